@@ -6,8 +6,8 @@
 //! Must never: measure a run that failed, or leave files behind.
 
 pub(crate) mod agents;
-mod beside;
 mod check;
+mod comparison;
 mod corpus;
 pub(crate) mod intake;
 mod local;
@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::child;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::limits::{BENCH_BESIDE_ROUNDS_MAX, BENCH_SKILLS_MAX};
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
@@ -35,7 +35,7 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 const ROUNDS: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Part {
+enum BenchPart {
     Check,
     Run,
     Ledger,
@@ -49,26 +49,26 @@ enum Part {
     Serve,
 }
 
-const PARTS: [(&str, Part); 11] = [
-    ("check", Part::Check),
-    ("run", Part::Run),
-    ("ledger", Part::Ledger),
-    ("session", Part::Session),
-    ("program", Part::Program),
-    ("sandbox", Part::Sandbox),
-    ("agent", Part::Agent),
-    ("local", Part::Local),
-    ("replay", Part::Replay),
-    ("intake", Part::Intake),
-    ("serve", Part::Serve),
+const PARTS: [(&str, BenchPart); 11] = [
+    ("check", BenchPart::Check),
+    ("run", BenchPart::Run),
+    ("ledger", BenchPart::Ledger),
+    ("session", BenchPart::Session),
+    ("program", BenchPart::Program),
+    ("sandbox", BenchPart::Sandbox),
+    ("agent", BenchPart::Agent),
+    ("local", BenchPart::Local),
+    ("replay", BenchPart::Replay),
+    ("intake", BenchPart::Intake),
+    ("serve", BenchPart::Serve),
 ];
 
-pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), CommandFailure> {
     let BenchOptions { parts, sizes, from, beside, rounds } = BenchOptions::parse(options)?;
     if let Some(earlier) = beside {
         for part in parts {
             let part = PARTS.iter().find(|(_, one)| *one == part).map_or("", |(name, _)| name);
-            beside::Comparison { part, earlier: &earlier, rounds }.run()?;
+            comparison::Comparison { part, earlier: &earlier, rounds }.run()?;
         }
         println!("\n{} cores; load {}.", measure::cores(), measure::load());
         return Ok(());
@@ -82,22 +82,27 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), Failure> {
 }
 
 /// Measures a part of the checkout `measured` with the programs of this one, which is at `root`.
-fn measure_part(part: Part, root: &Path, measured: &Path, sizes: &[usize]) -> Result<(), Failure> {
+fn measure_part(
+    part: BenchPart,
+    root: &Path,
+    measured: &Path,
+    sizes: &[usize],
+) -> Result<(), CommandFailure> {
     match part {
-        Part::Check => check::run(root, &child::build_agentry(measured)?, sizes),
-        Part::Run => runs::run(&child::build_agentry(measured)?),
-        Part::Ledger => bench_target(measured, "agentry-store", &["ledger", "--", "append"]),
-        Part::Session => sessions::run(measured, &child::build_agentry(measured)?),
-        Part::Program => bench_target(measured, "agentry-bthread", &["program"]),
-        Part::Agent => agents::run(root, measured),
-        Part::Sandbox => bench_target(measured, "agentry-tools", &["sandbox"]),
-        Part::Local => local::run(measured),
-        Part::Replay => replay::run(measured, &child::build_agentry(measured)?),
-        Part::Intake => intake::run(measured, &child::build_agentry(measured)?),
+        BenchPart::Check => check::run(root, &child::build_agentry(measured)?, sizes),
+        BenchPart::Run => runs::run(&child::build_agentry(measured)?),
+        BenchPart::Ledger => bench_target(measured, "agentry-store", &["ledger", "--", "append"]),
+        BenchPart::Session => sessions::run(measured, &child::build_agentry(measured)?),
+        BenchPart::Program => bench_target(measured, "agentry-bthread", &["program"]),
+        BenchPart::Agent => agents::run(root, measured),
+        BenchPart::Sandbox => bench_target(measured, "agentry-tools", &["sandbox"]),
+        BenchPart::Local => local::run(measured),
+        BenchPart::Replay => replay::run(measured, &child::build_agentry(measured)?),
+        BenchPart::Intake => intake::run(measured, &child::build_agentry(measured)?),
         #[cfg(target_os = "linux")]
-        Part::Serve => serve::run(measured, &child::build_agentry(measured)?),
+        BenchPart::Serve => serve::run(measured, &child::build_agentry(measured)?),
         #[cfg(not(target_os = "linux"))]
-        Part::Serve => {
+        BenchPart::Serve => {
             println!("\nSkipped: the streams of the server are measured on Linux.");
             Ok(())
         }
@@ -106,7 +111,7 @@ fn measure_part(part: Part, root: &Path, measured: &Path, sizes: &[usize]) -> Re
 
 #[derive(PartialEq, Eq, Debug)]
 struct BenchOptions {
-    parts: Vec<Part>,
+    parts: Vec<BenchPart>,
     sizes: Vec<usize>,
     /// The checkout that is measured in the place of this one.
     from: Option<PathBuf>,
@@ -117,12 +122,12 @@ struct BenchOptions {
 
 impl BenchOptions {
     /// Reads the names of parts, then options. No name means all parts.
-    fn parse(words: &[&str]) -> Result<Self, Failure> {
+    fn parse(words: &[&str]) -> Result<Self, CommandFailure> {
         let named = words.iter().take_while(|word| !word.starts_with('-')).count();
         let (names, rest) = words.split_at(named);
         let parts = match names {
             [] => PARTS.map(|(_, part)| part).to_vec(),
-            names => names.iter().map(|name| part(name)).collect::<Result<_, Failure>>()?,
+            names => names.iter().map(|name| part(name)).collect::<Result<_, CommandFailure>>()?,
         };
         let mut options =
             Self { parts, sizes: SIZES.to_vec(), from: None, beside: None, rounds: ROUNDS };
@@ -145,68 +150,69 @@ impl BenchOptions {
     }
 }
 
-fn unknown_option(words: &[&str]) -> Failure {
-    Failure::new(format!(
+fn unknown_option(words: &[&str]) -> CommandFailure {
+    CommandFailure::new(format!(
         "`bench` does not know `{}`. Use `cargo xtask bench check --sizes 100,1000,10000`, or \
          `cargo xtask bench agent --beside ../earlier --rounds 3`.",
         words.join(" ")
     ))
 }
 
-fn part(name: &str) -> Result<Part, Failure> {
+fn part(name: &str) -> Result<BenchPart, CommandFailure> {
     let known = PARTS.iter().find(|(known, _)| *known == name);
     known.map(|(_, part)| *part).ok_or_else(|| {
         let all = PARTS.map(|(name, _)| name).join(", ");
-        Failure::new(format!("`bench` has no part `{name}`. Name one or more of: {all}."))
+        CommandFailure::new(format!("`bench` has no part `{name}`. Name one or more of: {all}."))
     })
 }
 
-fn checkout(path: &str) -> Result<PathBuf, Failure> {
-    let not_one = || Failure::new(format!("`{path}` is no checkout of this repository."));
+fn checkout(path: &str) -> Result<PathBuf, CommandFailure> {
+    let not_one = || CommandFailure::new(format!("`{path}` is no checkout of this repository."));
     let path = Path::new(path).canonicalize().map_err(|_| not_one())?;
     if path.join("xtask/Cargo.toml").is_file() { Ok(path) } else { Err(not_one()) }
 }
 
-fn rounds(text: &str) -> Result<usize, Failure> {
+fn rounds(text: &str) -> Result<usize, CommandFailure> {
     match text.parse() {
         Ok(rounds) if (1..=BENCH_BESIDE_ROUNDS_MAX).contains(&rounds) => Ok(rounds),
-        Ok(_) | Err(_) => Err(Failure::new(format!(
+        Ok(_) | Err(_) => Err(CommandFailure::new(format!(
             "`{text}` is no number of rounds. Give one from 1 to {BENCH_BESIDE_ROUNDS_MAX}."
         ))),
     }
 }
 
 /// Reads numbers of skills; ascending, each once.
-fn sizes(listed: &str) -> Result<Vec<usize>, Failure> {
+fn sizes(listed: &str) -> Result<Vec<usize>, CommandFailure> {
     let mut sizes = listed
         .split(',')
         .map(|size| match size.trim().parse() {
             Ok(size) if (1..=BENCH_SKILLS_MAX).contains(&size) => Ok(size),
-            Ok(_) | Err(_) => Err(Failure::new(format!(
+            Ok(_) | Err(_) => Err(CommandFailure::new(format!(
                 "`{size}` is no size. Give numbers of skills from 1 to {BENCH_SKILLS_MAX}, \
                  with commas between them."
             ))),
         })
-        .collect::<Result<Vec<usize>, Failure>>()?;
+        .collect::<Result<Vec<usize>, CommandFailure>>()?;
     sizes.sort_unstable();
     sizes.dedup();
     Ok(sizes)
 }
 
 /// A bench target of one of our crates; it prints its own table.
-fn bench_target(root: &Path, package: &str, target: &[&str]) -> Result<(), Failure> {
+fn bench_target(root: &Path, package: &str, target: &[&str]) -> Result<(), CommandFailure> {
     let mut command = child::cargo(root);
     command.args(["bench", "--quiet", "--profile", "fast", "--package", package, "--bench"]);
     command.args(target);
     if child::succeeds(&mut command)? {
         return Ok(());
     }
-    Err(Failure::new(format!("`{}` failed; it says why above.", child::spelled(&command))))
+    Err(CommandFailure::new(format!("`{}` failed; it says why above.", child::spelled(&command))))
 }
 
-pub(crate) fn scratch() -> Result<TempDir, Failure> {
-    tempfile::tempdir()
-        .map_err(|error| Failure::new(format!("Could not make a temporary directory: {error}.")))
+pub(crate) fn scratch() -> Result<TempDir, CommandFailure> {
+    tempfile::tempdir().map_err(|error| {
+        CommandFailure::new(format!("Could not make a temporary directory: {error}."))
+    })
 }
 
 /// Counts here stay far below what a float holds exactly.
@@ -218,7 +224,7 @@ fn count(number: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn sizes_of(words: &[&str]) -> Result<Vec<usize>, Failure> {
+    fn sizes_of(words: &[&str]) -> Result<Vec<usize>, CommandFailure> {
         BenchOptions::parse(words).map(|options| options.sizes)
     }
 
@@ -241,7 +247,7 @@ mod tests {
         let parts = |words: &[&str]| BenchOptions::parse(words).map(|options| options.parts);
         assert_eq!(parts(&[]).expect("there are defaults").len(), PARTS.len());
         let two = parts(&["run", "check", "--sizes", "5"]).expect("these are parts");
-        assert_eq!(two, [Part::Run, Part::Check]);
+        assert_eq!(two, [BenchPart::Run, BenchPart::Check]);
         let refusal = parts(&["rnu"]).expect_err("there is no such part").to_string();
         assert!(refusal.contains("`rnu`") && refusal.contains("session"), "{refusal}");
     }

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::packages;
 
 /// Cargo, in the root of the repository, as if a person had called it.
@@ -47,23 +47,23 @@ pub(crate) fn answers(command: &mut Command) -> bool {
 }
 
 /// Runs to the end with our own output streams; whether it succeeded.
-pub(crate) fn succeeds(command: &mut Command) -> Result<bool, Failure> {
+pub(crate) fn succeeds(command: &mut Command) -> Result<bool, CommandFailure> {
     command.status().map(|status| status.success()).map_err(|error| not_started(command, &error))
 }
 
 /// Runs to the end with our own output streams; its exit code, if it was not killed.
-pub(crate) fn exit_code(command: &mut Command) -> Result<Option<i32>, Failure> {
+pub(crate) fn exit_code(command: &mut Command) -> Result<Option<i32>, CommandFailure> {
     command.status().map(|status| status.code()).map_err(|error| not_started(command, &error))
 }
 
 /// What the program printed; a failing status is a failure that carries its complaint.
-pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>, Failure> {
+pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>, CommandFailure> {
     let output =
         command.stdin(Stdio::null()).output().map_err(|error| not_started(command, &error))?;
     if output.status.success() {
         return Ok(output.stdout);
     }
-    Err(Failure::new(format!(
+    Err(CommandFailure::new(format!(
         "`{}` failed ({}). It said:\n{}",
         spelled(command),
         output.status,
@@ -71,9 +71,9 @@ pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>, Failure> {
     )))
 }
 
-fn not_started(command: &Command, error: &std::io::Error) -> Failure {
+fn not_started(command: &Command, error: &std::io::Error) -> CommandFailure {
     let program = command.get_program().to_string_lossy();
-    Failure::new(format!("Could not start `{program}`: {error}. Is it installed?"))
+    CommandFailure::new(format!("Could not start `{program}`: {error}. Is it installed?"))
 }
 
 /// The command as a person would type it.
@@ -102,36 +102,35 @@ fn quoted(word: &str) -> String {
 }
 
 /// Builds `agentry` as fast code in a quick build; the path of the binary.
-pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, CommandFailure> {
     build(root, "agentry", "fast")
 }
 
 /// Builds one of our programs, and says where it is.
-pub(crate) fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, CommandFailure> {
     packages::require(&packages::BUILD)?;
     let mut build = cargo(root);
     build.args(["build", "--package", package, "--profile", profile]);
     println!("$ {}", spelled(&build));
     if !succeeds(&mut build)? {
         let text = format!("The build of `{package}` failed; the compiler says why above.");
-        return Err(Failure::new(text));
+        return Err(CommandFailure::new(text));
     }
     Ok(target_directory(root)?.join(profile).join(package))
 }
 
 /// Where cargo puts what it builds, whoever said so: environment, configuration or default.
-pub(crate) fn target_directory(root: &Path) -> Result<PathBuf, Failure> {
-    metadata(root)?["target_directory"]
-        .as_str()
-        .map(PathBuf::from)
-        .ok_or_else(|| Failure::new("`cargo metadata` names no target directory. Update cargo."))
+pub(crate) fn target_directory(root: &Path) -> Result<PathBuf, CommandFailure> {
+    metadata(root)?["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| {
+        CommandFailure::new("`cargo metadata` names no target directory. Update cargo.")
+    })
 }
 
 /// The packages of the workspace as cargo sees them. Needs no network.
-pub(crate) fn metadata(root: &Path) -> Result<Value, Failure> {
+pub(crate) fn metadata(root: &Path) -> Result<Value, CommandFailure> {
     let json = stdout_of(cargo(root).args(["metadata", "--format-version", "1", "--no-deps"]))?;
     serde_json::from_slice(&json)
-        .map_err(|error| Failure::new(format!("`cargo metadata` printed no JSON: {error}.")))
+        .map_err(|error| CommandFailure::new(format!("`cargo metadata` printed no JSON: {error}.")))
 }
 
 #[cfg(test)]

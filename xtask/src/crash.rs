@@ -7,14 +7,14 @@
 //! Must never: pass over a case that it could not make happen, or leave a process behind.
 
 mod case;
-mod chance;
 mod disk_full;
 mod failing_sync;
 mod figures;
+mod fixture;
 mod kills;
-mod life;
+mod process_life;
 mod race;
-mod scene;
+mod rng;
 
 use std::{
     path::{Path, PathBuf},
@@ -24,8 +24,8 @@ use std::{
 
 use crate::{
     child,
-    crash::{chance::Chance, figures::Figures, kills::Undisturbed},
-    failure::Failure,
+    crash::{figures::CrashFigures, kills::BaselineRun, rng::CrashRng},
+    failure::CommandFailure,
     limits::CRASH_KILLS_MAX,
     packages,
 };
@@ -34,7 +34,7 @@ use crate::{
 const INSIDE: &str = "--inside";
 
 struct Options {
-    size: Size,
+    size: CrashCounts,
     seed: u64,
     binary: Option<PathBuf>,
     inside: bool,
@@ -42,7 +42,7 @@ struct Options {
 
 /// How often each thing is done to a process.
 #[derive(Clone, Copy)]
-struct Size {
+struct CrashCounts {
     kills: u32,
     full_disks: u64,
     /// None means every sync of a run.
@@ -52,24 +52,26 @@ struct Size {
 
 /// What is done to a process.
 #[derive(Clone, Copy)]
-enum Part {
+enum CrashPart {
     Kills,
     DiskFull,
     FailingSync,
     Races,
 }
 
-const PARTS: [Part; 4] = [Part::Kills, Part::DiskFull, Part::FailingSync, Part::Races];
+const PARTS: [CrashPart; 4] =
+    [CrashPart::Kills, CrashPart::DiskFull, CrashPart::FailingSync, CrashPart::Races];
 
-const WHOLE: Size = Size { kills: 500, full_disks: 12, failing_syncs: None, races: 20 };
-const SHORT: Size = Size { kills: 15, full_disks: 1, failing_syncs: Some(6), races: 2 };
+const WHOLE: CrashCounts =
+    CrashCounts { kills: 500, full_disks: 12, failing_syncs: None, races: 20 };
+const SHORT: CrashCounts =
+    CrashCounts { kills: 15, full_disks: 1, failing_syncs: Some(6), races: 2 };
 
-pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), CommandFailure> {
     let options = options(arguments)?;
     let binary = match &options.binary {
-        Some(binary) => {
-            std::path::absolute(binary).map_err(|error| Failure::file("find", binary, &error))?
-        }
+        Some(binary) => std::path::absolute(binary)
+            .map_err(|error| CommandFailure::file("find", binary, &error))?,
         None => child::build_agentry(root)?,
     };
     if options.inside {
@@ -80,12 +82,13 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
 }
 
 /// Starts this program again, with a mount table of its own.
-fn enter(binary: &Path, options: &Options, arguments: &[&str]) -> Result<(), Failure> {
-    let own = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("This program does not find itself: {error}.")))?;
+fn enter(binary: &Path, options: &Options, arguments: &[&str]) -> Result<(), CommandFailure> {
+    let own = std::env::current_exe().map_err(|error| {
+        CommandFailure::new(format!("This program does not find itself: {error}."))
+    })?;
     let apart = ["--map-root-user", "--mount"];
     if !child::answers(Command::new("unshare").args(apart).arg("true")) {
-        return Err(Failure::new(
+        return Err(CommandFailure::new(
             "`unshare --map-root-user --mount true` does not work here, so no small disk can be \
              made. Install util-linux, and allow user namespaces on this machine.",
         ));
@@ -95,23 +98,23 @@ fn enter(binary: &Path, options: &Options, arguments: &[&str]) -> Result<(), Fai
     command.arg("--binary").arg(binary).arg("--seed").arg(options.seed.to_string());
     match child::succeeds(&mut command)? {
         true => Ok(()),
-        false => Err(Failure::new(format!(
+        false => Err(CommandFailure::new(format!(
             "Not all held. `cargo xtask crash --seed {}` makes the same choices again.",
             options.seed
         ))),
     }
 }
 
-fn crash(binary: &Path, options: &Options) -> Result<(), Failure> {
+fn crash(binary: &Path, options: &Options) -> Result<(), CommandFailure> {
     let Options { size, seed, .. } = options;
     println!("seed {seed}, {}", binary.display());
-    let mut chance = Chance::new(*seed);
+    let mut chance = CrashRng::new(*seed);
     let started = Instant::now();
-    let mut all = Figures::default();
-    let undisturbed = kills::undisturbed(binary, &mut chance, &mut all)?;
+    let mut all = CrashFigures::default();
+    let undisturbed = kills::baseline_run(binary, &mut chance, &mut all)?;
     for part in PARTS {
         let begun = Instant::now();
-        let mut figures = Figures::default();
+        let mut figures = CrashFigures::default();
         let name = part.run(binary, size, &undisturbed, (&mut chance, &mut figures))?;
         println!("\n{name}, {:.1} s", begun.elapsed().as_secs_f64());
         print!("{figures}");
@@ -123,41 +126,45 @@ fn crash(binary: &Path, options: &Options) -> Result<(), Failure> {
             println!("All held.");
             Ok(())
         }
-        count => Err(Failure::new(format!("{count} times something did not hold."))),
+        count => Err(CommandFailure::new(format!("{count} times something did not hold."))),
     }
 }
 
-impl Part {
+impl CrashPart {
     /// Does it to as many processes as the size says; its name.
     fn run(
         self,
         binary: &Path,
-        size: &Size,
-        undisturbed: &Undisturbed,
-        (chance, figures): (&mut Chance, &mut Figures),
-    ) -> Result<&'static str, Failure> {
+        size: &CrashCounts,
+        undisturbed: &BaselineRun,
+        (chance, figures): (&mut CrashRng, &mut CrashFigures),
+    ) -> Result<&'static str, CommandFailure> {
         match self {
-            Part::Kills => {
+            CrashPart::Kills => {
                 kills::run(binary, size.kills, undisturbed, chance, figures).map(|()| "kill -9")
             }
-            Part::DiskFull => {
+            CrashPart::DiskFull => {
                 let bytes = undisturbed.home_bytes;
                 disk_full::run(binary, size.full_disks, bytes, chance, figures)
                     .map(|()| "disk full")
             }
-            Part::FailingSync => failing_sync::run(binary, size.failing_syncs, chance, figures)
-                .map(|()| "failing sync"),
-            Part::Races => race::run(binary, size.races, chance, figures).map(|()| "races"),
+            CrashPart::FailingSync => {
+                failing_sync::run(binary, size.failing_syncs, chance, figures)
+                    .map(|()| "failing sync")
+            }
+            CrashPart::Races => race::run(binary, size.races, chance, figures).map(|()| "races"),
         }
     }
 }
 
-fn options(arguments: &[&str]) -> Result<Options, Failure> {
+fn options(arguments: &[&str]) -> Result<Options, CommandFailure> {
     let mut options = Options { size: WHOLE, seed: seed(), binary: None, inside: false };
     let mut rest = arguments.iter();
     while let Some(&argument) = rest.next() {
         let mut value = || {
-            rest.next().copied().ok_or_else(|| Failure::new(format!("`{argument}` needs a value.")))
+            rest.next()
+                .copied()
+                .ok_or_else(|| CommandFailure::new(format!("`{argument}` needs a value.")))
         };
         match argument {
             "--kills" => options.size.kills = number(value()?, CRASH_KILLS_MAX)?,
@@ -166,7 +173,7 @@ fn options(arguments: &[&str]) -> Result<Options, Failure> {
             "--short" => options.size = SHORT,
             INSIDE => options.inside = true,
             unknown => {
-                return Err(Failure::new(format!(
+                return Err(CommandFailure::new(format!(
                     "`crash` does not know `{unknown}`. Use `cargo xtask crash [--short] \
                      [--kills 500] [--seed N] [--binary FILE]`."
                 )));
@@ -176,13 +183,15 @@ fn options(arguments: &[&str]) -> Result<Options, Failure> {
     Ok(options)
 }
 
-fn number<T>(text: &str, most: T) -> Result<T, Failure>
+fn number<T>(text: &str, most: T) -> Result<T, CommandFailure>
 where
     T: std::str::FromStr + PartialOrd + std::fmt::Display,
 {
     match text.parse() {
         Ok(number) if number <= most => Ok(number),
-        Ok(_) | Err(_) => Err(Failure::new(format!("`{text}` is no number from 0 to {most}."))),
+        Ok(_) | Err(_) => {
+            Err(CommandFailure::new(format!("`{text}` is no number from 0 to {most}.")))
+        }
     }
 }
 

@@ -5,23 +5,23 @@
 use std::{fmt, path::Path};
 
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     // Invariant: whole sentences, and the last one says what to do where we know it.
     text: String,
 }
 
-impl Failure {
-    pub(crate) fn new(text: impl Into<String>) -> Failure {
-        Failure { text: text.into() }
+impl CommandFailure {
+    pub(crate) fn new(text: impl Into<String>) -> CommandFailure {
+        CommandFailure { text: text.into() }
     }
 
     /// A file or folder refused what we wanted: `verb` as in "read" or "write".
-    pub(crate) fn file(verb: &str, path: &Path, error: &std::io::Error) -> Failure {
-        Failure::new(format!("Could not {verb} {}: {error}.", path.display()))
+    pub(crate) fn file(verb: &str, path: &Path, error: &std::io::Error) -> CommandFailure {
+        CommandFailure::new(format!("Could not {verb} {}: {error}.", path.display()))
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
     }

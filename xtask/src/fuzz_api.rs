@@ -15,14 +15,14 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    asking::Asking,
     bench::{
-        project::{AGENT, Project},
+        project::{AGENT, BenchProject},
         scratch,
-        server::{Server, Serving},
+        server::{BenchServer, BenchServerOptions},
     },
     child,
-    failure::Failure,
+    failure::CommandFailure,
+    server_client::ServerClient,
 };
 
 const PACKAGE: &str = "schemathesis==4.32.5";
@@ -46,16 +46,16 @@ const LISTS: [(&str, &str, &str); 6] = [
     ("/api/inbounds", "inbounds", "eventId"),
 ];
 
-pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailure> {
     let target = child::target_directory(root)?;
     let binary = match binary {
         // It is started elsewhere.
         Some(binary) => fs::canonicalize(binary)
-            .map_err(|error| Failure::file("find", Path::new(binary), &error))?,
+            .map_err(|error| CommandFailure::file("find", Path::new(binary), &error))?,
         None => child::build_agentry(root)?,
     };
     let program = prepare(&target.join("fuzz-venv"))?;
-    let project = Project::write(&binary)?;
+    let project = BenchProject::write(&binary)?;
     let write = json!({ "name": "Bash", "input": { "command": "echo seen" } });
     let script = [json!({ "text": "I look.", "tool_calls": [write] }), json!({ "text": "Seen." })];
     project.file("say.jsonl", &script.map(|line| format!("{line}\n")).concat())?;
@@ -63,15 +63,16 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), Failure> {
     let home = homes.path().join("home");
     project.file(&format!(".agentry/tasks/{TASK}/TASK.md"), "---\nname: Look\n---\nLook.\n")?;
     let settings = &format!("[webhooks.{SOURCE}]\n");
-    let serving = Serving { project: &project, home: &home, script: "say.jsonl", settings };
-    let mut server = Server::start(&serving)?;
+    let serving =
+        BenchServerOptions { project: &project, home: &home, script: "say.jsonl", settings };
+    let mut server = BenchServer::start(&serving)?;
     let key = serving.key(SCOPES)?;
-    let mut asking = Asking::new(&server.address, vec![key.clone()]);
+    let mut asking = ServerClient::new(&server.address, vec![key.clone()]);
     asking.begin_sessions(3, AGENT)?;
     let document = document(&mut asking)?;
     let file = homes.path().join("openapi.json");
     fs::write(&file, document.to_string())
-        .map_err(|error| Failure::file("write", &file, &error))?;
+        .map_err(|error| CommandFailure::file("write", &file, &error))?;
 
     let mut fuzz = Command::new(program);
     fuzz.arg("run").arg(&file).args(["--url", &format!("http://{}", server.address)]);
@@ -86,14 +87,14 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), Failure> {
     server.stop()?;
     match passed {
         true => Ok(()),
-        false => Err(Failure::new(
+        false => Err(CommandFailure::new(
             "The server broke down over a request, or was too slow. Mend what it says above; `cargo xtask fuzz-api` \
              tries again.",
         )),
     }
 }
 
-fn prepare(venv: &Path) -> Result<PathBuf, Failure> {
+fn prepare(venv: &Path) -> Result<PathBuf, CommandFailure> {
     let program = venv.join("bin").join("schemathesis");
     let (_, version) = PACKAGE.split_once("==").unwrap_or_default();
     let said = child::stdout_of(Command::new(&program).arg("--version")).unwrap_or_default();
@@ -106,7 +107,7 @@ fn prepare(venv: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// The server's own document, without what never ends, and with ids that there are.
-fn document(asking: &mut Asking) -> Result<Value, Failure> {
+fn document(asking: &mut ServerClient) -> Result<Value, CommandFailure> {
     let mut document = asking.get("/api/openapi.json")?;
     let mut ids = vec![json!("1"), json!(TASK), json!(SOURCE)];
     for (path, list, field) in LISTS {
@@ -115,7 +116,7 @@ fn document(asking: &mut Asking) -> Result<Value, Failure> {
         ids.extend(rows.map(|row| row[field].clone()).filter(Value::is_string).take(3));
     }
     let Some(paths) = document["paths"].as_object_mut() else {
-        return Err(Failure::new("The server's document names no paths."));
+        return Err(CommandFailure::new("The server's document names no paths."));
     };
     for operations in paths.values_mut() {
         let Some(operations) = operations.as_object_mut() else { continue };

@@ -12,7 +12,7 @@ use std::{
     process::Command,
 };
 
-use crate::{child, failure::Failure};
+use crate::{child, failure::CommandFailure};
 
 const TARGET: &str = "aarch64-apple-darwin";
 
@@ -30,7 +30,7 @@ for word; do
 done
 ";
 
-pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
     require_target()?;
     // Always the same place: build scripts run again when their compiler is another.
     let compiler = compiler(&child::target_directory(root)?.join("check-macos"))?;
@@ -40,7 +40,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
         println!("It compiles for {TARGET}. It was not run.");
         return Ok(());
     }
-    Err(Failure::new("The code for macOS does not compile; the compiler says why above."))
+    Err(CommandFailure::new("The code for macOS does not compile; the compiler says why above."))
 }
 
 fn check(root: &Path, compiler: &Path) -> Command {
@@ -52,24 +52,24 @@ fn check(root: &Path, compiler: &Path) -> Command {
     check
 }
 
-fn compiler(folder: &Path) -> Result<PathBuf, Failure> {
+fn compiler(folder: &Path) -> Result<PathBuf, CommandFailure> {
     let path = folder.join("cc");
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(&path, COMPILER))
         .and_then(|()| fs::set_permissions(&path, Permissions::from_mode(0o755)))
-        .map_err(|error| Failure::file("write", &path, &error))?;
+        .map_err(|error| CommandFailure::file("write", &path, &error))?;
     Ok(path)
 }
 
 /// The standard library for macOS comes with `rustup`; without it nothing can be checked.
-fn require_target() -> Result<(), Failure> {
+fn require_target() -> Result<(), CommandFailure> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--target", TARGET, "--print", "target-libdir"]);
     let printed = child::stdout_of(&mut rustc)?;
     if Path::new(String::from_utf8_lossy(&printed).trim()).is_dir() {
         return Ok(());
     }
-    Err(Failure::new(format!(
+    Err(CommandFailure::new(format!(
         "The standard library for macOS is not installed. Add it, then try again:\n\
          rustup target add {TARGET}"
     )))

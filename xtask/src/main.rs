@@ -5,7 +5,6 @@
 //!
 //! Must never: depend on one of our crates, or need anything but Rust, git and a C compiler to start.
 
-mod asking;
 mod bench;
 mod child;
 mod console;
@@ -17,6 +16,7 @@ mod macos;
 mod mutants;
 mod packages;
 mod quickstart;
+mod server_client;
 mod test;
 mod tidy;
 
@@ -26,7 +26,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -63,11 +63,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[OsString]) -> Result<(), Failure> {
+fn run(arguments: &[OsString]) -> Result<(), CommandFailure> {
     let arguments = arguments
         .iter()
         .map(|argument| argument.to_str().ok_or_else(|| not_text(argument)))
-        .collect::<Result<Vec<&str>, Failure>>()?;
+        .collect::<Result<Vec<&str>, CommandFailure>>()?;
     match arguments.as_slice() {
         ["test"] => test::run(&root()?),
         ["console"] => console::run(&root()?),
@@ -88,25 +88,27 @@ fn run(arguments: &[OsString]) -> Result<(), Failure> {
             println!("{USAGE}");
             Ok(())
         }
-        [] => Err(Failure::new(USAGE)),
-        [..] => Err(Failure::new(format!(
+        [] => Err(CommandFailure::new(USAGE)),
+        [..] => Err(CommandFailure::new(format!(
             "There is no such command: `cargo xtask {}`.\n\n{USAGE}",
             arguments.join(" ")
         ))),
     }
 }
 
-fn not_text(argument: &OsString) -> Failure {
-    Failure::new(format!("The argument {argument:?} is not valid UTF-8. Use a plain name."))
+fn not_text(argument: &OsString) -> CommandFailure {
+    CommandFailure::new(format!("The argument {argument:?} is not valid UTF-8. Use a plain name."))
 }
 
 /// The root of the repository: the folder above this package.
-fn root() -> Result<PathBuf, Failure> {
+fn root() -> Result<PathBuf, CommandFailure> {
     // Cargo sets the variable for `run` and `test`; the value baked in serves a binary run by hand.
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
     package.parent().map(Path::to_path_buf).ok_or_else(|| {
-        Failure::new("The package xtask has no folder above it. Run this inside the repository.")
+        CommandFailure::new(
+            "The package xtask has no folder above it. Run this inside the repository.",
+        )
     })
 }
 

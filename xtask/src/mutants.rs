@@ -5,14 +5,14 @@
 use std::path::Path;
 
 use crate::child;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
-pub(crate) fn run(root: &Path, audits: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, audits: &[&str]) -> Result<(), CommandFailure> {
     let mut command = child::cargo(root);
     command.args(["run", "--quiet", "--release", "--manifest-path", "mutants/Cargo.toml", "--"]);
     command.args(audits);
     if child::succeeds(&mut command)? {
         return Ok(());
     }
-    Err(Failure::new("The audit found changes that no test notices; they are listed above."))
+    Err(CommandFailure::new("The audit found changes that no test notices; they are listed above."))
 }

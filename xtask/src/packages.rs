@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::child;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// A package of the system.
-pub(crate) struct Package {
+pub(crate) struct SystemPackage {
     /// What Debian calls it.
     name: &'static str,
     /// Whether it is there.
@@ -17,29 +17,30 @@ pub(crate) struct Package {
 }
 
 /// What the build needs: Rust links with the C compiler, and the engine of the local model is C++.
-pub(crate) const BUILD: [Package; 3] = [
-    Package { name: "build-essential", is_there: || answers("c++") },
-    Package { name: "cmake", is_there: || answers("cmake") },
-    Package { name: "libclang-dev", is_there: has_libclang },
+pub(crate) const BUILD: [SystemPackage; 3] = [
+    SystemPackage { name: "build-essential", is_there: || answers("c++") },
+    SystemPackage { name: "cmake", is_there: || answers("cmake") },
+    SystemPackage { name: "libclang-dev", is_there: has_libclang },
 ];
 
 /// What the tests need beside: one level of the sandbox is bubblewrap's, the chat is driven in tmux, and hooks and
 /// tools are tried in the languages that there are helper libraries for; a sandbox sees those of the system only.
-pub(crate) const TEST: [Package; 6] = [
-    Package { name: "bubblewrap", is_there: || answers("bwrap") },
-    Package { name: "tmux", is_there: || child::answers(Command::new("tmux").arg("-V")) },
-    Package { name: "strace", is_there: || answers("strace") },
-    Package { name: "ruby", is_there: || answers("/usr/bin/ruby") },
-    Package { name: "python3", is_there: || answers("/usr/bin/python3") },
-    Package { name: "nodejs", is_there: || answers("/usr/bin/node") },
+pub(crate) const TEST: [SystemPackage; 6] = [
+    SystemPackage { name: "bubblewrap", is_there: || answers("bwrap") },
+    SystemPackage { name: "tmux", is_there: || child::answers(Command::new("tmux").arg("-V")) },
+    SystemPackage { name: "strace", is_there: || answers("strace") },
+    SystemPackage { name: "ruby", is_there: || answers("/usr/bin/ruby") },
+    SystemPackage { name: "python3", is_there: || answers("/usr/bin/python3") },
+    SystemPackage { name: "nodejs", is_there: || answers("/usr/bin/node") },
 ];
 
 /// What the console is built with; npm brings a newer Node where the one of the system is too old.
-pub(crate) const CONSOLE: [Package; 1] = [Package { name: "npm", is_there: || answers("npm") }];
+pub(crate) const CONSOLE: [SystemPackage; 1] =
+    [SystemPackage { name: "npm", is_there: || answers("npm") }];
 
 /// What the tests of the console look through.
-pub(crate) const BROWSER: [Package; 1] =
-    [Package { name: "chromium", is_there: || answers("/usr/bin/chromium") }];
+pub(crate) const BROWSER: [SystemPackage; 1] =
+    [SystemPackage { name: "chromium", is_there: || answers("/usr/bin/chromium") }];
 
 fn answers(program: &str) -> bool {
     child::answers(Command::new(program).arg("--version"))
@@ -68,12 +69,15 @@ fn has_libclang() -> bool {
 }
 
 /// Sees that these are there; installs what is missing where it may.
-pub(crate) fn require(packages: &[Package]) -> Result<(), Failure> {
+pub(crate) fn require(packages: &[SystemPackage]) -> Result<(), CommandFailure> {
     require_by(packages, install)
 }
 
-fn require_by(packages: &[Package], install: fn(&[&str]) -> bool) -> Result<(), Failure> {
-    let missing: Vec<&Package> = packages.iter().filter(|one| !(one.is_there)()).collect();
+fn require_by(
+    packages: &[SystemPackage],
+    install: fn(&[&str]) -> bool,
+) -> Result<(), CommandFailure> {
+    let missing: Vec<&SystemPackage> = packages.iter().filter(|one| !(one.is_there)()).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -83,7 +87,7 @@ fn require_by(packages: &[Package], install: fn(&[&str]) -> bool) -> Result<(), 
     if install(&names) && missing.iter().all(|one| (one.is_there)()) {
         return Ok(());
     }
-    Err(Failure::new(format!(
+    Err(CommandFailure::new(format!(
         "Not everything could be installed. Run this, then try again:\nsudo {line}"
     )))
 }
@@ -107,8 +111,8 @@ mod tests {
 
     #[test]
     fn what_is_there_is_not_installed_and_what_cannot_be_installed_is_named() {
-        let there = Package { name: "there", is_there: || true };
-        let absent = Package { name: "no-such-package-of-debian", is_there: || false };
+        let there = SystemPackage { name: "there", is_there: || true };
+        let absent = SystemPackage { name: "no-such-package-of-debian", is_there: || false };
         assert!(require_by(&[there], |_| false).is_ok());
         let failure = require_by(&[absent], |_| false).expect_err("it is not there").to_string();
         assert!(

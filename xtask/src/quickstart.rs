@@ -16,14 +16,14 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{child, console, failure::Failure, limits::QUICKSTART_ANSWERS_MAX};
+use crate::{child, console, failure::CommandFailure, limits::QUICKSTART_ANSWERS_MAX};
 
 /// What the agent is asked when there is nobody to talk.
 const QUESTION: &str = "Say in one sentence what you can do for me.";
 /// `agentry run` ends so when it waits for an approval.
 const EXIT_WAITING: i32 = 4;
 
-pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), CommandFailure> {
     // Agents work without pages to look at them.
     if let Err(failure) = console::build(root) {
         println!("The web console is left out of this binary. {failure}\n");
@@ -52,11 +52,11 @@ fn as_typed(binary: PathBuf) -> PathBuf {
     binary.strip_prefix(here).map(Path::to_path_buf).unwrap_or(binary)
 }
 
-fn holds_something(dir: &Path) -> Result<bool, Failure> {
+fn holds_something(dir: &Path) -> Result<bool, CommandFailure> {
     match std::fs::read_dir(dir) {
         Ok(mut entries) => Ok(entries.next().is_some()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Failure::file("look into", dir, &error)),
+        Err(error) => Err(CommandFailure::file("look into", dir, &error)),
     }
 }
 
@@ -67,7 +67,7 @@ struct QuickStart {
 
 impl QuickStart {
     /// One question. If the agent wants to call a tool for it, it is allowed to.
-    fn ask(&self, dir: &Path) -> Result<(), Failure> {
+    fn ask(&self, dir: &Path) -> Result<(), CommandFailure> {
         let words = ["run", "-C"].map(OsStr::new).into_iter().chain([dir.as_os_str()]);
         let words: Vec<&OsStr> = words.chain([OsStr::new(QUESTION)]).collect();
         let mut code = self.exit_code(&words)?;
@@ -89,26 +89,26 @@ impl QuickStart {
     }
 
     /// The newest question that waits.
-    fn latest_approval(&self) -> Result<String, Failure> {
+    fn latest_approval(&self) -> Result<String, CommandFailure> {
         let mut command = self.command(&["approvals", "--format", "json"].map(OsStr::new));
         let listed: Value =
             serde_json::from_slice(&child::stdout_of(&mut command)?).map_err(|error| {
-                Failure::new(format!("The list of approvals is not JSON: {error}."))
+                CommandFailure::new(format!("The list of approvals is not JSON: {error}."))
             })?;
         let waiting = listed.as_array().into_iter().flatten();
         let latest = waiting.max_by_key(|one| one["asked"].as_u64());
         let id = latest.and_then(|one| one["id"].as_str()).map(str::to_owned);
-        id.ok_or_else(|| Failure::new("The run waits for an approval, and none is listed."))
+        id.ok_or_else(|| CommandFailure::new("The run waits for an approval, and none is listed."))
     }
 
-    fn agentry(&self, arguments: &[&OsStr]) -> Result<(), Failure> {
+    fn agentry(&self, arguments: &[&OsStr]) -> Result<(), CommandFailure> {
         match self.exit_code(arguments)? {
             Some(0) => Ok(()),
             Some(_) | None => Err(did_not_succeed(&self.command(arguments))),
         }
     }
 
-    fn exit_code(&self, arguments: &[&OsStr]) -> Result<Option<i32>, Failure> {
+    fn exit_code(&self, arguments: &[&OsStr]) -> Result<Option<i32>, CommandFailure> {
         let mut command = self.command(arguments);
         println!("\n$ {}", child::spelled(&command));
         child::exit_code(&mut command)
@@ -135,9 +135,9 @@ impl QuickStart {
     }
 }
 
-fn did_not_succeed(command: &Command) -> Failure {
+fn did_not_succeed(command: &Command) -> CommandFailure {
     let spelled = child::spelled(command);
-    Failure::new(format!(
+    CommandFailure::new(format!(
         "`{spelled}` did not succeed. Mend what it says above, then run the quick start again."
     ))
 }

@@ -13,21 +13,21 @@ use std::{
 
 use crate::{
     child,
-    console::{self, Built, Npm},
-    failure::Failure,
+    console::{self, ConsoleBuild, Npm},
+    failure::CommandFailure,
     packages,
 };
 
 /// The models of the tests.
 const WEIGHTS: [&str; 2] = ["smollm2-135m", "all-minilm-l6-v2"];
 
-struct Step {
+struct TestStep {
     name: &'static str,
-    work: Work,
+    work: TestAction,
 }
 
 /// What a step does.
-enum Work {
+enum TestAction {
     Cargo(&'static [&'static str]),
     /// Builds the pages; what they are written in is checked on the way.
     Console,
@@ -35,32 +35,36 @@ enum Work {
     Browser(&'static str),
 }
 
-const FORMAT: Step = Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"]) };
+const FORMAT: TestStep =
+    TestStep { name: "format", work: TestAction::Cargo(&["fmt", "--all", "--check"]) };
 // The binary carries the pages, so they come before all that is compiled.
-const CONSOLE: Step = Step { name: "console check", work: Work::Console };
+const CONSOLE: TestStep = TestStep { name: "console check", work: TestAction::Console };
 
 // Lints and tests take the same packages with the same features, profile and flags: so the second
 // finds the build scripts (the C code among them), procedural macros and features of the first.
-const LINTS: Step = Step {
+const LINTS: TestStep = TestStep {
     name: "lints",
-    work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+    work: TestAction::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
 };
 // Tests of the local model need its weights, and the binary fetches them.
-const BUILD: Step =
-    Step { name: "build", work: Work::Cargo(&["build", "--workspace", "--all-targets"]) };
-const TESTS: Step =
-    Step { name: "tests", work: Work::Cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]) };
-const DOC_TESTS: Step =
-    Step { name: "doc tests", work: Work::Cargo(&["test", "--workspace", "--doc"]) };
-const BROWSER: Step = Step { name: "browser tests", work: Work::Browser("test:browser") };
+const BUILD: TestStep =
+    TestStep { name: "build", work: TestAction::Cargo(&["build", "--workspace", "--all-targets"]) };
+const TESTS: TestStep = TestStep {
+    name: "tests",
+    work: TestAction::Cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]),
+};
+const DOC_TESTS: TestStep =
+    TestStep { name: "doc tests", work: TestAction::Cargo(&["test", "--workspace", "--doc"]) };
+const BROWSER: TestStep =
+    TestStep { name: "browser tests", work: TestAction::Browser("test:browser") };
 
 // Plain cargo runs the doc tests along with the others; nextest does not know them.
-const TESTS_AND_DOC_TESTS: Step = Step {
+const TESTS_AND_DOC_TESTS: TestStep = TestStep {
     name: "tests and doc tests",
-    work: Work::Cargo(&["test", "--workspace", "--no-fail-fast"]),
+    work: TestAction::Cargo(&["test", "--workspace", "--no-fail-fast"]),
 };
 
-pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
     packages::require(&packages::BUILD)?;
     packages::require(&packages::TEST)?;
     packages::require(&packages::BROWSER)?;
@@ -79,28 +83,28 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn require_components(root: &Path) -> Result<(), Failure> {
+fn require_components(root: &Path) -> Result<(), CommandFailure> {
     let both = ["fmt", "clippy"]
         .iter()
         .all(|component| child::answers(child::cargo(root).args([component, "--version"])));
     if both {
         return Ok(());
     }
-    Err(Failure::new(
+    Err(CommandFailure::new(
         "The formatter or the linter of Rust is not installed. Add both, then try again:\n\
          rustup component add rustfmt clippy",
     ))
 }
 
 /// The smallest model and the embedder, where `agentry` keeps weights: outside of the checkout, so that they are fetched once.
-fn provide_weights(root: &Path) -> Result<(), Failure> {
+fn provide_weights(root: &Path) -> Result<(), CommandFailure> {
     let binary = child::target_directory(root)?.join("debug").join("agentry");
     for model in WEIGHTS {
         let mut pull = Command::new(&binary);
         pull.args(["pull", "--quiet", model]);
         println!("==> weights: {}", child::spelled(&pull));
         if !child::succeeds(&mut pull)? {
-            return Err(Failure::new(format!(
+            return Err(CommandFailure::new(format!(
                 "The weights of {model} could not be fetched, and tests need them. Mend what it says above."
             )));
         }
@@ -108,7 +112,7 @@ fn provide_weights(root: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn steps(root: &Path) -> &'static [Step] {
+fn steps(root: &Path) -> &'static [TestStep] {
     if child::answers(child::cargo(root).args(["nextest", "--version"])) {
         &[FORMAT, CONSOLE, LINTS, BUILD, DOC_TESTS, TESTS, BROWSER]
     } else {
@@ -116,18 +120,18 @@ fn steps(root: &Path) -> &'static [Step] {
     }
 }
 
-fn run_step(root: &Path, step: &Step) -> Result<Duration, Failure> {
+fn run_step(root: &Path, step: &TestStep) -> Result<Duration, CommandFailure> {
     println!("==> {}", step.name);
     let started = Instant::now();
     let worked = match step.work {
-        Work::Cargo(arguments) => cargo(root, arguments),
-        Work::Console => check_console(root),
-        Work::Browser(script) => browse(root, script),
+        TestAction::Cargo(arguments) => cargo(root, arguments),
+        TestAction::Console => check_console(root),
+        TestAction::Browser(script) => browse(root, script),
     };
     let lasted = started.elapsed();
     if let Err(failure) = worked {
         let name = step.name;
-        return Err(Failure::new(format!(
+        return Err(CommandFailure::new(format!(
             "The step `{name}` failed after {}. {failure}",
             seconds(lasted)
         )));
@@ -136,32 +140,32 @@ fn run_step(root: &Path, step: &Step) -> Result<Duration, Failure> {
     Ok(lasted)
 }
 
-fn cargo(root: &Path, arguments: &[&str]) -> Result<(), Failure> {
+fn cargo(root: &Path, arguments: &[&str]) -> Result<(), CommandFailure> {
     let mut command = child::cargo(root);
     command.args(arguments);
     let spelled = child::spelled(&command);
     println!("$ {spelled}");
     match child::succeeds(&mut command)? {
         true => Ok(()),
-        false => {
-            Err(Failure::new(format!("Mend what it says above; `{spelled}` repeats it alone.")))
-        }
+        false => Err(CommandFailure::new(format!(
+            "Mend what it says above; `{spelled}` repeats it alone."
+        ))),
     }
 }
 
-fn check_console(root: &Path) -> Result<(), Failure> {
+fn check_console(root: &Path) -> Result<(), CommandFailure> {
     let built = console::build(root)?;
     let npm = Npm::find(root)?;
     npm.install()?;
     // A build checks on its way; where none was needed, the tests may still be other than they were.
-    if built == Built::Before {
+    if built == ConsoleBuild::UpToDate {
         npm.run(&["run", "check"])?;
     }
     npm.run(&["run", "test:unit"])
 }
 
 /// The console in a browser, with the binary that was built before.
-fn browse(root: &Path, script: &str) -> Result<(), Failure> {
+fn browse(root: &Path, script: &str) -> Result<(), CommandFailure> {
     let binary = child::target_directory(root)?.join("debug").join("agentry");
     let npm = Npm::find(root)?;
     let mut command = npm.command(&["run", script])?;
@@ -169,7 +173,7 @@ fn browse(root: &Path, script: &str) -> Result<(), Failure> {
     println!("$ npm run {script}   (in console)");
     match child::succeeds(&mut command)? {
         true => Ok(()),
-        false => Err(Failure::new(format!(
+        false => Err(CommandFailure::new(format!(
             "Mend what it says above; `npm run {script}` in the folder `console` repeats it alone."
         ))),
     }

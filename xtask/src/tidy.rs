@@ -28,40 +28,40 @@ mod words;
 
 use std::{fmt, path::Path};
 
-use crate::{child, failure::Failure, tidy::tree::Tree};
+use crate::{child, failure::CommandFailure, tidy::tree::SourceTree};
 
 /// The rooms that decide: they are handed the world as values.
 const PURE_ROOMS: [&str; 4] = ["protocol", "bthread", "agentfile", "kernel"];
 
 /// One broken rule: where, what is wrong, what to do instead.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Finding {
+pub(crate) struct TidyFinding {
     pub(crate) path: String,
     pub(crate) line: usize,
     pub(crate) problem: String,
     pub(crate) remedy: String,
 }
 
-impl Finding {
+impl TidyFinding {
     pub(crate) fn new(
         path: &str,
         line: usize,
         problem: impl Into<String>,
         remedy: impl Into<String>,
-    ) -> Finding {
-        Finding { path: path.into(), line, problem: problem.into(), remedy: remedy.into() }
+    ) -> TidyFinding {
+        TidyFinding { path: path.into(), line, problem: problem.into(), remedy: remedy.into() }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TidyFinding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Finding { path, line, problem, remedy } = self;
+        let TidyFinding { path, line, problem, remedy } = self;
         write!(formatter, "{path}:{line}: {problem}. {remedy}.")
     }
 }
 
-pub(crate) fn run(root: &Path) -> Result<(), Failure> {
-    let tree = Tree::read(root)?;
+pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
+    let tree = SourceTree::read(root)?;
     for count in counts::counts(&tree) {
         println!("{:>5} of {:>5}  {}", count.count, count.budget, count.name);
     }
@@ -74,14 +74,14 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
     for finding in &findings {
         println!("{finding}");
     }
-    Err(Failure::new(match findings.len() {
+    Err(CommandFailure::new(match findings.len() {
         1 => "The tree is not tidy: mend the one line above.".to_owned(),
         count => format!("The tree is not tidy: mend the {count} lines above."),
     }))
 }
 
-fn findings(root: &Path) -> Result<Vec<Finding>, Failure> {
-    let tree = Tree::read(root)?;
+fn findings(root: &Path) -> Result<Vec<TidyFinding>, CommandFailure> {
+    let tree = SourceTree::read(root)?;
     let packages = edges::packages(&child::metadata(root)?);
     let mut findings = edges::check(&tree, &packages);
     for check in CHECKS {
@@ -91,7 +91,7 @@ fn findings(root: &Path) -> Result<Vec<Finding>, Failure> {
     Ok(findings)
 }
 
-const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
+const CHECKS: &[fn(&SourceTree) -> Vec<TidyFinding>] = &[
     blobs::check,
     counts::check,
     decisions::check,
@@ -114,13 +114,13 @@ mod tests {
     fn the_tree_is_tidy() {
         let root = crate::root().expect("xtask lies in the repository");
         let findings = findings(&root).unwrap_or_else(|failure| panic!("{failure}"));
-        let lines: Vec<String> = findings.iter().map(Finding::to_string).collect();
+        let lines: Vec<String> = findings.iter().map(TidyFinding::to_string).collect();
         assert!(lines.is_empty(), "the tree is not tidy:\n{}", lines.join("\n"));
     }
 
     #[test]
     fn a_finding_says_where_what_and_what_instead() {
-        let finding = Finding::new("a/b.rs", 7, "this is wrong", "Do that instead");
+        let finding = TidyFinding::new("a/b.rs", 7, "this is wrong", "Do that instead");
         assert_eq!(finding.to_string(), "a/b.rs:7: this is wrong. Do that instead.");
     }
 }

@@ -36,7 +36,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::ConfinementLevel;
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use ratatui::crossterm::event::Event as Input;
 use ratatui::crossterm::terminal;
 use ratatui::style::Style;
@@ -94,7 +94,7 @@ pub(crate) struct Chat<'a> {
     typed: Typed,
     turn: Option<Turn>,
     /// A command of the person that is under way.
-    shell: Option<(String, Instant, Stop)>,
+    shell: Option<(String, Instant, CancelToken)>,
     desk: Desk,
     leave: Option<ExitCode>,
 }

@@ -11,8 +11,8 @@ use agentry_agentfile::sandbox::{SandboxLayer, SandboxLayers};
 use agentry_kernel::confinement;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_runtime::Enforcer;
-use agentry_sandbox::helper::Role;
-use agentry_sandbox::{Sandbox, Setup, egress, private_directory};
+use agentry_sandbox::helper::RoleFn;
+use agentry_sandbox::{Sandbox, SandboxSetup, egress, private_directory};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -20,7 +20,7 @@ use crate::env::Environment;
 use crate::render::visible;
 
 /// The parts of this program that run in a sandbox.
-pub(crate) static ROLES: [(&str, Role); 1] =
+pub(crate) static ROLES: [(&str, RoleFn); 1] =
     [(agentry_tools::FILE_TOOLS, agentry_tools::serve_files)];
 
 /// Nobody with our user number looks into this process, and no crash writes its memory to a file: it holds secrets.
@@ -90,7 +90,7 @@ pub(crate) fn minimum(layers: &SandboxLayers) -> ConfinementLevel {
 }
 
 /// What a sandbox needs of this machine. The helper is this very program, whatever its file is by now.
-pub(crate) fn setup(environment: &Environment) -> Setup {
+pub(crate) fn setup(environment: &Environment) -> SandboxSetup {
     let quarantine = match &environment.state {
         Some(state) => state.join("quarantine"),
         None => {
@@ -98,7 +98,7 @@ pub(crate) fn setup(environment: &Environment) -> Setup {
             std::env::temp_dir().join(format!("agentry-quarantine-{user}"))
         }
     };
-    Setup {
+    SandboxSetup {
         binary: binary(),
         path: environment.path.clone(),
         quarantine,

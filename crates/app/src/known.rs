@@ -12,7 +12,7 @@ use agentry_agentfile::layout;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::ContentHash;
 use agentry_protocol::trust::{KnownDefinitions, TrustChange};
-use agentry_store::{Known, Ledger};
+use agentry_store::{Ledger, RecordedDefinitions};
 
 use crate::engine;
 use crate::fault::{Blame, Fault};
@@ -83,7 +83,7 @@ pub(crate) fn in_words(changes: &[Change]) -> String {
 
 /// Reports definitions that changed since the last run in this directory, and remembers the present ones.
 pub(crate) fn report(ledger: &Ledger, loaded: &Loaded) -> Result<(), Fault> {
-    let before = ledger.known_definitions(&path(loaded), Known::Met);
+    let before = ledger.known_definitions(&path(loaded), RecordedDefinitions::Met);
     let before = before.map_err(engine::store_fault)?;
     let all = before.as_ref().map(|before| changes(&before.files, &loaded.digests));
     let mut stderr = crate::output::stderr().lock();
@@ -109,7 +109,7 @@ pub(crate) fn report(ledger: &Ledger, loaded: &Loaded) -> Result<(), Fault> {
 
 /// Lists what changed since the definitions of a directory were confirmed; none if they never were.
 pub(crate) fn unconfirmed(ledger: &Ledger, loaded: &Loaded) -> Result<Option<Vec<Change>>, Fault> {
-    let confirmed = ledger.known_definitions(&path(loaded), Known::Confirmed);
+    let confirmed = ledger.known_definitions(&path(loaded), RecordedDefinitions::Confirmed);
     let confirmed = confirmed.map_err(engine::store_fault)?;
     Ok(confirmed.map(|confirmed| changes(&confirmed.files, &loaded.digests)))
 }

@@ -23,7 +23,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
 use agentry_protocol::{RunId, SessionId, TurnId};
-use agentry_store::{InboundStatus, SoleIntake};
+use agentry_store::{InboundStatus, IntakeLock};
 
 use crate::error::Error;
 use crate::event_hooks::{HookBell, HookDesk};
@@ -62,7 +62,7 @@ pub struct Furniture {
     /// What sends answers back.
     pub replies: Replies,
     /// That nobody else has a desk for this home.
-    pub sole: SoleIntake,
+    pub sole: IntakeLock,
 }
 
 /// What the desk is told.
@@ -127,7 +127,7 @@ pub struct Desk {
     jobs: HashMap<u64, Job>,
     next_ticket: u64,
     rest: Rest,
-    _sole: SoleIntake,
+    _sole: IntakeLock,
 }
 
 /// What is left for later.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use agentry_agentfile::trust::TrustCoverage;
 use agentry_protocol::ContentHash;
 use agentry_protocol::job::{Job, JobReport, JobState};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -118,7 +118,12 @@ pub trait Executor: Send + Sync {
     fn name(&self) -> &str;
 
     /// Runs a job to its end, or ends it. `hear` is told each line that it says beside its output.
-    fn perform(&self, assignment: &Assignment, hear: &dyn Fn(&str), stop: &Stop) -> Performed;
+    fn perform(
+        &self,
+        assignment: &Assignment,
+        hear: &dyn Fn(&str),
+        stop: &CancelToken,
+    ) -> Performed;
 }
 
 impl Performed {

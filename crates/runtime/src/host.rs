@@ -12,7 +12,7 @@ use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use agentry_store::Ledger;
 use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 use secrecy::SecretString;
@@ -113,7 +113,7 @@ impl Host {
         let confining = self.enforcer.confining(confinement, workspace.path());
         let context = ToolContext {
             workspace,
-            stop: &Stop::new(),
+            stop: &CancelToken::new(),
             bounds: ToolBounds::default(),
             fetch: &self.fetch,
             env: &[],
@@ -129,7 +129,7 @@ impl Host {
         command: &str,
         confinement: &Confinement,
         workspace: &Workspace,
-        stop: &Stop,
+        stop: &CancelToken,
     ) -> ToolOutcome {
         let confining = self.enforcer.confining(confinement, workspace.path());
         let tool = ToolName::canonical("bash");

@@ -13,7 +13,7 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::job::{JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use agentry_store::{Error as Store, Ledger};
 
 use crate::error::Error;
@@ -30,7 +30,7 @@ pub fn run(
     about: &EntrySubject,
     assignment: &Assignment,
     hear: &dyn Fn(&str),
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<Performed, Error> {
     if let Err(why) = looked_at(&host.ledger, assignment)? {
         return Ok(Performed::refused(why));
@@ -104,7 +104,7 @@ impl Under<'_> {
         &self,
         host: &Host,
         assignment: &Assignment,
-        stop: &Stop,
+        stop: &CancelToken,
     ) -> Result<Result<Lease, Performed>, Error> {
         let until = Instant::now() + Duration::from_millis(JOB_LOCK_WAIT_MS_MAX);
         let mut queued = Some(JobChange::Queued { job: Box::new(assignment.job.clone()) });
@@ -140,7 +140,7 @@ impl Under<'_> {
     }
 
     /// Says that the job still runs, until it does not. Who lost it ends it.
-    fn renew(&self, lease: &Lease, renewing: &Renewing, stop: &Stop) {
+    fn renew(&self, lease: &Lease, renewing: &Renewing, stop: &CancelToken) {
         while renewing.wait(Duration::from_millis(JOB_RENEW_MS)) {
             let expires_at = self.ledger.now().saturating_add(JOB_LEASE_MS);
             let (job, fence) = (self.job.clone(), lease.fence);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use agentry_protocol::SessionId;
 use agentry_protocol::envelope::{Envelope, LedgerStream};
-use agentry_store::{Filter, Ledger, Tail};
+use agentry_store::{EntryFilter, Ledger, Tail};
 
 use crate::error::Error;
 use crate::limits::{TAIL_LOOK_TIME_MAX, TURN_ENTRIES_MAX};
@@ -85,7 +85,8 @@ impl Mail {
         let mut seen = after_seq;
         if round.after_seq > after_seq {
             let stream = Some(LedgerStream::World);
-            let filter = Filter { session: Some(session.clone()), stream, ..Filter::default() };
+            let filter =
+                EntryFilter { session: Some(session.clone()), stream, ..EntryFilter::default() };
             for envelope in ledger.read_from(after_seq, &filter, TURN_ENTRIES_MAX)? {
                 seen = envelope.seq;
                 bring(&news, envelope);
@@ -116,7 +117,8 @@ impl Mail {
         after_seq: u64,
     ) -> Result<(), Error> {
         if !round.goes {
-            let filter = Filter { stream: Some(LedgerStream::World), ..Filter::default() };
+            let filter =
+                EntryFilter { stream: Some(LedgerStream::World), ..EntryFilter::default() };
             let tail = ledger.tail(after_seq, filter)?;
             round.after_seq = after_seq;
             self.start(tail)?;

@@ -22,7 +22,7 @@ use agentry_protocol::hook::{HookChange, HookMoment, HookSpec};
 use agentry_protocol::message::{ModelReply, ModelRequest, SealedContent, Usage};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use agentry_tools::{ToolBounds, Workspace, normalised};
 
 use crate::canonical::canonical;
@@ -57,7 +57,7 @@ pub(crate) struct Workers {
     pub(crate) fallbacks: Vec<String>,
     /// Whether the pieces of answers are nobody's to look at: the agent does not speak.
     pub(crate) quiet: bool,
-    under_way: HashMap<Work, Stop>,
+    under_way: HashMap<Work, CancelToken>,
     held: HashMap<Work, Held>,
 }
 
@@ -295,7 +295,7 @@ impl Workers {
         });
     }
 
-    fn worker(&self, stop: Stop, bounds: ToolBounds, any_host: bool) -> Worker {
+    fn worker(&self, stop: CancelToken, bounds: ToolBounds, any_host: bool) -> Worker {
         Worker {
             host: self.host.clone(),
             workspace: self.workspace.clone(),
@@ -335,8 +335,8 @@ impl Workers {
         drop(self.held.remove(work));
     }
 
-    fn begin(&mut self, work: Work) -> Stop {
-        let stop = Stop::new();
+    fn begin(&mut self, work: Work) -> CancelToken {
+        let stop = CancelToken::new();
         self.under_way.insert(work, stop.clone());
         stop
     }

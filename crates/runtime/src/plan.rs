@@ -10,7 +10,7 @@ use agentry_kernel::danger;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Event, RunInputs, RunModels, RunPlan, StepPlan, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, TaskId};
-use agentry_store::{Filter, Ledger};
+use agentry_store::{EntryFilter, Ledger};
 
 use crate::define::{Definitions, Terms};
 use crate::error::Error;
@@ -23,7 +23,7 @@ pub(crate) const FOCUS: &str = "focus";
 
 /// The plan of a run, as it was recorded.
 pub fn recorded(ledger: &Ledger, run: &RunId) -> Result<RunPlan, Error> {
-    let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+    let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
     let entries = ledger.read_from(0, &filter, 8)?;
     let plan = entries.into_iter().find_map(|envelope| {
         if let Event::RunCreated(plan) = envelope.event { Some(*plan) } else { None }

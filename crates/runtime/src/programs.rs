@@ -17,7 +17,7 @@ use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::hook::{HookMoment, HookSpec};
 use agentry_protocol::job::{Job, JobPurpose};
 use agentry_protocol::{AgentId, ContentHash, JobId};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -65,7 +65,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) workspace: String,
     pub(crate) confining: Confining,
     pub(crate) env: Vec<(String, SecretString)>,
-    pub(crate) stop: &'a Stop,
+    pub(crate) stop: &'a CancelToken,
     pub(crate) hear: &'a dyn Fn(&str),
 }
 

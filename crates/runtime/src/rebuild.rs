@@ -17,7 +17,7 @@ use agentry_protocol::event::{Event, TurnPlan};
 use agentry_protocol::hook::TurnShape;
 use agentry_protocol::message::Message;
 use agentry_protocol::{RunId, TurnId};
-use agentry_store::{Filter, Ledger};
+use agentry_store::{EntryFilter, Ledger};
 
 use crate::error::Error;
 use crate::history;
@@ -34,7 +34,7 @@ pub(crate) struct Record {
 
 /// Reads a turn.
 pub(crate) fn record(ledger: &Ledger, turn: &TurnId) -> Result<Record, Error> {
-    let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+    let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
     let mut entries = ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?.into_iter();
     let plan = entries.find_map(|envelope| {
         if let Event::TurnStarted(plan) = envelope.event { Some(*plan) } else { None }

@@ -20,7 +20,7 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind};
 use agentry_protocol::intake::{DeliveryError, DeliveryReport, IntakeStage as Stage};
-use agentry_store::{DeliveryStatus, Filter, InboundRow};
+use agentry_store::{DeliveryStatus, EntryFilter, InboundRow};
 use serde_json::{Map, Value, json};
 
 use crate::channel::{Adapter, Bell, Capabilities, Clock, Outgoing, SentChunk, SystemClock, Way};
@@ -337,7 +337,7 @@ fn before(host: &SharedHost, row: &InboundRow) -> Result<Vec<Option<String>>, Er
     if row.delivery.is_none_or(|delivery| delivery.chunks_sent == 0) {
         return Ok(Vec::new());
     }
-    let filter = Filter { run: row.run.clone(), ..Filter::default() };
+    let filter = EntryFilter { run: row.run.clone(), ..EntryFilter::default() };
     let entries = host.ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
     let sent = entries.into_iter().filter_map(|entry| {
         if let Event::Intake(Stage::ChunkSent { event, message_id, .. }) = entry.event {

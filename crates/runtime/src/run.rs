@@ -14,7 +14,7 @@ use agentry_protocol::event::{Ending, Event, RunPlan, StepStatus};
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, ApprovalId, RunId, SessionId, SessionKey, TaskId, TurnId};
-use agentry_store::{Filter, Ledger, Ownership, RunRow, RunStatus};
+use agentry_store::{EntryFilter, Ledger, RunRow, RunStatus, SessionLock};
 use agentry_tools::Workspace;
 
 use crate::define::{Definitions, Terms};
@@ -140,12 +140,12 @@ pub(crate) struct Underway {
 pub(crate) struct Held {
     /// The homes of its commands.
     pub(crate) homes: RunHomes,
-    _ownership: Ownership,
+    _ownership: SessionLock,
     _following: Following,
 }
 
 impl Held {
-    fn new(ownership: Ownership, following: Following) -> Self {
+    fn new(ownership: SessionLock, following: Following) -> Self {
         Self { homes: RunHomes::default(), _ownership: ownership, _following: following }
     }
 }
@@ -181,7 +181,7 @@ impl Runner<'_> {
             Some(row) => row.id.clone(),
             None => SessionId::from_number((self.host.new_number)()),
         };
-        let ownership = ledger.own(&session)?;
+        let ownership = ledger.lock_session(&session)?;
         if let Some(turn) = ledger.turn_under_way(&session)? {
             let run = turn.run.map_or_else(|| "a run".to_owned(), |run| run.to_string());
             return Err(Error::Definition(format!(
@@ -248,10 +248,10 @@ impl Runner<'_> {
     }
 
     /// Owns the session of a run that is not over.
-    fn claim(&self, run: &RunId) -> Result<Ownership, Error> {
+    fn claim(&self, run: &RunId) -> Result<SessionLock, Error> {
         let ledger = &self.host.ledger;
         let session = known(ledger, run)?.session.ok_or_else(|| no_session(run))?;
-        let ownership = ledger.own(&session)?;
+        let ownership = ledger.lock_session(&session)?;
         // Only now is the record nobody else's to change.
         refuse_ended(&known(ledger, run)?)?;
         Ok(ownership)
@@ -261,7 +261,7 @@ impl Runner<'_> {
         &self,
         (run, plan): (&RunId, RunPlan),
         model: Arc<dyn Model>,
-        ownership: Ownership,
+        ownership: SessionLock,
     ) -> Result<Outcome, Error> {
         let ledger = &self.host.ledger;
         let session = ownership.session().clone();
@@ -280,7 +280,7 @@ impl Runner<'_> {
         let open = turns.iter().find(|turn| turn.ended_seq.is_none());
         // A turn may be over while its step is not recorded as such: then it is not begun again.
         let latest = open.or_else(|| turns.iter().rfind(|turn| turn.step as usize == next));
-        let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+        let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
         let entries = ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
         let mut underway = Underway {
             id: run.clone(),

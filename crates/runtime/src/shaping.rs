@@ -19,8 +19,8 @@ use agentry_protocol::event::Event;
 use agentry_protocol::hook::{HookChange, HookMoment, HookReport, HookResult, HookSpec, TurnShape};
 use agentry_protocol::message::Message;
 use agentry_protocol::{RunId, SessionId, TurnId};
-use agentry_sandbox::Stop;
-use agentry_store::{Filter, Ledger};
+use agentry_sandbox::CancelToken;
+use agentry_store::{EntryFilter, Ledger};
 use serde_json::Value;
 
 use crate::define;
@@ -262,7 +262,7 @@ impl Runner<'_> {
             cwd: &cwd,
             mode: charter.first_mode().as_str(),
         };
-        let stop = Stop::new();
+        let stop = CancelToken::new();
         let ground = Ground {
             host: &self.host,
             about: &about,
@@ -274,7 +274,7 @@ impl Runner<'_> {
         };
         let given = input(spec.moment, &facts, &around.subject);
         let since = self.host.ledger.last_seq()?;
-        let over = Stop::new();
+        let over = CancelToken::new();
         let (ledger, run) = (&self.host.ledger, &underway.id);
         thread::scope(|scope| {
             scope.spawn(|| end_if_cancelled(ledger, (run, since), &stop, &over));
@@ -321,8 +321,13 @@ impl Runner<'_> {
 }
 
 /// Ends a hook when somebody asks its run to end: no turn is there yet that would hear of it.
-fn end_if_cancelled(ledger: &Ledger, (run, since): (&RunId, u64), hook: &Stop, over: &Stop) {
-    let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+fn end_if_cancelled(
+    ledger: &Ledger,
+    (run, since): (&RunId, u64),
+    hook: &CancelToken,
+    over: &CancelToken,
+) {
+    let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
     while !over.wait(Duration::from_millis(HOOK_CANCEL_LOOK_MS)) {
         let entries = ledger.read_from(since, &filter, TURN_ENTRIES_MAX).unwrap_or_default();
         if entries.iter().any(|entry| entry.event == Event::CancelReceived {}) {
@@ -345,7 +350,7 @@ pub(crate) fn worn(
 
 /// The overrides that the hooks after the calls of a turn want for the next one.
 fn wanted_for_next(ledger: &Ledger, turn: &TurnId) -> Result<Vec<(HookSpec, HookResult)>, Error> {
-    let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+    let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
     let mut wanted = Vec::new();
     for entry in ledger.read_from(0, &filter, TURN_ENTRIES_MAX)? {
         let Event::Hook(HookChange::Finished { moment, program, report, .. }) = entry.event else {

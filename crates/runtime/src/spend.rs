@@ -10,7 +10,7 @@ use agentry_agentfile::manifest::config::{Dollars, SpendingToml, UnknownPrice};
 use agentry_model::prices::Prices;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::message::{FailureKind, ModelFailure, Usage};
-use agentry_store::{Ledger, Over, Reservation, SpendingLimits, day_of};
+use agentry_store::{Ledger, Reservation, SpendingLimits, SpendingOverrun, day_of};
 
 use crate::limits::ANSWER_TOKENS_ASSUMED;
 
@@ -153,8 +153,8 @@ fn over_limit(message: String) -> ModelFailure {
     ModelFailure::new(FailureKind::SpendingLimit, message)
 }
 
-fn told(model: &str, over: &Over) -> String {
-    let Over { which, limit, spent, reserved, wanted } = *over;
+fn told(model: &str, over: &SpendingOverrun) -> String {
+    let SpendingOverrun { which, limit, spent, reserved, wanted } = *over;
     let aside = match reserved {
         0 => String::new(),
         reserved => format!(" and {} set aside", dollars(reserved)),

@@ -15,7 +15,7 @@ use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event, TurnPlan};
 use agentry_protocol::hook::TurnShape;
 use agentry_protocol::{ApprovalId, ContentHash, SessionId, TurnId};
-use agentry_store::{CallStatus, Filter, TurnStatus};
+use agentry_store::{CallStatus, EntryFilter, TurnStatus};
 
 use crate::compact::Room;
 use crate::error::Error;
@@ -220,7 +220,7 @@ impl Runner<'_> {
         since: u64,
         taken: &BTreeSet<u64>,
     ) -> Result<Vec<Envelope>, Error> {
-        let filter = Filter { session: Some(session.clone()), ..Filter::default() };
+        let filter = EntryFilter { session: Some(session.clone()), ..EntryFilter::default() };
         let entries = self.host.ledger.read_from(since, &filter, TURN_ENTRIES_MAX)?;
         let pointed = entries.iter().filter_map(|one| {
             if let Event::InputTaken { input } = one.event { Some(input) } else { None }
@@ -271,7 +271,7 @@ impl Runner<'_> {
     /// What people said to a turn while it was under way.
     fn said_meanwhile(&self, turn: &TurnId) -> Result<Vec<String>, Error> {
         let ledger = &self.host.ledger;
-        let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+        let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
         let mut said = Vec::new();
         for entry in ledger.read_from(0, &filter, TURN_ENTRIES_MAX)? {
             let Event::InputTaken { input } = entry.event else { continue };

@@ -10,20 +10,20 @@ use std::path::Path;
 
 use agentry_protocol::confinement::{Attestation, ConfinementLevel, Escape, LimitEnforcement};
 
-use crate::escape::Targets;
+use crate::escape_probe::ProbeTargets;
 use crate::linux::landlock;
 use crate::private_directory::PrivateDirectory;
 
 /// Things outside of the sandbox that must not be reached; they go when this goes.
-pub(crate) struct Bait {
-    pub(crate) targets: Targets,
+pub(crate) struct ProbeFixture {
+    pub(crate) targets: ProbeTargets,
     _directory: PrivateDirectory,
     _listener: TcpListener,
     _sockets: [UnixListener; 2],
 }
 
-impl Bait {
-    pub(crate) fn lay(level: ConfinementLevel) -> io::Result<Self> {
+impl ProbeFixture {
+    pub(crate) fn create(level: ConfinementLevel) -> io::Result<Self> {
         let directory = PrivateDirectory::new()?;
         let (file, socket) = (directory.path().join("bait"), directory.path().join("socket"));
         std::fs::File::create(&file)?.write_all(b"not for you")?;
@@ -32,8 +32,14 @@ impl Bait {
         let named = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
         let sockets = [UnixListener::bind(&socket)?, named];
         let supervisor = rustix::process::getpid().as_raw_nonzero().get();
-        let targets =
-            Targets { level, file, socket, name, listener: listener.local_addr()?, supervisor };
+        let targets = ProbeTargets {
+            level,
+            file,
+            socket,
+            name,
+            listener: listener.local_addr()?,
+            supervisor,
+        };
         Ok(Self { targets, _directory: directory, _listener: listener, _sockets: sockets })
     }
 }
@@ -76,7 +82,7 @@ pub(crate) fn attestation(
         level,
         kernel,
         landlock_abi: landlock::abi(),
-        own_user: crate::sandbox::has_own_users(),
+        own_user: crate::linux_backend::has_own_users(),
         limits: vec![
             limit("time", true, "the supervisor, which ends the whole tree"),
             memory,

@@ -20,15 +20,15 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use thiserror::Error;
 
-use crate::ended;
-#[cfg(not(target_os = "linux"))]
-use crate::group::Group as Tree;
-use crate::kept::Kept;
+use crate::cancel::{CancelListener, CancelToken};
+use crate::exit_fd;
+use crate::head_tail::HeadTailBuffer;
 use crate::limits::{GRACE_MS_MAX, KILL_MS_MAX};
-use crate::stop::{Listener, Stop};
-use crate::streams::{Ends, Hear, Pump, is_ready};
+#[cfg(not(target_os = "linux"))]
+use crate::process_group::ProcessGroup as ProcessTree;
 #[cfg(target_os = "linux")]
-use crate::tree::Tree;
+use crate::process_tree::ProcessTree;
+use crate::stdio_pump::{ChildStdio, OutputCallback, StdioPump, is_ready};
 
 /// What to run.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub enum Streams {
 
 /// How much a process may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ProcessBounds {
     /// After that time the process tree is ended.
     pub time: Duration,
     /// So much is kept of each stream, half from its beginning and half from its end.
@@ -76,13 +76,13 @@ pub struct Bounds {
 
 /// What came of a process that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
+pub struct ProcessOutcome {
     /// Why it ended.
-    pub ending: Ending,
+    pub ending: ProcessEnding,
     /// What it wrote, or all of it with `Streams::Together`.
-    pub stdout: Kept,
+    pub stdout: HeadTailBuffer,
     /// What it wrote to standard error; empty with `Streams::Together`.
-    pub stderr: Kept,
+    pub stderr: HeadTailBuffer,
     /// From the start to the end, with the time to end the tree.
     pub duration: Duration,
     /// Processes that were still there when the child had ended by itself, and were killed.
@@ -91,13 +91,13 @@ pub struct Finished {
     pub violations: Vec<String>,
 }
 
-impl Finished {
+impl ProcessOutcome {
     /// It was stopped before it began.
     pub(crate) fn never_started() -> Self {
         Self {
-            ending: Ending::Stopped,
-            stdout: Kept::default(),
-            stderr: Kept::default(),
+            ending: ProcessEnding::Stopped,
+            stdout: HeadTailBuffer::default(),
+            stderr: HeadTailBuffer::default(),
             duration: Duration::ZERO,
             left_behind: 0,
             violations: Vec::new(),
@@ -107,7 +107,7 @@ impl Finished {
 
 /// Why a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ProcessEnding {
     /// By itself, with this code.
     Exited(i32),
     /// By a signal that was not ours.
@@ -179,65 +179,69 @@ pub enum Error {
 ///
 /// # Errors
 /// When the process could not be started, or could not be watched.
-pub fn run(command: &Command, bounds: &Bounds, stop: &Stop) -> Result<Finished, Error> {
-    run_heard(command, bounds, stop, None)
+pub fn run(
+    command: &Command,
+    bounds: &ProcessBounds,
+    stop: &CancelToken,
+) -> Result<ProcessOutcome, Error> {
+    run_with_listener(command, bounds, stop, None)
 }
 
 /// The same, with somebody who listens to the output.
 ///
 /// # Errors
 /// When the process could not be started, or could not be watched.
-pub fn run_heard(
+pub fn run_with_listener(
     command: &Command,
-    bounds: &Bounds,
-    stop: &Stop,
-    hear: Option<Hear<'_>>,
-) -> Result<Finished, Error> {
+    bounds: &ProcessBounds,
+    stop: &CancelToken,
+    hear: Option<OutputCallback<'_>>,
+) -> Result<ProcessOutcome, Error> {
     let start = Instant::now();
     let listener = stop.listen().map_err(|reason| not_started(command, reason))?;
     if stop.is_stopped() {
-        return Ok(Finished::never_started());
+        return Ok(ProcessOutcome::never_started());
     }
-    let mut running = Running::start(command, bounds, hear)?;
+    let mut running = RunningChild::start(command, bounds, hear)?;
     let end = running.watch(start + bounds.time, &listener)?;
     running.pump.drain().map_err(Error::Unwatched)?;
     let left_behind = running.tree.kill();
     let status = running.reap()?;
     let (ending, left_behind) = match end {
-        End::ByItself => (of_status(status), left_behind),
-        End::TimedOut => (Ending::TimedOut, 0),
-        End::Stopped => (Ending::Stopped, 0),
+        ChildExitCause::ByItself => (of_status(status), left_behind),
+        ChildExitCause::TimedOut => (ProcessEnding::TimedOut, 0),
+        ChildExitCause::Stopped => (ProcessEnding::Stopped, 0),
     };
     let [stdout, stderr] = running.pump.take_kept();
     let (duration, violations) = (start.elapsed(), Vec::new());
-    Ok(Finished { ending, stdout, stderr, duration, left_behind, violations })
+    Ok(ProcessOutcome { ending, stdout, stderr, duration, left_behind, violations })
 }
 
-fn of_status(status: ExitStatus) -> Ending {
+fn of_status(status: ExitStatus) -> ProcessEnding {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ending::Exited(code),
-        (None, signal) => Ending::Signalled(signal.unwrap_or_default()),
+        (Some(code), _) => ProcessEnding::Exited(code),
+        (None, signal) => ProcessEnding::Signalled(signal.unwrap_or_default()),
     }
 }
 
 /// Why the waiting is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum ChildExitCause {
     ByItself,
     TimedOut,
     Stopped,
 }
 
 /// A process that was started and is not reaped yet.
-struct Running<'a> {
+struct RunningChild<'a> {
     child: Child,
-    tree: Tree,
+    tree: ProcessTree,
     handle: OwnedFd,
-    pump: Pump<'a>,
+    pump: StdioPump<'a>,
     is_reaped: bool,
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningChild<'_> {
     fn drop(&mut self) {
         if !self.is_reaped {
             self.tree.kill();
@@ -247,17 +251,21 @@ impl Drop for Running<'_> {
     }
 }
 
-impl<'a> Running<'a> {
-    fn start(command: &Command, bounds: &Bounds, hear: Option<Hear<'a>>) -> Result<Self, Error> {
+impl<'a> RunningChild<'a> {
+    fn start(
+        command: &Command,
+        bounds: &ProcessBounds,
+        hear: Option<OutputCallback<'a>>,
+    ) -> Result<Self, Error> {
         let failed = |reason| not_started(command, reason);
-        let (pump, ends) = Pump::new(command, bounds.output_bytes_max).map_err(failed)?;
-        let pump = pump.heard_by(hear);
-        let before = Tree::before();
+        let (pump, ends) = StdioPump::new(command, bounds.output_bytes_max).map_err(failed)?;
+        let pump = pump.with_listener(hear);
+        let before = ProcessTree::before();
         let mut child = spawn(command, ends)?;
         let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let pid = number.expect("the system numbers processes from 1");
-        let mut tree = Tree::of(pid, before);
-        let handle = match ended::handle(pid) {
+        let mut tree = ProcessTree::of(pid, before);
+        let handle = match exit_fd::open(pid) {
             Ok(handle) => handle,
             Err(reason) => {
                 tree.kill();
@@ -269,18 +277,22 @@ impl<'a> Running<'a> {
     }
 
     /// Waits for the first end there is; a time out or a stop then ends the whole tree.
-    fn watch(&mut self, deadline: Instant, listener: &Listener) -> Result<End, Error> {
+    fn watch(
+        &mut self,
+        deadline: Instant,
+        listener: &CancelListener,
+    ) -> Result<ChildExitCause, Error> {
         let end = loop {
             let watched = [self.handle.as_fd(), listener.as_fd()];
             let ready = self.pump.wait(&watched, Some(deadline)).map_err(Error::Unwatched)?;
             if ready[0] {
-                return Ok(End::ByItself);
+                return Ok(ChildExitCause::ByItself);
             }
             if ready[1] {
-                break End::Stopped;
+                break ChildExitCause::Stopped;
             }
             if Instant::now() >= deadline {
-                break End::TimedOut;
+                break ChildExitCause::TimedOut;
             }
         };
         self.pump.close_input();
@@ -313,7 +325,7 @@ impl<'a> Running<'a> {
     }
 }
 
-fn spawn(command: &Command, ends: Ends) -> Result<Child, Error> {
+fn spawn(command: &Command, ends: ChildStdio) -> Result<Child, Error> {
     let cwd = open_cwd(&command.cwd)?;
     let mut spawned = std::process::Command::new(&command.program);
     spawned

@@ -11,8 +11,8 @@ use std::path::{Component, Path, PathBuf};
 
 use agentry_protocol::confinement::{Confinement, ConfinementLevel, ReadAccess, denies};
 
+use crate::fs_view;
 use crate::limits::{DENIAL_LINES_MAX, DENIALS_MAX};
-use crate::view;
 
 /// What the system says when something may not be done.
 const REFUSED: [&str; 6] = [
@@ -28,14 +28,14 @@ const MISSING: [&str; 2] = ["no such file or directory", "enoent"];
 
 /// A path that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Denied {
+pub struct DeniedPath {
     /// The path.
     pub path: PathBuf,
     /// Whether it was to be changed; otherwise looked at.
     pub write: bool,
 }
 
-impl fmt::Display for Denied {
+impl fmt::Display for DeniedPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.write { "written" } else { "read" };
         write!(f, "denied by sandbox: {} may not be {what}", self.path.display())
@@ -43,7 +43,7 @@ impl fmt::Display for Denied {
 }
 
 /// The paths in an output that a command was kept from.
-pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<Denied> {
+pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<DeniedPath> {
     if confinement.level == ConfinementLevel::Off {
         return Vec::new();
     }
@@ -57,9 +57,9 @@ pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<
         }
         for path in paths(line, cwd).chain(last_word(line, &lower, cwd)) {
             let denied = if !is_seen(&path, confinement) {
-                Some(Denied { path, write: false })
+                Some(DeniedPath { path, write: false })
             } else if refused && !is_writable(&path, confinement) {
-                Some(Denied { path, write: true })
+                Some(DeniedPath { path, write: true })
             } else {
                 None
             };
@@ -112,11 +112,11 @@ fn is_seen(path: &Path, confinement: &Confinement) -> bool {
     !hidden
         && (confinement.reading == ReadAccess::Broad
             || listed.map(Path::new).any(within)
-            || view::is_of_system(&text))
+            || fs_view::is_of_system(&text))
 }
 
 fn is_writable(path: &Path, confinement: &Confinement) -> bool {
-    let own = ["/tmp", "/dev", "/proc", view::home(confinement)];
+    let own = ["/tmp", "/dev", "/proc", fs_view::home(confinement)];
     let written = own.into_iter().chain(confinement.allow_write.iter().map(String::as_str));
     let read = confinement.allow_read.iter().map(String::as_str);
     // What lies in several directories belongs to the innermost; what is both read and written is written.

@@ -8,18 +8,18 @@
 //!
 //! Must never: pass on what was not judged, or outlive its sandbox. An allowed host stays a way out.
 
-mod answer;
 mod body;
+mod connect;
+mod connection;
 mod domain;
 mod head;
 mod http;
-mod reach;
 mod relay;
+mod response;
 mod rules;
 mod socks;
+mod timed_stream;
 mod tls;
-mod visit;
-mod wire;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -31,29 +31,29 @@ use std::time::{Duration, Instant};
 use agentry_protocol::confinement::Connection;
 use rustix::event::{PollFd, PollFlags};
 
-pub use rules::{Caps, Rules, WrongRule};
+pub use rules::{EgressLimits, EgressRuleError, EgressRules};
 
+use crate::cancel::{CancelListener, CancelToken};
 use crate::limits::{EGRESS_PAUSE_MS, EGRESS_STACK_BYTES};
-use crate::stop::{Listener, Stop};
-use relay::Budget;
-use visit::{Attempt, Visit};
-use wire::{Cut, Wire, wait};
+use connection::{ConnectionAttempt, ProxyConnection};
+use relay::TransferBudget;
+use timed_stream::{TimedStream, WaitError, wait};
 
 /// Gives the addresses of a host at a port.
-pub type Resolve = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
+pub type Resolver = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
 
 /// Takes the record of a connection when it has ended.
-pub type Tell = Arc<dyn Fn(Connection) + Send + Sync>;
+pub type ConnectionRecorder = Arc<dyn Fn(Connection) + Send + Sync>;
 
 /// Asks the system for addresses.
-pub fn system() -> Resolve {
+pub fn system() -> Resolver {
     Arc::new(|host, port| (host, port).to_socket_addrs().map(Iterator::collect))
 }
 
 /// A proxy at work; dropping it closes every connection and waits until each is recorded.
 #[derive(Debug)]
 pub struct Egress {
-    stop: Stop,
+    stop: CancelToken,
     door: Option<JoinHandle<()>>,
 }
 
@@ -61,17 +61,17 @@ impl Egress {
     /// Serves that listener until it is dropped; do not drop it with a lock that `tell` needs.
     pub fn start(
         listener: TcpListener,
-        rules: Rules,
-        resolve: Resolve,
-        tell: Tell,
+        rules: EgressRules,
+        resolve: Resolver,
+        tell: ConnectionRecorder,
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        let stop = Stop::new();
-        let shared = Arc::new(Shared {
+        let stop = CancelToken::new();
+        let shared = Arc::new(EgressContext {
             stop: Arc::new(stop.listen()?),
             lookups: Arc::new(AtomicUsize::new(0)),
-            sent: Budget::new(rules.caps.bytes),
-            received: Budget::new(rules.caps.bytes),
+            sent: TransferBudget::new(rules.caps.bytes),
+            received: TransferBudget::new(rules.caps.bytes),
             rules,
             resolve,
             tell,
@@ -92,28 +92,28 @@ impl Drop for Egress {
 }
 
 /// What all connections of one sandbox share.
-struct Shared {
-    rules: Rules,
-    resolve: Resolve,
-    tell: Tell,
-    stop: Arc<Listener>,
+struct EgressContext {
+    rules: EgressRules,
+    resolve: Resolver,
+    tell: ConnectionRecorder,
+    stop: Arc<CancelListener>,
     lookups: Arc<AtomicUsize>,
-    sent: Budget,
-    received: Budget,
+    sent: TransferBudget,
+    received: TransferBudget,
 }
 
 fn thread(name: &str) -> std::thread::Builder {
     std::thread::Builder::new().name(name.to_owned()).stack_size(EGRESS_STACK_BYTES)
 }
 
-fn keep_door(listener: &TcpListener, shared: &Arc<Shared>) {
+fn keep_door(listener: &TcpListener, shared: &Arc<EgressContext>) {
     let mut visits: Vec<JoinHandle<()>> = Vec::new();
     let caps = shared.rules.caps;
     let mut accepted = 0;
     while let Some(stream) = next_visitor(listener, shared) {
         accepted += 1;
         visits.retain(|visit| !visit.is_finished());
-        let mut attempt = Attempt::new(shared.tell.clone());
+        let mut attempt = ConnectionAttempt::new(shared.tell.clone());
         if accepted > caps.connections {
             attempt.refuse(format!(
                 "the {} connections of this sandbox are used up",
@@ -136,31 +136,31 @@ fn keep_door(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-fn next_visitor(listener: &TcpListener, shared: &Shared) -> Option<TcpStream> {
+fn next_visitor(listener: &TcpListener, shared: &EgressContext) -> Option<TcpStream> {
     // Whoever waits for a visitor waits long; the request to stop wakes it.
     let soon = |milliseconds| Instant::now() + Duration::from_millis(milliseconds);
     loop {
         let watched = PollFd::new(listener, PollFlags::IN);
         match wait(&shared.stop, [watched], soon(u64::from(u32::MAX))) {
             Ok(()) => {}
-            Err(Cut::Late) => continue,
-            Err(Cut::Stopped | Cut::Gone(_)) => return None,
+            Err(WaitError::Late) => continue,
+            Err(WaitError::Stopped | WaitError::Gone(_)) => return None,
         }
         match listener.accept() {
             Ok((stream, _)) => return Some(stream),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             // Mostly there are no descriptors left; it shall not become a busy loop.
             Err(_) => match wait(&shared.stop, [], soon(EGRESS_PAUSE_MS)) {
-                Ok(()) | Err(Cut::Late) => {}
-                Err(Cut::Stopped | Cut::Gone(_)) => return None,
+                Ok(()) | Err(WaitError::Late) => {}
+                Err(WaitError::Stopped | WaitError::Gone(_)) => return None,
             },
         }
     }
 }
 
-fn welcome(shared: &Shared, stream: TcpStream, mut attempt: Attempt) {
-    match Wire::new(stream, shared.stop.clone()) {
-        Ok(client) => Visit { shared, client: &client, attempt }.serve(),
+fn welcome(shared: &EgressContext, stream: TcpStream, mut attempt: ConnectionAttempt) {
+    match TimedStream::new(stream, shared.stop.clone()) {
+        Ok(client) => ProxyConnection { shared, client: &client, attempt }.serve(),
         Err(error) => attempt.refuse(format!("closed: {error}")),
     }
 }

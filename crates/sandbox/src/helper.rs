@@ -14,16 +14,16 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CapabilitySet, capabilities};
 
-use crate::linux::copies::Copies;
-use crate::linux::init::{self, Given};
-use crate::linux::mounts::{self, Lender};
-use crate::linux::seccomp::{Filter, Kind};
-use crate::linux::sys::{self, Forked};
-use crate::linux::{bwrap, fence};
-use crate::spec::{AtStep, Reply, Spec, Trouble, Word};
-use crate::wire::Channel;
+use crate::fd_channel::FdChannel;
+use crate::linux::file_copies::FileCopyCache;
+use crate::linux::init::{self, InitInput};
+use crate::linux::mounts::{self, IdMapper};
+use crate::linux::seccomp::{Kind, SyscallFilter};
+use crate::linux::sys::{self, ForkSide};
+use crate::linux::{bwrap, lockdown};
+use crate::spec::{InitMessage, SandboxFailure, SandboxSpec, SpawnReply, StepContext};
 
-pub use crate::role::{Role, Roles, VERB};
+pub use crate::role::{RoleFn, RoleTable, VERB};
 
 /// The word after it that makes the binary the first process of a sandbox that bubblewrap has built.
 pub(crate) const INSIDE: &str = "inside";
@@ -32,7 +32,7 @@ pub(crate) const INSIDE: &str = "inside";
 ///
 /// # Errors
 /// When the supervisor cannot be heard any more.
-pub fn serve(roles: Roles) -> io::Result<()> {
+pub fn serve(roles: RoleTable) -> io::Result<()> {
     let mut words = std::env::args().skip(2);
     if words.next().as_deref() == Some(INSIDE) {
         return serve_inside(roles, words);
@@ -42,15 +42,15 @@ pub fn serve(roles: Roles) -> io::Result<()> {
     rustix::process::setsid().map(drop).unwrap_or_default();
     // It ends when the way to the supervisor closes, and not by a signal at the death of its parent: the system takes
     // the thread that started it for the parent.
-    let supervisor = Channel::from(rustix::io::dup(io::stdin())?);
+    let supervisor = FdChannel::from(rustix::io::dup(io::stdin())?);
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
-    let mut helper = Helper {
+    let mut helper = SandboxSpawner {
         roles,
         lenders: HashMap::new(),
         filters: HashMap::new(),
-        copies: Copies::default(),
+        copies: FileCopyCache::default(),
         running: Vec::new(),
     };
     let served = helper.serve(supervisor);
@@ -62,43 +62,45 @@ pub fn serve(roles: Roles) -> io::Result<()> {
 }
 
 /// Goes on where bubblewrap has left off.
-fn serve_inside(roles: Roles, words: impl Iterator<Item = String>) -> io::Result<()> {
+fn serve_inside(roles: RoleTable, words: impl Iterator<Item = String>) -> io::Result<()> {
     let numbers: Vec<i32> = words.filter_map(|word| word.parse().ok()).collect();
     let Ok([message, control, input, output, errors]) = <[i32; 5]>::try_from(numbers) else {
         return Err(io::Error::other("the descriptors are not five"));
     };
-    let spec: Spec = serde_json::from_reader(std::fs::File::from(sys::inherit(message)))?;
+    let spec: SandboxSpec = serde_json::from_reader(std::fs::File::from(sys::inherit(message)))?;
     let streams = [input, output, errors].map(sys::inherit);
-    let control = Channel::from(sys::inherit(control));
-    let filter = Filter::new(fence::kind(&spec)).map_err(|failed| failed.cause)?;
-    init::live(&spec, Given { streams, control, trees: None, copies: Vec::new(), roles, filter })
+    let control = FdChannel::from(sys::inherit(control));
+    let filter = SyscallFilter::new(lockdown::kind(&spec)).map_err(|failed| failed.cause)?;
+    init::run(&spec, InitInput { streams, control, trees: None, copies: Vec::new(), roles, filter })
 }
 
-struct Helper {
-    roles: Roles,
-    lenders: HashMap<u32, Lender>,
-    filters: HashMap<Kind, Filter>,
-    copies: Copies,
+struct SandboxSpawner {
+    roles: RoleTable,
+    lenders: HashMap<u32, IdMapper>,
+    filters: HashMap<Kind, SyscallFilter>,
+    copies: FileCopyCache,
     running: Vec<(Pid, OwnedFd)>,
 }
 
-impl Helper {
-    fn serve(&mut self, mut supervisor: Channel) -> io::Result<()> {
+impl SandboxSpawner {
+    fn serve(&mut self, mut supervisor: FdChannel) -> io::Result<()> {
         while self.wait(&supervisor)? {
-            let Some((spec, streams)) = supervisor.receive::<Spec>()? else { break };
+            let Some((spec, streams)) = supervisor.receive::<SandboxSpec>()? else { break };
             let begun;
             (supervisor, begun) = self.begin(&spec, streams, supervisor);
             match (begun, self.running.last()) {
-                (Ok(()), Some((_, handle))) => supervisor.send(&Reply::Begun, &[handle.as_fd()])?,
+                (Ok(()), Some((_, handle))) => {
+                    supervisor.send(&SpawnReply::Begun, &[handle.as_fd()])?
+                }
                 (Ok(()), None) => return Err(io::Error::other("a sandbox was lost")),
-                (Err(trouble), _) => supervisor.send(&Reply::Failed(trouble), &[])?,
+                (Err(trouble), _) => supervisor.send(&SpawnReply::Failed(trouble), &[])?,
             }
         }
         Ok(())
     }
 
     /// Waits for the supervisor, and buries the dead meanwhile. False when the supervisor is gone.
-    fn wait(&mut self, supervisor: &Channel) -> io::Result<bool> {
+    fn wait(&mut self, supervisor: &FdChannel) -> io::Result<bool> {
         loop {
             let mut fds = vec![PollFd::new(supervisor, PollFlags::IN)];
             fds.extend(self.running.iter().map(|(_, handle)| PollFd::new(handle, PollFlags::IN)));
@@ -113,7 +115,7 @@ impl Helper {
                 let is_over = over.next().unwrap_or_default();
                 if is_over {
                     end_group(*pid);
-                    init::bury(*pid);
+                    init::reap_child(*pid);
                 }
                 !is_over
             });
@@ -126,10 +128,10 @@ impl Helper {
     /// Starts a sandbox. The way to the supervisor is given back, but not to the new process.
     fn begin(
         &mut self,
-        spec: &Spec,
+        spec: &SandboxSpec,
         mut streams: Vec<OwnedFd>,
-        supervisor: Channel,
-    ) -> (Channel, Result<(), Trouble>) {
+        supervisor: FdChannel,
+    ) -> (FdChannel, Result<(), SandboxFailure>) {
         let members = if streams.len() > 4 { streams.pop() } else { None };
         let given = match self.prepare(spec, streams) {
             Ok(given) => given,
@@ -146,18 +148,18 @@ impl Helper {
             pipe.and_then(|pipe| sys::clone(namespaces).at_step(step).map(|forked| (pipe, forked)));
         match split {
             Err(trouble) => (supervisor, Err(trouble)),
-            Ok(((mut go, ready), Forked::Child)) => {
+            Ok(((mut go, ready), ForkSide::Child)) => {
                 drop((ready, supervisor));
                 let mut word = [0];
                 match go.read_exact(&mut word) {
                     Ok(()) if spec.level == ConfinementLevel::Bwrap => {
                         through_bubblewrap(spec, given)
                     }
-                    Ok(()) => init::live(spec, given),
+                    Ok(()) => init::run(spec, given),
                     Err(_) => sys::exit_now(1),
                 }
             }
-            Ok(((_, ready), Forked::Parent { pid, handle })) => {
+            Ok(((_, ready), ForkSide::Parent { pid, handle })) => {
                 drop(given);
                 self.running.push((pid, handle));
                 let mapped = match spec.level {
@@ -180,37 +182,41 @@ impl Helper {
     }
 
     /// Made once, used for every program of its kind.
-    fn filter(&mut self, kind: Kind) -> Result<Filter, Trouble> {
+    fn filter(&mut self, kind: Kind) -> Result<SyscallFilter, SandboxFailure> {
         if let Some(filter) = self.filters.get(&kind) {
             return Ok(filter.clone());
         }
-        let filter = Filter::new(kind).map_err(fence::trouble)?;
+        let filter = SyscallFilter::new(kind).map_err(lockdown::trouble)?;
         self.filters.insert(kind, filter.clone());
         Ok(filter)
     }
 
-    fn prepare(&mut self, spec: &Spec, streams: Vec<OwnedFd>) -> Result<Given, Trouble> {
+    fn prepare(
+        &mut self,
+        spec: &SandboxSpec,
+        streams: Vec<OwnedFd>,
+    ) -> Result<InitInput, SandboxFailure> {
         let mut streams = streams.into_iter();
         let (Some(input), Some(output), Some(errors), Some(control)) =
             (streams.next(), streams.next(), streams.next(), streams.next())
         else {
             let missing = io::Error::other("some descriptors are missing");
-            return Err(Trouble::new("take over the streams", &missing));
+            return Err(SandboxFailure::new("take over the streams", &missing));
         };
         let trees = match (spec.level, spec.user) {
             (ConfinementLevel::Ns | ConfinementLevel::Bwrap, Some(user)) if can_mount() => {
-                let lender = self.lenders.entry(user).or_insert_with(|| Lender::to(user));
+                let lender = self.lenders.entry(user).or_insert_with(|| IdMapper::to(user));
                 Some(mounts::trees(&spec.view, lender)?)
             }
             _ => None,
         };
         let streams = [input, output, errors];
-        fence::cores();
-        let filter = self.filter(fence::kind(spec))?;
+        lockdown::cores();
+        let filter = self.filter(lockdown::kind(spec))?;
         let copies =
-            self.copies.of(&spec.view.copies).at_step("read the settings of the machine")?;
-        let (control, roles) = (Channel::from(control), self.roles);
-        Ok(Given { streams, control, trees, copies, roles, filter })
+            self.copies.load(&spec.view.copies).at_step("read the settings of the machine")?;
+        let (control, roles) = (FdChannel::from(control), self.roles);
+        Ok(InitInput { streams, control, trees, copies, roles, filter })
     }
 }
 
@@ -221,14 +227,14 @@ fn end_group(leader: Pid) {
     kill_process_group(leader, Signal::KILL).unwrap_or_default();
 }
 
-fn through_bubblewrap(spec: &Spec, given: Given) -> ! {
+fn through_bubblewrap(spec: &SandboxSpec, given: InitInput) -> ! {
     // It leads a group, so that all that it splits off can be ended with it.
     rustix::process::setsid().map(drop).unwrap_or_default();
     let control = given.control.try_clone();
     let trouble = bwrap::run(spec, given);
     if let Ok(control) = control {
         // If the supervisor is gone, nobody needs to know.
-        control.send(&Word::Failed(trouble), &[]).unwrap_or_default();
+        control.send(&InitMessage::Failed(trouble), &[]).unwrap_or_default();
     }
     sys::exit_now(1)
 }

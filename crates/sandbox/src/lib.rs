@@ -14,27 +14,30 @@
 )]
 
 pub mod address;
-mod asked;
 #[cfg(target_os = "linux")]
 mod attest;
+mod backend;
+pub mod cancel;
 pub mod child;
 mod denial;
 pub mod egress;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod elsewhere;
-mod ended;
 #[cfg(target_os = "linux")]
-mod escape;
-#[cfg(any(test, not(target_os = "linux")))]
-mod group;
+mod escape_probe;
+mod exit_fd;
+#[cfg(target_os = "linux")]
+mod fd_channel;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
+mod fs_view;
+pub mod head_tail;
 #[cfg(target_os = "linux")]
 pub mod helper;
-#[cfg(target_os = "linux")]
-mod idle;
-pub mod kept;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod linux_backend;
+#[cfg(target_os = "linux")]
+mod linux_service;
 #[cfg(any(test, target_os = "macos"))]
 #[cfg_attr(
     not(target_os = "macos"),
@@ -46,39 +49,39 @@ mod linux;
     )
 )]
 mod macos;
+#[cfg(target_os = "linux")]
+mod pool;
 pub mod private_directory;
+#[cfg(any(test, not(target_os = "linux")))]
+mod process_group;
+#[cfg(target_os = "linux")]
+mod process_tree;
 pub mod protect;
 mod role;
-#[cfg(target_os = "linux")]
-mod running;
-#[cfg(target_os = "linux")]
-mod sandbox;
-mod scratch;
+mod scratch_directory;
 pub mod seatbelt;
-#[cfg(target_os = "linux")]
-mod served;
+mod service;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
 mod spec;
-pub mod stop;
-mod streams;
-mod system;
+mod stdio_pump;
 #[cfg(target_os = "linux")]
-mod tree;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
-mod view;
-mod watch;
-#[cfg(target_os = "linux")]
-mod wire;
-
-pub use asked::{NoAnswer, Served};
-pub use child::{Bounds, Command, Cwd, Ending, Error, Finished, Streams, run, run_heard};
-pub use denial::{Denied, denied_paths};
+mod supervision;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub use elsewhere::inside as helper;
-pub use kept::Kept;
+mod unsupported;
+mod watch;
+
+pub use backend::{LEVELS, Sandbox, SandboxJob, SandboxSetup, SandboxUnavailable};
+pub use cancel::CancelToken;
+pub use child::{
+    Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, run,
+    run_with_listener,
+};
+pub use denial::{DeniedPath, denied_paths};
+pub use head_tail::HeadTailBuffer;
 #[cfg(target_os = "macos")]
-pub use macos::inside as helper;
+pub use macos::launcher as helper;
 pub use private_directory::PrivateDirectory;
-pub use stop::Stop;
-pub use streams::{Hear, Source};
-pub use system::{Job, LEVELS, Sandbox, Setup, Unavailable};
+pub use service::{SandboxedService, ServiceError};
+pub use stdio_pump::{OutputCallback, OutputSource};
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub use unsupported::launcher as helper;

@@ -2,21 +2,21 @@
 //!
 //! Must never: pass over a step that failed; what is half confined is not confined.
 
-mod failed;
+mod step_error;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) mod afresh;
 pub(crate) mod bwrap;
 pub(crate) mod cgroup;
-pub(crate) mod copies;
-pub(crate) mod fence;
+pub(crate) mod file_copies;
 pub(crate) mod init;
 pub(crate) mod landlock;
+pub(crate) mod lockdown;
 pub(crate) mod memory;
 pub(crate) mod mounts;
+pub(crate) mod reset;
+pub(crate) mod rlimits;
 pub(crate) mod seccomp;
-pub(crate) mod spend;
 pub(crate) mod sys;
 
-pub(crate) use failed::Failed;
+pub(crate) use step_error::StepError;

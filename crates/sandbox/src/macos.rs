@@ -8,10 +8,10 @@
 //!
 //! Must never: run a command when the sandbox's own program is not there; run anything as root.
 
-mod bait;
-mod escape;
-pub mod inside;
-mod note;
+mod escape_probe;
+pub mod launcher;
+mod probe_fixture;
+mod start_marker;
 #[cfg(test)]
 mod tests;
 
@@ -31,22 +31,24 @@ use agentry_protocol::confinement::{
 use rustix::process::Pid;
 use serde_json::Value;
 
-use crate::asked::{Life, Served};
-use crate::child::{self, Bounds, Command, Cwd, Ending, Error, Finished, Streams};
-use crate::egress::{Egress, Rules};
-use crate::group::Group;
+use crate::backend::{Backend, SandboxJob, SandboxSetup};
+use crate::cancel::CancelToken;
+use crate::child::{
+    self, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams,
+};
+use crate::egress::{Egress, EgressRules};
+use crate::fs_view;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, SERVED_TIMEOUT_MS, START_MS_MAX};
+use crate::process_group::ProcessGroup;
 use crate::protect::secrets::HardLinkCache;
 use crate::role::VERB;
-use crate::scratch;
-use crate::seatbelt::{self, Place};
-use crate::stop::Stop;
-use crate::system::{Backend, Job, Setup};
-use crate::view;
-use crate::watch::{self, Watches};
+use crate::scratch_directory;
+use crate::seatbelt::{self, SeatbeltContext};
+use crate::service::{SandboxedService, ServiceProcess};
+use crate::watch::{self, ProtectionWatcher};
 
-use bait::Bait;
-use note::Note;
+use probe_fixture::MacosProbeFixture;
+use start_marker::StartMarker;
 
 /// The system's own program.
 const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
@@ -54,16 +56,19 @@ const SANDBOX_EXEC: &str = "/usr/bin/sandbox-exec";
 const NOTHING: &str = "/usr/bin/true";
 
 /// Runs processes, each under a profile of its own.
-pub(crate) struct OnMacos {
-    setup: Setup,
-    watches: Watches,
+pub(crate) struct MacosBackend {
+    setup: SandboxSetup,
+    watches: ProtectionWatcher,
     hard_links: HardLinkCache,
     /// What confines; never one that is found in a path.
     program: PathBuf,
 }
 
-impl Backend for OnMacos {
-    fn open_level(setup: &Setup, _: ConfinementLevel) -> Result<(Self, Attestation), String> {
+impl Backend for MacosBackend {
+    fn open_level(
+        setup: &SandboxSetup,
+        _: ConfinementLevel,
+    ) -> Result<(Self, Attestation), String> {
         if !Path::new(SANDBOX_EXEC).is_file() {
             return Err(format!("{SANDBOX_EXEC} is not there"));
         }
@@ -72,7 +77,7 @@ impl Backend for OnMacos {
         }
         let opened = Self {
             setup: setup.clone(),
-            watches: Watches::new(&setup.quarantine, ConfinementLevel::Seatbelt),
+            watches: ProtectionWatcher::new(&setup.quarantine, ConfinementLevel::Seatbelt),
             hard_links: HardLinkCache::default(),
             program: SANDBOX_EXEC.into(),
         };
@@ -85,7 +90,7 @@ impl Backend for OnMacos {
         ConfinementLevel::Seatbelt
     }
 
-    fn run(&self, job: &Job<'_>, stop: &Stop) -> Result<Finished, Error> {
+    fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error> {
         let watch = self
             .watches
             .begin(job.confinement, stop)
@@ -94,7 +99,7 @@ impl Backend for OnMacos {
         let finished = self.run_watched(job, stop, protected);
         // Also after a failure: nobody knows what was done until then.
         let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
-        finished.map(|finished| Finished { violations, ..finished })
+        finished.map(|finished| ProcessOutcome { violations, ..finished })
     }
 
     fn serve(
@@ -102,20 +107,20 @@ impl Backend for OnMacos {
         role: &str,
         arguments: Value,
         confinement: &Confinement,
-    ) -> Result<Served, Error> {
+    ) -> Result<SandboxedService, Error> {
         let (theirs_in, input) = io::pipe().map_err(broken("make a pipe"))?;
         let (output, theirs_out) = io::pipe().map_err(broken("make a pipe"))?;
-        let scratch = Scratch::new().map_err(broken("make a temporary directory"))?;
+        let scratch = MacosScratch::new().map_err(broken("make a temporary directory"))?;
         let protected =
             watch::protected(confinement).map_err(broken("look for protected files"))?;
         let profile = self.profile(confinement, &protected, &scratch, None)?;
         let limits = ConfinementLimits { timeout_ms: SERVED_TIMEOUT_MS, ..confinement.limits };
-        let role = [inside::ROLE.into(), words(&limits), role.into()];
+        let role = [launcher::ROLE.into(), words(&limits), role.into()];
         let line = command_line(&profile, &self.setup.binary, role);
         let child = std::process::Command::new(&self.program)
             .args(line)
             .env_clear()
-            .envs(view::environment(confinement, &self.setup.path, Some(&scratch.path)))
+            .envs(fs_view::environment(confinement, &self.setup.path, Some(&scratch.path)))
             .current_dir("/")
             .process_group(0)
             .stdin(theirs_in)
@@ -123,35 +128,36 @@ impl Backend for OnMacos {
             .stderr(Stdio::null())
             .spawn()
             .map_err(broken("start the sandbox"))?;
-        let life = Living { child: Mutex::new(child), _scratch: scratch };
-        let mut served = Served::new(life, input, output);
+        let life = MacosService { child: Mutex::new(child), _scratch: scratch };
+        let mut served = SandboxedService::new(life, input, output);
         // What it is told is the first question; it answers when it is confined and ready.
         let time = Duration::from_millis(START_MS_MAX);
-        match served.ask(&arguments.to_string(), &Stop::new(), time) {
-            Ok(answer) if answer.trim_end() == inside::READY => Ok(served),
+        match served.ask(&arguments.to_string(), &CancelToken::new(), time) {
+            Ok(answer) if answer.trim_end() == launcher::READY => Ok(served),
             Ok(other) => Err(not_built(&other)),
             Err(error) => Err(not_built(&error.to_string())),
         }
     }
 }
 
-impl OnMacos {
+impl MacosBackend {
     fn run_watched(
         &self,
-        job: &Job<'_>,
-        stop: &Stop,
+        job: &SandboxJob<'_>,
+        stop: &CancelToken,
         protected: &[PathBuf],
-    ) -> Result<Finished, Error> {
-        let scratch = Scratch::new().map_err(broken("make a temporary directory"))?;
-        let note = Note::lay(&scratch.path).map_err(broken("make a temporary directory"))?;
+    ) -> Result<ProcessOutcome, Error> {
+        let scratch = MacosScratch::new().map_err(broken("make a temporary directory"))?;
+        let note =
+            StartMarker::create(&scratch.path).map_err(broken("make a temporary directory"))?;
         // Every connection is recorded before the call counts as over: it goes before this function ends.
         let (port, proxy) = self.proxy(job)?;
         let profile = self.profile(job.confinement, protected, &scratch, port)?;
-        let mut env = view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
-        env.extend(port.map(view::proxy).unwrap_or_default());
+        let mut env = fs_view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
+        env.extend(port.map(fs_view::proxy).unwrap_or_default());
         env.extend(job.command.env.iter().cloned());
         let start = [
-            inside::COMMAND.into(),
+            launcher::COMMAND.into(),
             words(&job.confinement.limits),
             note.path().into(),
             job.command.program.clone(),
@@ -165,20 +171,24 @@ impl OnMacos {
             stdin: job.command.stdin.clone(),
             streams: job.command.streams,
         };
-        let finished = child::run_heard(&command, job.bounds, stop, job.hear)?;
+        let finished = child::run_with_listener(&command, job.bounds, stop, job.hear)?;
         drop(proxy);
         match finished.ending {
-            Ending::Exited(_) | Ending::Signalled(_) => note.judge(job.command, finished),
-            Ending::TimedOut | Ending::Stopped | Ending::OutOfMemory => Ok(finished),
+            ProcessEnding::Exited(_) | ProcessEnding::Signalled(_) => {
+                note.judge(job.command, finished)
+            }
+            ProcessEnding::TimedOut | ProcessEnding::Stopped | ProcessEnding::OutOfMemory => {
+                Ok(finished)
+            }
         }
     }
 
     /// The proxy for a call, on the machine's own loopback interface: there is no other here.
-    fn proxy(&self, job: &Job<'_>) -> Result<(Option<u16>, Option<Egress>), Error> {
+    fn proxy(&self, job: &SandboxJob<'_>) -> Result<(Option<u16>, Option<Egress>), Error> {
         if job.confinement.network == NetworkAccess::None {
             return Ok((None, None));
         }
-        let rules = Rules::new(&job.confinement.network)
+        let rules = EgressRules::new(&job.confinement.network)
             .map_err(|error| broken("read the list of hosts")(io::Error::other(error)))?;
         let listener = TcpListener::bind("127.0.0.1:0").map_err(broken("start the proxy"))?;
         let port = listener.local_addr().map_err(broken("start the proxy"))?.port();
@@ -191,7 +201,7 @@ impl OnMacos {
         &self,
         confinement: &Confinement,
         protected: &[PathBuf],
-        scratch: &Scratch,
+        scratch: &MacosScratch,
         proxy_port: Option<u16>,
     ) -> Result<String, Error> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
@@ -199,23 +209,25 @@ impl OnMacos {
         // The profile knows the usual names; these were found on top of them.
         confinement.deny_write.extend(protected.iter().map(text));
         // A link is judged by where it leads.
-        let hidden = view::hidden(&confinement, None, &self.hard_links)
+        let hidden = fs_view::hidden(&confinement, None, &self.hard_links)
             .map_err(broken("look for hidden files"))?;
         confinement.deny_read.extend(hidden.iter().map(text));
         confinement.allow_read.push(text(&self.setup.binary));
-        let place = Place { temporary: text(&scratch.path), proxy_port };
+        let place = SeatbeltContext { temporary: text(&scratch.path), proxy_port };
         Ok(seatbelt::profile(&confinement, &place))
     }
 
     fn try_escapes(&self) -> Result<Vec<Escape>, String> {
-        let bait = Bait::lay().map_err(|error| format!("cannot lay bait: {error}"))?;
+        let bait =
+            MacosProbeFixture::create().map_err(|error| format!("cannot lay bait: {error}"))?;
         let targets = serde_json::to_value(&bait.targets).map_err(|error| error.to_string())?;
         let confinement =
             Confinement { level: ConfinementLevel::Seatbelt, ..Confinement::most_restricted() };
-        let served = Backend::serve(self, escape::ROLE, targets, &confinement);
+        let served = Backend::serve(self, escape_probe::ROLE, targets, &confinement);
         let mut served = served.map_err(|error| error.to_string())?;
         let time = Duration::from_millis(ATTEST_MS_MAX);
-        let answer = served.ask("", &Stop::new(), time).map_err(|error| error.to_string())?;
+        let answer =
+            served.ask("", &CancelToken::new(), time).map_err(|error| error.to_string())?;
         serde_json::from_str(&answer)
             .map_err(|error| format!("the escapes could not be tried: {error}"))
     }
@@ -230,36 +242,39 @@ impl OnMacos {
             stdin: None,
             streams: Streams::Together,
         };
-        let job = Job {
+        let job = SandboxJob {
             command: &command,
             confinement: &Confinement {
                 level: ConfinementLevel::Seatbelt,
                 ..Confinement::most_restricted()
             },
-            bounds: &Bounds {
+            bounds: &ProcessBounds {
                 time: Duration::from_millis(ATTEST_MS_MAX),
                 output_bytes_max: ATTEST_OUTPUT_BYTES_MAX,
             },
             connected: Arc::new(drop),
             hear: None,
         };
-        match Backend::run(self, &job, &Stop::new()).map_err(|error| error.to_string())?.ending {
-            Ending::Exited(0) => Ok(()),
+        match Backend::run(self, &job, &CancelToken::new())
+            .map_err(|error| error.to_string())?
+            .ending
+        {
+            ProcessEnding::Exited(0) => Ok(()),
             other => Err(format!("{NOTHING} does not run in it: {other:?}")),
         }
     }
 }
 
 /// A temporary directory for one sandbox, with a home in it. It goes when this goes.
-struct Scratch {
+struct MacosScratch {
     /// Without links, as the profile wants it.
     path: PathBuf,
-    _directory: scratch::Scratch,
+    _directory: scratch_directory::ScratchDirectory,
 }
 
-impl Scratch {
+impl MacosScratch {
     fn new() -> io::Result<Self> {
-        let directory = scratch::Scratch::new()?;
+        let directory = scratch_directory::ScratchDirectory::new()?;
         let path = directory.path().canonicalize()?;
         std::fs::create_dir(path.join("home"))?;
         Ok(Self { path, _directory: directory })
@@ -267,25 +282,25 @@ impl Scratch {
 }
 
 /// A part of ourselves that lives in a sandbox; it ends with its group when this goes.
-struct Living {
+struct MacosService {
     child: Mutex<Child>,
-    _scratch: Scratch,
+    _scratch: MacosScratch,
 }
 
-impl Life for Living {
+impl ServiceProcess for MacosService {
     fn is_over(&self) -> bool {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         !matches!(child.try_wait(), Ok(None))
     }
 }
 
-impl Drop for Living {
+impl Drop for MacosService {
     fn drop(&mut self) {
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
         // Once it is reaped its number may be somebody else's.
         if matches!(child.try_wait(), Ok(None)) {
             let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-            number.map(|number| Group::of(number, Group::before()).kill());
+            number.map(|number| ProcessGroup::of(number, ProcessGroup::before()).kill());
             drop(child.wait());
         }
     }

@@ -16,7 +16,7 @@ use rustix::fs::{CWD, FlockOperation, Mode};
 use rustix::io::Errno;
 
 use crate::limits::{PRIVATE_DIRECTORY_TRIES_MAX, USER_FIRST, USERS};
-use crate::scratch::{DIRECTORY, Emptying};
+use crate::scratch_directory::{DIRECTORY, DirectoryCleaner};
 
 /// What the names of these directories begin with.
 pub const PREFIX: &str = "agentry-tmp-";
@@ -103,7 +103,7 @@ impl PrivateDirectory {
             return Ok(());
         }
         rustix::fs::fchmod(&self.handle, Mode::RWXU)?;
-        Emptying::of(&self.handle, usize::MAX)?.all_but(&|_| false)?;
+        DirectoryCleaner::of(&self.handle, usize::MAX)?.remove_except(&|_| false)?;
         std::fs::remove_dir(&self.path)
     }
 }
@@ -188,7 +188,7 @@ fn open_own(path: &Path) -> io::Result<OwnedFd> {
 }
 
 fn remove_opened(path: &Path, handle: &OwnedFd) -> io::Result<()> {
-    Emptying::of(handle, usize::MAX)?.all_but(&|_| false)?;
+    DirectoryCleaner::of(handle, usize::MAX)?.remove_except(&|_| false)?;
     match std::fs::remove_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,

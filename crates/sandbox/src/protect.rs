@@ -9,15 +9,15 @@
 //! Must never: follow a link, execute anything, delete what it did not make, or take a look that ended early for a
 //! complete one.
 
+mod call_start;
 mod check;
 mod dir;
 mod git;
-mod moment;
 mod names;
-mod place;
 mod quarantine;
 mod registry;
 mod repair;
+mod rooted_path;
 pub(crate) mod secrets;
 #[cfg(test)]
 mod tests;
@@ -34,18 +34,20 @@ use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::GitAccess;
 use agentry_protocol::protected::{self, AncestorContext};
 
-pub use self::names::Names;
+pub use self::names::ProtectedNames;
 pub(crate) use self::registry::{Registration, Registry};
-pub use self::violation::{Violation, What};
+pub use self::violation::{ProtectionViolation, ViolationKind};
 pub use self::walk::WalkBounds;
 
-use self::check::Check;
-use self::dir::{Id, Kind, Stamp, Status};
-use self::moment::Moment;
-use self::place::{Content, Known, Place, Role, Root, Survey};
+use self::call_start::CallStart;
+use self::check::GuardCheck;
+use self::dir::{FileId, FileStatus, FileTime, Kind};
 use self::repair::Repair;
+use self::rooted_path::{
+    BaselineEntry, ProtectionRole, RootedPath, SavedContent, Survey, WritableRoot,
+};
 use self::secrets::SecretName;
-use self::walk::Task;
+use self::walk::WalkTask;
 use crate::limits::{KEPT_BYTES_MAX, KEPT_FILE_BYTES_MAX};
 
 /// The names by which git knows a repository, and those in one that can make git run something.
@@ -56,7 +58,7 @@ const REPOSITORY_NAMES: [&str; 8] =
 #[derive(Clone, Debug, Default)]
 pub struct Protection {
     /// Names that are protected wherever they stand.
-    pub names: Names,
+    pub names: ProtectedNames,
     /// Absolute paths without links that are protected too, whether they exist or not.
     pub paths: Vec<PathBuf>,
     /// Beginnings of absolute paths without links; whatever begins so, in the same directory, is protected too.
@@ -72,21 +74,21 @@ pub struct Protection {
 
 /// Watches over what is protected in some writable roots.
 #[derive(Debug)]
-pub struct Guard {
+pub struct ProtectionGuard {
     paths: Vec<PathBuf>,
     protection: Protection,
     bounds: WalkBounds,
-    roots: Vec<Root>,
+    roots: Vec<WritableRoot>,
     sought: ScanTargets,
-    known: BTreeMap<Place, Known>,
+    known: BTreeMap<RootedPath, BaselineEntry>,
     /// The directories that were there before the first of the calls that run; none if another process looked.
-    directories: Option<HashSet<Id>>,
+    directories: Option<HashSet<FileId>>,
     last_scan: LastScan,
     /// The reason why the last check is incomplete; until a check completes, the guard learns nothing.
     unsettled: Option<String>,
-    open: Vec<(Moment, Weak<()>)>,
+    open: Vec<(CallStart, Weak<()>)>,
     /// What an earlier check could not put right; it never becomes known.
-    given_up: BTreeMap<Place, Option<Id>>,
+    given_up: BTreeMap<RootedPath, Option<FileId>>,
 }
 
 /// The results of the last scan before a call.
@@ -97,29 +99,29 @@ struct LastScan {
     /// The files to be hidden; none if another process scanned.
     secrets: Option<Vec<PathBuf>>,
     /// The protected things as a call finds them that begins while another runs.
-    present: BTreeMap<Place, (Role, Kind)>,
+    present: BTreeMap<RootedPath, (ProtectionRole, Kind)>,
 }
 
 /// The targets of a scan beside protected names.
 #[derive(Debug, Default)]
 struct ScanTargets {
     /// Protected without a protected name: as told, and where links and files `.git` point to.
-    explicit: Vec<(Place, Role)>,
-    beginnings: Vec<Place>,
+    explicit: Vec<(RootedPath, ProtectionRole)>,
+    beginnings: Vec<RootedPath>,
     secrets: Vec<SecretName>,
 }
 
 /// A call that has begun; it is over when it was checked.
 #[derive(Debug)]
-pub struct Mark {
+pub struct GuardedCall {
     call: Arc<()>,
 }
 
 /// What a check has found.
 #[derive(Debug, Default)]
-pub struct Checked {
+pub struct GuardReport {
     /// What the call did to something protected.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<ProtectionViolation>,
     /// The number of violations that are not listed.
     pub unlisted: usize,
     /// The reason why the roots may be unsafe; the caller must show it, and no other call may begin.
@@ -128,7 +130,7 @@ pub struct Checked {
 
 /// Returns whether a path below a writable root is protected by one of the names in it.
 pub fn is_protected(path: &Path) -> bool {
-    Names::default().holds_path(path)
+    ProtectedNames::default().holds_path(path)
 }
 
 /// Returns whether a path below a writable root is protected by its names or by what stands beside them.
@@ -164,9 +166,9 @@ fn is_of_repository(directory: &Path, name: &OsStr, has: &dyn Fn(&Path) -> bool)
     is_part && has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-impl Guard {
+impl ProtectionGuard {
     /// Walks the roots; what is protected in them now is the person's.
-    pub fn look(roots: &[PathBuf], protection: Protection, bounds: WalkBounds) -> io::Result<Self> {
+    pub fn scan(roots: &[PathBuf], protection: Protection, bounds: WalkBounds) -> io::Result<Self> {
         let mut guard = Self::open(roots, protection, bounds)?;
         guard.learn()?;
         Ok(guard)
@@ -201,7 +203,7 @@ impl Guard {
     }
 
     fn open_roots(&mut self) -> io::Result<()> {
-        let roots = Root::open_all(&self.paths)?;
+        let roots = WritableRoot::open_all(&self.paths)?;
         let is_same = roots.len() == self.roots.len()
             && roots.iter().zip(&self.roots).all(|(one, other)| one.path == other.path);
         if !is_same {
@@ -210,11 +212,13 @@ impl Guard {
             self.given_up.clear();
         }
         self.roots = roots;
-        let told = self.protection.paths.iter().filter_map(|path| Place::of(path, &self.roots));
-        self.sought.explicit = told.map(|place| (place, Role::Protected)).collect();
+        let told =
+            self.protection.paths.iter().filter_map(|path| RootedPath::of(path, &self.roots));
+        self.sought.explicit = told.map(|place| (place, ProtectionRole::Protected)).collect();
         let begun = self.protection.beginnings.iter();
         self.sought.secrets = SecretName::all(&self.protection.secrets);
-        self.sought.beginnings = begun.filter_map(|path| Place::of(path, &self.roots)).collect();
+        self.sought.beginnings =
+            begun.filter_map(|path| RootedPath::of(path, &self.roots)).collect();
         Ok(())
     }
 
@@ -222,7 +226,7 @@ impl Guard {
     ///
     /// What is to be mounted is asked for after this. While another call runs nothing is learnt. A look that did not
     /// see everything is an error: nobody could tell afterwards what the call did.
-    pub fn begin(&mut self) -> io::Result<Mark> {
+    pub fn begin(&mut self) -> io::Result<GuardedCall> {
         if !self.has_open_calls() {
             if let Some(reason) = &self.unsettled {
                 return Err(io::Error::other(format!("an earlier call is unchecked: {reason}")));
@@ -233,7 +237,7 @@ impl Guard {
     }
 
     /// Says that a call begins now, with what is known already.
-    pub(crate) fn join(&mut self) -> io::Result<Mark> {
+    pub(crate) fn join(&mut self) -> io::Result<GuardedCall> {
         if self.has_open_calls() {
             self.look_around()?;
         }
@@ -243,8 +247,8 @@ impl Guard {
             )));
         }
         let call = Arc::new(());
-        self.open.push((Moment::now(), Arc::downgrade(&call)));
-        Ok(Mark { call })
+        self.open.push((CallStart::now(), Arc::downgrade(&call)));
+        Ok(GuardedCall { call })
     }
 
     /// Returns whether a call of this guard is running or unchecked.
@@ -257,14 +261,15 @@ impl Guard {
         let known =
             self.known.iter().map(|(place, known)| (place, (known.role, known.status.kind)));
         let present = self.last_scan.present.iter().map(|(place, found)| (place, *found));
-        let protected: BTreeMap<&Place, (Role, Kind)> = present.chain(known).collect();
-        let mut mounts: Vec<&Place> = Vec::new();
+        let protected: BTreeMap<&RootedPath, (ProtectionRole, Kind)> =
+            present.chain(known).collect();
+        let mut mounts: Vec<&RootedPath> = Vec::new();
         for (place, (role, kind)) in protected {
             let is_wanted = match role {
-                Role::Protected => true,
-                Role::Repository => self.protection.git == GitAccess::Read,
-                Role::Part => self.protection.git == GitAccess::Write,
-                Role::Ancestor | Role::Inner => false,
+                ProtectionRole::Protected => true,
+                ProtectionRole::Repository => self.protection.git == GitAccess::Read,
+                ProtectionRole::Part => self.protection.git == GitAccess::Write,
+                ProtectionRole::Ancestor | ProtectionRole::Inner => false,
             };
             let is_mountable = matches!(kind, Kind::File | Kind::Directory);
             let is_covered = mounts.last().is_some_and(|outer| place.is_in(outer));
@@ -293,7 +298,7 @@ impl Guard {
     ///
     /// The quarantine lies outside of the roots, best on the same file system. After an error nothing is
     /// known to be in order, and the call stays open.
-    pub fn check(&mut self, mark: &Mark, quarantine: &Path) -> io::Result<Checked> {
+    pub fn check(&mut self, mark: &GuardedCall, quarantine: &Path) -> io::Result<GuardReport> {
         if self.roots.iter().any(|root| quarantine.starts_with(&root.path)) {
             let text = format!("the quarantine {quarantine:?} lies in a writable root; move it");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -307,19 +312,19 @@ impl Guard {
     }
 
     /// Makes a check again that could not be finished.
-    pub fn check_again(&mut self, quarantine: &Path) -> io::Result<Checked> {
+    pub fn check_again(&mut self, quarantine: &Path) -> io::Result<GuardReport> {
         self.check_since(None, quarantine)
     }
 
     /// Checks the roots for calls that began at `since`.
     pub(crate) fn check_since(
         &mut self,
-        since: Option<Stamp>,
+        since: Option<FileTime>,
         quarantine: &Path,
-    ) -> io::Result<Checked> {
+    ) -> io::Result<GuardReport> {
         let directories = self.known.values().filter(|known| known.is_directory());
         let kept = directories.map(|known| known.status.id).collect();
-        let mut check = Check {
+        let mut check = GuardCheck {
             task: self.task(since.or(Some((0, 0)))),
             known: &self.known,
             directories: self.directories.as_ref(),
@@ -335,11 +340,11 @@ impl Guard {
         self.given_up = check.given_up;
         // Nothing is learnt here: if another call runs, what stands there may be its work.
         self.unsettled.clone_from(&incomplete);
-        Ok(Checked { violations, unlisted, incomplete })
+        Ok(GuardReport { violations, unlisted, incomplete })
     }
 
-    fn task(&self, since: Option<Stamp>) -> Task<'_> {
-        Task {
+    fn task(&self, since: Option<FileTime>) -> WalkTask<'_> {
+        WalkTask {
             roots: &self.roots,
             names: &self.protection.names,
             git: self.protection.git,
@@ -386,15 +391,15 @@ impl Guard {
     }
 
     /// The places in the roots that protected links and files `.git` point to.
-    fn pointed_to(&self, survey: &Survey) -> Vec<(Place, Role)> {
+    fn pointed_to(&self, survey: &Survey) -> Vec<(RootedPath, ProtectionRole)> {
         let mut more = Vec::new();
         for (place, found) in &survey.found {
             let absolute = place.absolute(&self.roots);
             let is_git = protected::is_repository(place.name().as_encoded_bytes());
             let target = match (found.role, found.status.kind) {
-                (Role::Ancestor, _) => None,
+                (ProtectionRole::Ancestor, _) => None,
                 (_, Kind::Link) => Some(absolute),
-                (Role::Protected, Kind::File) if is_git => place
+                (ProtectionRole::Protected, Kind::File) if is_git => place
                     .read(&self.roots, KEPT_FILE_BYTES_MAX)
                     .ok()
                     .flatten()
@@ -403,12 +408,16 @@ impl Guard {
             };
             // One that leads nowhere protects nothing.
             let Some(target) = target.and_then(|path| path.canonicalize().ok()) else { continue };
-            let Some(target) = Place::of(&target, &self.roots) else { continue };
+            let Some(target) = RootedPath::of(&target, &self.roots) else { continue };
             // One that leads to where it is itself would protect everything around it.
             let is_around = place.is_in(&target);
-            let is_found = survey.found.get(&target).is_some_and(|it| it.role != Role::Ancestor);
+            let is_found =
+                survey.found.get(&target).is_some_and(|it| it.role != ProtectionRole::Ancestor);
             if !is_around && !is_found {
-                more.push((target, if is_git { Role::Repository } else { Role::Protected }));
+                more.push((
+                    target,
+                    if is_git { ProtectionRole::Repository } else { ProtectionRole::Protected },
+                ));
             }
         }
         more
@@ -419,32 +428,33 @@ impl Guard {
         let mut known = BTreeMap::new();
         let mut room = KEPT_BYTES_MAX;
         // Only while it stands there: what the person put in its place since is theirs.
-        let stands = |(place, id): &(&Place, &Option<Id>)| {
+        let stands = |(place, id): &(&RootedPath, &Option<FileId>)| {
             survey.found.get(*place).map(|found| found.status.id) == **id
         };
-        let given_up: Vec<&Place> =
+        let given_up: Vec<&RootedPath> =
             self.given_up.iter().filter(stands).map(|(place, _)| place).collect();
         for (place, found) in survey.found {
             let is_given_up = given_up.iter().any(|one| place.is_in(one));
-            if is_given_up && found.role != Role::Ancestor {
+            if is_given_up && found.role != ProtectionRole::Ancestor {
                 continue;
             }
             let content = match found.role {
-                Role::Ancestor => Content::Nothing,
-                Role::Protected | Role::Inner | Role::Repository | Role::Part => {
-                    content(&place, &found.status, &self.roots)?
-                }
+                ProtectionRole::Ancestor => SavedContent::Nothing,
+                ProtectionRole::Protected
+                | ProtectionRole::Inner
+                | ProtectionRole::Repository
+                | ProtectionRole::Part => content(&place, &found.status, &self.roots)?,
             };
             let content = match content {
-                Content::Bytes(bytes) if bytes.len() as u64 > room => {
-                    Content::Digest(ContentHash::of(&bytes))
+                SavedContent::Bytes(bytes) if bytes.len() as u64 > room => {
+                    SavedContent::Digest(ContentHash::of(&bytes))
                 }
                 other => other,
             };
-            if let Content::Bytes(bytes) = &content {
+            if let SavedContent::Bytes(bytes) = &content {
                 room -= bytes.len() as u64;
             }
-            known.insert(place, Known { role: found.role, status: found.status, content });
+            known.insert(place, BaselineEntry { role: found.role, status: found.status, content });
         }
         self.known = known;
         Ok(())
@@ -452,26 +462,42 @@ impl Guard {
 }
 
 /// Returns the content of a small file, or the digest of a large one.
-fn content(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Content> {
+fn content(
+    place: &RootedPath,
+    status: &FileStatus,
+    roots: &[WritableRoot],
+) -> io::Result<SavedContent> {
     match readable_content(place, status, roots) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Content::Unreadable),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Ok(SavedContent::Unreadable)
+        }
         other => other,
     }
 }
 
-fn readable_content(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Content> {
+fn readable_content(
+    place: &RootedPath,
+    status: &FileStatus,
+    roots: &[WritableRoot],
+) -> io::Result<SavedContent> {
     match status.kind {
-        Kind::File if status.size <= KEPT_FILE_BYTES_MAX => {
-            Ok(place.read(roots, KEPT_FILE_BYTES_MAX)?.map_or(Content::Nothing, Content::Bytes))
+        Kind::File if status.size <= KEPT_FILE_BYTES_MAX => Ok(place
+            .read(roots, KEPT_FILE_BYTES_MAX)?
+            .map_or(SavedContent::Nothing, SavedContent::Bytes)),
+        Kind::File => {
+            Ok(digest(place, status, roots)?.map_or(SavedContent::Nothing, SavedContent::Digest))
         }
-        Kind::File => Ok(digest(place, status, roots)?.map_or(Content::Nothing, Content::Digest)),
-        Kind::Link => Ok(place.target(roots)?.map_or(Content::Nothing, Content::Target)),
-        Kind::Directory | Kind::Other => Ok(Content::Nothing),
+        Kind::Link => Ok(place.target(roots)?.map_or(SavedContent::Nothing, SavedContent::Target)),
+        Kind::Directory | Kind::Other => Ok(SavedContent::Nothing),
     }
 }
 
 /// The digest of a file, or of where a link points to; none of anything else.
-fn digest(place: &Place, status: &Status, roots: &[Root]) -> io::Result<Option<ContentHash>> {
+fn digest(
+    place: &RootedPath,
+    status: &FileStatus,
+    roots: &[WritableRoot],
+) -> io::Result<Option<ContentHash>> {
     match status.kind {
         Kind::File => place.digest(roots),
         Kind::Link => Ok(place.target(roots)?.map(|target| ContentHash::of(target.as_bytes()))),

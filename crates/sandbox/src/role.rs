@@ -8,7 +8,7 @@ use serde_json::Value;
 pub const VERB: &str = "serve-sandboxes";
 
 /// A part of ourselves that can run in a sandbox. It is told something and gives its exit code.
-pub type Role = fn(&Value) -> i32;
+pub type RoleFn = fn(&Value) -> i32;
 
 /// All of them, by name.
-pub type Roles = &'static [(&'static str, Role)];
+pub type RoleTable = &'static [(&'static str, RoleFn)];

@@ -14,7 +14,7 @@ use agentry_protocol::confinement::{
 
 /// What the profile must know beside the confinement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SeatbeltContext {
     /// The private directory for temporary files.
     pub temporary: String,
     /// The port of the egress proxy on this machine, if anything may be reached.
@@ -69,7 +69,7 @@ const LINKS: [(&str, &str); 3] =
     [("/tmp", "/private/tmp"), ("/var", "/private/var"), ("/etc", "/private/etc")];
 
 /// The profile.
-pub fn profile(confinement: &Confinement, place: &Place) -> String {
+pub fn profile(confinement: &Confinement, place: &SeatbeltContext) -> String {
     let mut text = String::from("(version 1)\n(deny default)\n");
     text.push_str("(allow process-exec)\n(allow process-fork)\n");
     text.push_str("(allow signal (target same-sandbox))\n");
@@ -85,7 +85,7 @@ pub fn profile(confinement: &Confinement, place: &Place) -> String {
     text
 }
 
-fn reading(text: &mut String, confinement: &Confinement, place: &Place) {
+fn reading(text: &mut String, confinement: &Confinement, place: &SeatbeltContext) {
     match confinement.reading {
         ReadAccess::Broad => text.push_str("(allow file-read*)\n"),
         ReadAccess::Strict => {
@@ -115,7 +115,7 @@ fn reading(text: &mut String, confinement: &Confinement, place: &Place) {
     rule(text, "deny file-read* file-write* network-outbound", &sockets);
 }
 
-fn writing(text: &mut String, confinement: &Confinement, place: &Place) {
+fn writing(text: &mut String, confinement: &Confinement, place: &SeatbeltContext) {
     let roots =
         confinement.allow_write.iter().chain(&confinement.home).chain(Some(&place.temporary));
     let roots: Vec<&String> = roots.filter(|path| !path.is_empty()).collect();
@@ -151,7 +151,7 @@ fn writing(text: &mut String, confinement: &Confinement, place: &Place) {
 }
 
 /// Only the proxy is reached, and only if anything may be.
-fn network(text: &mut String, confinement: &Confinement, place: &Place) {
+fn network(text: &mut String, confinement: &Confinement, place: &SeatbeltContext) {
     text.push_str("(deny network*)\n");
     match (&confinement.network, place.proxy_port) {
         (NetworkAccess::Domains { .. }, Some(port)) => {
@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    fn place() -> Place {
-        Place { temporary: "/private/tmp/agentry-1".to_owned(), proxy_port: Some(3128) }
+    fn place() -> SeatbeltContext {
+        SeatbeltContext { temporary: "/private/tmp/agentry-1".to_owned(), proxy_port: Some(3128) }
     }
 
     #[track_caller]
@@ -356,7 +356,7 @@ mod tests {
         let reach = |network: NetworkAccess, proxy_port: Option<u16>| {
             let text = profile(
                 &Confinement { network, ..confinement() },
-                &Place { proxy_port, ..place() },
+                &SeatbeltContext { proxy_port, ..place() },
             );
             text.lines().filter(|line| line.contains("network-outbound (remote")).count()
         };
@@ -401,7 +401,8 @@ mod tests {
                 home: Some(path.to_owned()),
                 ..confinement()
             };
-            let text = profile(&hostile, &Place { temporary: path.to_owned(), ..place() });
+            let text =
+                profile(&hostile, &SeatbeltContext { temporary: path.to_owned(), ..place() });
             assert!(is_whole(&text), "{path:?}\n{text}");
             assert!(
                 text.lines().all(|line| line.starts_with('(') && line.ends_with(')')),

@@ -14,7 +14,7 @@ use crate::limits::TROUBLE_CHARS_MAX;
 
 /// One sandbox, with what runs in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Spec {
+pub(crate) struct SandboxSpec {
     /// What enforces.
     pub(crate) level: ConfinementLevel,
     /// The authority that the program acts with; a sandbox is never used for another one.
@@ -22,9 +22,9 @@ pub(crate) struct Spec {
     /// The user and group to run as, when we are root.
     pub(crate) user: Option<u32>,
     /// The files there are.
-    pub(crate) view: View,
+    pub(crate) view: FilesystemView,
     /// What Landlock lets be read and written.
-    pub(crate) fence: Fence,
+    pub(crate) fence: LandlockAccess,
     /// Whether sockets with a name in the file system may be made.
     pub(crate) unix_sockets: bool,
     /// Whether there is a proxy to listen for.
@@ -34,12 +34,12 @@ pub(crate) struct Spec {
     /// Whether it stays when its program is over, for another one.
     pub(crate) stays: bool,
     /// What runs.
-    pub(crate) program: Program,
+    pub(crate) program: SandboxedProgram,
 }
 
 /// What runs in a sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Program {
+pub(crate) enum SandboxedProgram {
     /// A program of the machine.
     Command {
         /// A path, or a name to be found in the `PATH` of `env`.
@@ -64,11 +64,11 @@ pub(crate) enum Program {
 
 /// The files that a sandbox has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct View {
+pub(crate) struct FilesystemView {
     /// Whether the whole machine is there, read-only, below everything else.
     pub(crate) broad: bool,
     /// Parts of the machine, the outer before the inner.
-    pub(crate) binds: Vec<Bind>,
+    pub(crate) binds: Vec<BindMount>,
     /// What is there but cannot be looked into.
     pub(crate) masks: Vec<PathBuf>,
     /// Links: where they stand, and what they say.
@@ -83,7 +83,7 @@ pub(crate) struct View {
 
 /// A part of the machine that a sandbox sees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Bind {
+pub(crate) struct BindMount {
     /// Where it is, without links.
     pub(crate) from: PathBuf,
     /// Where the sandbox sees it.
@@ -109,7 +109,7 @@ pub(crate) enum BindKind {
 
 /// What Landlock lets be read and written, as the sandbox sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Fence {
+pub(crate) struct LandlockAccess {
     /// Read and run.
     pub(crate) read: Vec<PathBuf>,
     /// Changed, too.
@@ -118,26 +118,26 @@ pub(crate) struct Fence {
 
 /// What the helper answers to a spec.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Reply {
+pub(crate) enum SpawnReply {
     /// The first process is there; a handle on it comes along.
     Begun,
     /// It is not.
-    Failed(Trouble),
+    Failed(SandboxFailure),
 }
 
 /// What the first process of a sandbox says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Word {
+pub(crate) enum InitMessage {
     /// Here is the listener for the proxy, and in a sandbox that stays what tells of changed mounts.
     Listening,
     /// The program runs.
     Started,
     /// It does not, and why.
-    Failed(Trouble),
+    Failed(SandboxFailure),
     /// The program is over.
     Ended {
         /// How.
-        status: Status,
+        status: ProgramStatus,
         /// How many processes were still there.
         left_behind: usize,
         /// Whether all were ended because they had too much memory together.
@@ -151,9 +151,9 @@ pub(crate) enum Word {
 
 /// What the first process of a sandbox is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub(crate) enum InitRequest {
     /// Run this as well; its three streams come along.
-    Run(Program),
+    Run(SandboxedProgram),
     /// Ask all others to end.
     Terminate,
     /// End all others, and yourself.
@@ -162,7 +162,7 @@ pub(crate) enum Order {
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Status {
+pub(crate) enum ProgramStatus {
     /// With this code.
     Exited(i32),
     /// By this signal.
@@ -171,7 +171,7 @@ pub(crate) enum Status {
 
 /// A step that did not work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Trouble {
+pub(crate) struct SandboxFailure {
     /// Which.
     pub(crate) step: String,
     /// The system's number for the reason, if it has one.
@@ -185,7 +185,7 @@ pub(crate) const START: &str = "start the program";
 /// The step that goes to the directory the program runs in.
 pub(crate) const ENTER: &str = "enter the directory";
 
-impl Trouble {
+impl SandboxFailure {
     /// What an error says.
     pub(crate) fn new(step: impl Into<String>, error: &std::io::Error) -> Self {
         Self { step: step.into(), errno: error.raw_os_error(), why: error.to_string() }
@@ -202,13 +202,13 @@ impl Trouble {
 }
 
 /// Names the step that an error belongs to.
-pub(crate) trait AtStep<T> {
+pub(crate) trait StepContext<T> {
     /// The result, or what went wrong where.
-    fn at_step(self, step: &str) -> Result<T, Trouble>;
+    fn at_step(self, step: &str) -> Result<T, SandboxFailure>;
 }
 
-impl<T, E: Into<std::io::Error>> AtStep<T> for Result<T, E> {
-    fn at_step(self, step: &str) -> Result<T, Trouble> {
-        self.map_err(|error| Trouble::new(step, &error.into()))
+impl<T, E: Into<std::io::Error>> StepContext<T> for Result<T, E> {
+    fn at_step(self, step: &str) -> Result<T, SandboxFailure> {
+        self.map_err(|error| SandboxFailure::new(step, &error.into()))
     }
 }

@@ -11,12 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 
-use crate::protect::{Checked, Guard, Mark, Names, Protection, Registration, Registry, WalkBounds};
-use crate::stop::Stop;
-use crate::view;
+use crate::cancel::CancelToken;
+use crate::fs_view;
+use crate::protect::{
+    GuardReport, GuardedCall, ProtectedNames, Protection, ProtectionGuard, Registration, Registry,
+    WalkBounds,
+};
 
 /// One guard for each confinement; all processes know of its calls by the registry.
-pub(crate) struct Watches {
+pub(crate) struct ProtectionWatcher {
     registry: Registry,
     /// Whether protected files can be mounted read-only; otherwise they are compared.
     has_mounts: bool,
@@ -25,21 +28,21 @@ pub(crate) struct Watches {
 
 /// A guard, and the record of its calls while one runs.
 struct RegisteredGuard {
-    guard: Guard,
+    guard: ProtectionGuard,
     registration: Option<Registration>,
 }
 
 /// A call during which nothing protected may change.
-pub(crate) struct Watch {
+pub(crate) struct ProtectionWatch {
     registered: Arc<Mutex<RegisteredGuard>>,
-    mark: Mark,
+    mark: GuardedCall,
     /// What may not be written while it lasts.
     pub(crate) protected: Vec<PathBuf>,
     /// The secret files in writable directories; none if another process scanned them.
     pub(crate) secrets: Option<Vec<PathBuf>>,
 }
 
-impl Watches {
+impl ProtectionWatcher {
     /// Keeps the records of calls beside the quarantine.
     pub(crate) fn new(quarantine: &Path, level: ConfinementLevel) -> Self {
         let has_mounts = level != ConfinementLevel::Landlock;
@@ -54,8 +57,8 @@ impl Watches {
     pub(crate) fn begin(
         &self,
         confinement: &Confinement,
-        stop: &Stop,
-    ) -> io::Result<Option<Watch>> {
+        stop: &CancelToken,
+    ) -> io::Result<Option<ProtectionWatch>> {
         if confinement.allow_write.is_empty() {
             return Ok(None);
         }
@@ -87,11 +90,11 @@ impl Watches {
         let protected = with_denied(held.guard.mounts(), confinement);
         let secrets = held.guard.secrets().map(<[PathBuf]>::to_vec);
         drop(held);
-        Ok(Some(Watch { registered, mark, protected, secrets }))
+        Ok(Some(ProtectionWatch { registered, mark, protected, secrets }))
     }
 }
 
-impl Watch {
+impl ProtectionWatch {
     /// Puts right what is not, and says what it was.
     pub(crate) fn end(self, quarantine: &Path) -> Vec<String> {
         let mut held = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -113,7 +116,11 @@ impl Watch {
 }
 
 /// Makes the check, and ends the record if all is in order and no other call runs.
-fn checked(held: &mut RegisteredGuard, mark: &Mark, quarantine: &Path) -> io::Result<Checked> {
+fn checked(
+    held: &mut RegisteredGuard,
+    mark: &GuardedCall,
+    quarantine: &Path,
+) -> io::Result<GuardReport> {
     std::fs::create_dir_all(quarantine)?;
     let lock = held.registration.as_ref().map(Registration::lock_check).transpose()?;
     let checked = held.guard.check(mark, quarantine)?;
@@ -154,15 +161,15 @@ pub(crate) fn protected(confinement: &Confinement) -> io::Result<Vec<PathBuf>> {
 }
 
 fn with_denied(mut paths: Vec<PathBuf>, confinement: &Confinement) -> Vec<PathBuf> {
-    paths.extend(view::expand(&confinement.deny_write));
+    paths.extend(fs_view::expand(&confinement.deny_write));
     paths.sort();
     paths.dedup();
     paths
 }
 
-fn unlearnt(confinement: &Confinement) -> io::Result<Guard> {
+fn unlearnt(confinement: &Confinement) -> io::Result<ProtectionGuard> {
     let roots: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
-    Guard::open(&roots, protection(confinement), WalkBounds::default())
+    ProtectionGuard::open(&roots, protection(confinement), WalkBounds::default())
 }
 
 fn protection(confinement: &Confinement) -> Protection {
@@ -172,9 +179,9 @@ fn protection(confinement: &Confinement) -> Protection {
     let named = denied.iter().filter(|entry| !entry.ends_with('*'));
     let begun = denied.iter().filter_map(|entry| entry.strip_suffix('*'));
     // What is hidden must stay where it is: by another name the next call would see it.
-    let hidden = view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
+    let hidden = fs_view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
     Protection {
-        names: Names::default(),
+        names: ProtectedNames::default(),
         paths: named.map(PathBuf::from).chain(hidden).collect(),
         beginnings: begun.map(PathBuf::from).collect(),
         secrets: confinement.deny_read.clone(),
@@ -222,8 +229,8 @@ mod tests {
             Confinement { allow_write: vec![root], ..Confinement::most_restricted() }
         }
 
-        fn watches(&self, level: ConfinementLevel) -> Watches {
-            Watches::new(&self.quarantine(), level)
+        fn watches(&self, level: ConfinementLevel) -> ProtectionWatcher {
+            ProtectionWatcher::new(&self.quarantine(), level)
         }
 
         /// The number of calls that are recorded.
@@ -234,8 +241,11 @@ mod tests {
         }
     }
 
-    fn begin(watches: &Watches, confinement: &Confinement) -> io::Result<Watch> {
-        Ok(watches.begin(confinement, &Stop::new())?.expect("something may be written"))
+    fn begin(
+        watches: &ProtectionWatcher,
+        confinement: &Confinement,
+    ) -> io::Result<ProtectionWatch> {
+        Ok(watches.begin(confinement, &CancelToken::new())?.expect("something may be written"))
     }
 
     #[test]
@@ -258,7 +268,7 @@ mod tests {
         let scene = Scene::new(&[]);
         let watch = scene
             .watches(ConfinementLevel::Ns)
-            .begin(&Confinement::most_restricted(), &Stop::new());
+            .begin(&Confinement::most_restricted(), &CancelToken::new());
         assert!(watch.unwrap().is_none());
         assert_eq!(protected(&Confinement::most_restricted()).unwrap(), Vec::<PathBuf>::new());
     }

@@ -28,7 +28,7 @@ pub(crate) struct Anchor {
 
 /// The entry that a line is about.
 #[derive(Clone, Copy)]
-pub(crate) struct Tip {
+pub(crate) struct ChainTip {
     /// Its place; zero is before the first.
     pub(crate) seq: u64,
     /// Its hash.
@@ -37,14 +37,14 @@ pub(crate) struct Tip {
 
 /// One line.
 #[derive(Clone, Debug)]
-pub(crate) struct Mark {
+pub(crate) struct AnchorLine {
     pub(crate) seq: u64,
     pub(crate) hash: String,
     /// When it was written, in milliseconds since 1970.
     pub(crate) time: u64,
 }
 
-impl Mark {
+impl AnchorLine {
     fn is_same(&self, other: &Self) -> bool {
         self.seq == other.seq && self.hash == other.hash
     }
@@ -52,7 +52,7 @@ impl Mark {
 
 impl Anchor {
     /// Opens the files and writes where the ledger is now.
-    pub(crate) fn open(home: &Home, tip: &Tip, now: u64) -> Result<Self, Error> {
+    pub(crate) fn open(home: &Home, tip: &ChainTip, now: u64) -> Result<Self, Error> {
         let opened = |path: &Path, options: &mut std::fs::OpenOptions| {
             let fault = |source| Error::File { path: path.to_owned(), doing: "write", source };
             options.open(path).map_err(fault)
@@ -76,7 +76,7 @@ impl Anchor {
 
     /// Writes the newest entry, and a line if it is time for one. What did not work is tried again with the next
     /// commit.
-    pub(crate) fn follow(&mut self, tip: &Tip, now: u64) {
+    pub(crate) fn follow(&mut self, tip: &ChainTip, now: u64) {
         let is_far = tip.seq >= self.seq + ANCHOR_ENTRIES_MAX;
         // A clock that was set back must not keep lines from being written.
         let is_late = now.abs_diff(self.time) >= ANCHOR_TIME_MS_MAX;
@@ -87,13 +87,13 @@ impl Anchor {
     }
 
     /// Writes a last line.
-    pub(crate) fn close(&mut self, tip: &Tip, now: u64) {
+    pub(crate) fn close(&mut self, tip: &ChainTip, now: u64) {
         self.write(tip, now).unwrap_or_default();
     }
 
     /// Writes the newest entry, unless another process wrote a later one. Whether the file has it now; it does
     /// not if another process is writing at the same moment.
-    fn write_head(&self, tip: &Tip, now: u64) -> std::io::Result<bool> {
+    fn write_head(&self, tip: &ChainTip, now: u64) -> std::io::Result<bool> {
         if tip.seq == 0 {
             return Ok(true);
         }
@@ -111,7 +111,7 @@ impl Anchor {
         written.map(|()| true)
     }
 
-    fn write(&mut self, tip: &Tip, now: u64) -> std::io::Result<()> {
+    fn write(&mut self, tip: &ChainTip, now: u64) -> std::io::Result<()> {
         if tip.seq == self.seq {
             return Ok(());
         }
@@ -128,32 +128,32 @@ impl Anchor {
 const HEAD_BYTES: usize = 20 + 1 + 2 * HASH_BYTES + 1 + 20 + 1;
 
 /// Always as long, so that writing it again leaves nothing of the one before.
-fn head_line(tip: &Tip, now: u64) -> String {
+fn head_line(tip: &ChainTip, now: u64) -> String {
     let hash = blake3::Hash::from(tip.hash).to_hex();
     format!("{:020} {hash} {now:020}\n", tip.seq)
 }
 
 /// All lines that can be read, and how many cannot: a full disk or a power cut leaves such.
-pub(crate) fn read(home: &Home) -> Result<(Vec<Mark>, usize), Error> {
+pub(crate) fn read(home: &Home) -> Result<(Vec<AnchorLine>, usize), Error> {
     let (mut marks, unreadable) = lines(&home::read_if_there(&home.anchor())?.unwrap_or_default());
     let (head, torn) = lines(&home::read_if_there(&home.head())?.unwrap_or_default());
-    let is_new = |mark: &Mark| !marks.iter().any(|one| one.is_same(mark));
-    let head: Vec<Mark> = head.into_iter().filter(is_new).collect();
+    let is_new = |mark: &AnchorLine| !marks.iter().any(|one| one.is_same(mark));
+    let head: Vec<AnchorLine> = head.into_iter().filter(is_new).collect();
     marks.extend(head);
     Ok((marks, unreadable + torn))
 }
 
 /// The lines that name the newest entries: what was written last, here and there.
-pub(crate) fn newest(home: &Home) -> Result<Vec<Mark>, Error> {
+pub(crate) fn newest(home: &Home) -> Result<Vec<AnchorLine>, Error> {
     let (mut marks, _) = lines(&end_of(&home.anchor())?);
     let last = marks.drain(..).max_by_key(|mark| mark.seq);
     let (head, _) = lines(&home::read_if_there(&home.head())?.unwrap_or_default());
     Ok(last.into_iter().chain(head).collect())
 }
 
-fn lines(bytes: &[u8]) -> (Vec<Mark>, usize) {
+fn lines(bytes: &[u8]) -> (Vec<AnchorLine>, usize) {
     let text = String::from_utf8_lossy(bytes);
-    let lines: Vec<Option<Mark>> =
+    let lines: Vec<Option<AnchorLine>> =
         text.lines().filter(|line| !line.is_empty()).map(parse).collect();
     let unreadable = lines.iter().filter(|line| line.is_none()).count();
     (lines.into_iter().flatten().collect(), unreadable)
@@ -180,10 +180,10 @@ fn end_of(path: &Path) -> Result<Vec<u8>, Error> {
     read().map_err(|source| Error::File { path: path.to_owned(), doing: "read", source })
 }
 
-fn parse(line: &str) -> Option<Mark> {
+fn parse(line: &str) -> Option<AnchorLine> {
     let mut words = line.split(' ');
     let (seq, hash, time) = (words.next()?, words.next()?, words.next()?);
     let (seq, time) = (seq.parse().ok()?, time.parse().ok()?);
     let is_whole = hash.len() == 2 * HASH_BYTES && words.next().is_none();
-    is_whole.then(|| Mark { seq, hash: hash.to_owned(), time })
+    is_whole.then(|| AnchorLine { seq, hash: hash.to_owned(), time })
 }

@@ -14,14 +14,14 @@ use agentry_protocol::intake::{AccessChange, Entity, IntakeStage};
 use agentry_protocol::{SessionId, TokenId, TurnId};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::anchor::Tip;
-use crate::chain::{self, GENESIS, Sealed};
+use crate::anchor::ChainTip;
+use crate::chain::{self, GENESIS, RowHashInput};
 use crate::error::Error;
 use crate::limits::NEWEST_TIME_ENTRIES;
-use crate::view::{self, ApprovalStatus, InboundStatus, Placed};
+use crate::view::{self, ApprovalStatus, InboundStatus, PlacedEntry};
 
 /// An entry that only lacks its place.
-pub(crate) struct Entry {
+pub(crate) struct PendingEntry {
     pub(crate) cause: Option<u64>,
     pub(crate) about: EntrySubject,
     pub(crate) event: Event,
@@ -30,50 +30,50 @@ pub(crate) struct Entry {
 }
 
 /// What an append relies on.
-pub(crate) struct AtHead {
+pub(crate) struct ExpectedHead {
     pub(crate) session: SessionId,
     pub(crate) head: Option<TurnId>,
 }
 
 /// Why entries did not get a place.
-pub(crate) enum Trouble {
+pub(crate) enum AppendError {
     /// They must not have one; others may.
     Refused(Error),
     /// The database failed.
     Sql(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Trouble {
+impl From<rusqlite::Error> for AppendError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
 /// The last entry.
-pub(crate) struct Last {
-    pub(crate) tip: Tip,
+pub(crate) struct LastEntry {
+    pub(crate) tip: ChainTip,
     pub(crate) version: u32,
     /// When it was written, in milliseconds since 1970.
     pub(crate) time: u64,
 }
 
 /// The last entry; zero everywhere if there is none.
-pub(crate) fn last(sql: &Connection) -> rusqlite::Result<Last> {
+pub(crate) fn last(sql: &Connection) -> rusqlite::Result<LastEntry> {
     let text = "SELECT seq, hash, version, CAST(time AS INTEGER) FROM ledger \
                 ORDER BY seq DESC LIMIT 1";
     let last = sql
         .prepare_cached(text)?
         .query_row([], |row| {
             let seq = row.get::<_, i64>(0)?.cast_unsigned();
-            let tip = Tip { seq, hash: row.get(1)? };
-            Ok(Last {
+            let tip = ChainTip { seq, hash: row.get(1)? };
+            Ok(LastEntry {
                 tip,
                 version: row.get(2)?,
                 time: row.get::<_, i64>(3)?.max(0).cast_unsigned(),
             })
         })
         .optional()?;
-    Ok(last.unwrap_or(Last { tip: Tip { seq: 0, hash: GENESIS }, version: 0, time: 0 }))
+    Ok(last.unwrap_or(LastEntry { tip: ChainTip { seq: 0, hash: GENESIS }, version: 0, time: 0 }))
 }
 
 /// The newest time among the last entries, in milliseconds since 1970; zero if there is none.
@@ -86,13 +86,13 @@ pub(crate) fn newest_time(sql: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// Writes entries one after the other, all or none.
-pub(crate) fn place(
+pub(crate) fn append(
     sql: &Connection,
-    tip: &mut Tip,
+    tip: &mut ChainTip,
     time: u64,
-    at_head: Option<&AtHead>,
-    entries: Vec<Entry>,
-) -> Result<Vec<Envelope>, Trouble> {
+    at_head: Option<&ExpectedHead>,
+    entries: Vec<PendingEntry>,
+) -> Result<Vec<Envelope>, AppendError> {
     if let Some(at_head) = at_head {
         let (head, _) = view::session_place(sql, &at_head.session)?;
         if head != at_head.head {
@@ -107,11 +107,11 @@ pub(crate) fn place(
     let before = *tip;
     sql.prepare_cached("SAVEPOINT append")?.execute([])?;
     let placed = place_each(sql, tip, time, entries);
-    if let Err(Trouble::Refused(_)) = placed {
+    if let Err(AppendError::Refused(_)) = placed {
         *tip = before;
         sql.prepare_cached("ROLLBACK TO append")?.execute([])?;
     }
-    if !matches!(placed, Err(Trouble::Sql(_))) {
+    if !matches!(placed, Err(AppendError::Sql(_))) {
         sql.prepare_cached("RELEASE append")?.execute([])?;
     }
     placed
@@ -119,10 +119,10 @@ pub(crate) fn place(
 
 fn place_each(
     sql: &Connection,
-    tip: &mut Tip,
+    tip: &mut ChainTip,
     time: u64,
-    entries: Vec<Entry>,
-) -> Result<Vec<Envelope>, Trouble> {
+    entries: Vec<PendingEntry>,
+) -> Result<Vec<Envelope>, AppendError> {
     let mut envelopes = Vec::with_capacity(entries.len());
     for entry in entries {
         check(sql, &entry)?;
@@ -133,13 +133,13 @@ fn place_each(
 
 fn place_one(
     sql: &Connection,
-    tip: &mut Tip,
+    tip: &mut ChainTip,
     time: u64,
-    entry: Entry,
+    entry: PendingEntry,
 ) -> rusqlite::Result<Envelope> {
     let (seq, stream) = (tip.seq + 1, entry.event.stream());
     let about = &entry.about;
-    let sealed = Sealed {
+    let sealed = RowHashInput {
         seq,
         time,
         cause: entry.cause,
@@ -166,10 +166,10 @@ fn place_one(
             sealed.body,
             hash,
         ])?;
-    let placed = Placed { seq: seq_signed, time: time_signed, about, event: &entry.event };
+    let placed = PlacedEntry { seq: seq_signed, time: time_signed, about, event: &entry.event };
     view::fold(sql, &placed)?;
-    *tip = Tip { seq, hash };
-    let Entry { cause, about, event, .. } = entry;
+    *tip = ChainTip { seq, hash };
+    let PendingEntry { cause, about, event, .. } = entry;
     Ok(Envelope { seq, time, cause, version: EVENT_VERSION, stream, about, event })
 }
 
@@ -191,19 +191,19 @@ fn may_be_refused(event: &Event) -> bool {
     }
 }
 
-fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
+fn check(sql: &Connection, entry: &PendingEntry) -> Result<(), AppendError> {
     match &entry.event {
         Event::ApprovalAnswered { approval, .. } => {
             let status = view::approval_status(sql, approval)?;
             if status != Some(ApprovalStatus::Waiting) {
                 let approval = approval.clone();
-                return Err(Trouble::Refused(Error::NotWaiting { approval, status }));
+                return Err(AppendError::Refused(Error::NotWaiting { approval, status }));
             }
         }
         Event::SessionOpened { key, agent, .. } => {
             if let Some(session) = view::session_by_key(sql, key, agent)? {
                 let (key, agent) = (key.clone(), agent.clone());
-                return Err(Trouble::Refused(Error::SessionExists { key, agent, session }));
+                return Err(AppendError::Refused(Error::SessionExists { key, agent, session }));
             }
         }
         Event::TurnStarted(plan) => {
@@ -226,7 +226,7 @@ fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
             // A turn that is over takes nothing any more, and nobody would give it back.
             if !view::is_turn_under_way(sql, entry.about.run.as_ref())? {
                 let (event, status) = (event.clone(), Some(InboundStatus::Waiting));
-                return Err(Trouble::Refused(Error::Handled { event, status }));
+                return Err(AppendError::Refused(Error::Handled { event, status }));
             }
         }
         Event::Access(AccessChange::EntityChanged { entity }) => free_identities(sql, entity)?,
@@ -239,13 +239,13 @@ fn check(sql: &Connection, entry: &Entry) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn check_intake(sql: &Connection, intake: &IntakeStage) -> Result<(), Trouble> {
+fn check_intake(sql: &Connection, intake: &IntakeStage) -> Result<(), AppendError> {
     match intake {
         IntakeStage::Received { inbound } => match view::inbound_status(sql, &inbound.event_id)? {
             None => Ok(()),
             Some((_, seq)) => {
                 let event = inbound.event_id.clone();
-                Err(Trouble::Refused(Error::Repeated { event, seq }))
+                Err(AppendError::Refused(Error::Repeated { event, seq }))
             }
         },
         IntakeStage::Decided { record } => match &record.event_id {
@@ -264,29 +264,29 @@ fn check_intake(sql: &Connection, intake: &IntakeStage) -> Result<(), Trouble> {
     }
 }
 
-fn must_be(sql: &Connection, event: &EventId, wanted: InboundStatus) -> Result<(), Trouble> {
+fn must_be(sql: &Connection, event: &EventId, wanted: InboundStatus) -> Result<(), AppendError> {
     let status = view::inbound_status(sql, event)?.map(|(status, _)| status);
     if status == Some(wanted) {
         return Ok(());
     }
-    Err(Trouble::Refused(Error::Handled { event: event.clone(), status }))
+    Err(AppendError::Refused(Error::Handled { event: event.clone(), status }))
 }
 
-fn still_opens(sql: &Connection, token: &TokenId) -> Result<(), Trouble> {
+fn still_opens(sql: &Connection, token: &TokenId) -> Result<(), AppendError> {
     let row = view::TokenRow::by_id(sql, token)?;
     match row.is_some_and(|row| row.revoked.is_none()) {
         true => Ok(()),
-        false => Err(Trouble::Refused(Error::TokenGone { token: token.clone() })),
+        false => Err(AppendError::Refused(Error::TokenGone { token: token.clone() })),
     }
 }
 
-fn free_identities(sql: &Connection, entity: &Entity) -> Result<(), Trouble> {
+fn free_identities(sql: &Connection, entity: &Entity) -> Result<(), AppendError> {
     for identity in &entity.identities {
         let owner = view::identity(sql, &identity.channel, &identity.identifier)?;
         if let Some(other) = owner.filter(|owner| *owner != entity.id) {
             let (channel, identifier) = (identity.channel.clone(), identity.identifier.clone());
             let taken = Error::IdentityTaken { channel, identifier, entity: other };
-            return Err(Trouble::Refused(taken));
+            return Err(AppendError::Refused(taken));
         }
     }
     Ok(())
@@ -297,7 +297,7 @@ fn moved(
     expected: Option<TurnId>,
     head: Option<TurnId>,
     under_way: Option<TurnId>,
-) -> Trouble {
+) -> AppendError {
     let session = session.clone();
-    Trouble::Refused(Error::HeadMoved { session, expected, head, under_way })
+    AppendError::Refused(Error::HeadMoved { session, expected, head, under_way })
 }

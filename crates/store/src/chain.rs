@@ -11,8 +11,8 @@ use agentry_protocol::envelope::{EVENT_VERSION, EntrySubject, Envelope, LedgerSt
 use agentry_protocol::{RunId, SessionId, TurnId};
 
 use crate::artifact::Artifacts;
-use crate::body::{self, Failure};
 use crate::error::Error;
+use crate::event_codec::{self, EventDecodeError};
 
 pub(crate) const HASH_BYTES: usize = 32;
 
@@ -27,7 +27,7 @@ pub(crate) const COLUMNS: &str =
     "seq, time, cause, version, stream, session, run, turn, kind, body, hash";
 
 /// One row as stored.
-pub(crate) struct Row {
+pub(crate) struct LedgerRow {
     pub(crate) seq: u64,
     pub(crate) time: u64,
     pub(crate) cause: Option<u64>,
@@ -42,7 +42,7 @@ pub(crate) struct Row {
 }
 
 /// What the hash of a row covers, beside the row before.
-pub(crate) struct Sealed<'a> {
+pub(crate) struct RowHashInput<'a> {
     pub(crate) seq: u64,
     pub(crate) time: u64,
     pub(crate) cause: Option<u64>,
@@ -55,7 +55,7 @@ pub(crate) struct Sealed<'a> {
 }
 
 /// The hash of a row that follows another.
-pub(crate) fn seal(previous: &[u8; HASH_BYTES], row: &Sealed<'_>) -> [u8; HASH_BYTES] {
+pub(crate) fn seal(previous: &[u8; HASH_BYTES], row: &RowHashInput<'_>) -> [u8; HASH_BYTES] {
     let cause = row.cause.map(u64::to_le_bytes);
     let parts: [Option<&[u8]>; 10] = [
         Some(previous),
@@ -84,7 +84,7 @@ pub(crate) fn seal(previous: &[u8; HASH_BYTES], row: &Sealed<'_>) -> [u8; HASH_B
     hasher.finalize().into()
 }
 
-impl Row {
+impl LedgerRow {
     /// Takes the columns of `COLUMNS`.
     pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
         let count = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
@@ -104,8 +104,8 @@ impl Row {
     }
 
     /// What its hash has to cover.
-    pub(crate) fn sealed(&self) -> Sealed<'_> {
-        Sealed {
+    pub(crate) fn sealed(&self) -> RowHashInput<'_> {
+        RowHashInput {
             seq: self.seq,
             time: self.time,
             cause: self.cause,
@@ -125,9 +125,9 @@ impl Row {
         let unreadable = |why: String| Error::Unreadable { path: path(), seq, why };
         let event = match self.version {
             EVENT_VERSION => {
-                body::decode(&self.body, artifacts).map_err(|failure| match failure {
-                    Failure::Text(why) => unreadable(why),
-                    Failure::Artifact(error) => error,
+                event_codec::decode(&self.body, artifacts).map_err(|failure| match failure {
+                    EventDecodeError::Text(why) => unreadable(why),
+                    EventDecodeError::Artifact(error) => error,
                 })?
             }
             0 => return Err(unreadable("its version is zero".to_owned())),

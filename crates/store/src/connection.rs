@@ -63,7 +63,7 @@ fn keep_a_log(sql: &Connection, path: &Path) -> Result<(), Error> {
 
 /// How the connections of a ledger reach the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum ConnectionMode {
     /// Others may write at the same time, here and in other processes.
     Shared,
     /// The home cannot be written, so nothing can be made beside the file.
@@ -71,7 +71,7 @@ pub(crate) enum Reach {
 }
 
 /// Checks that a file can be read as it is, without bringing it to today's form.
-pub(crate) fn check_as_it_is(home: &Home, reach: Reach) -> Result<(), Error> {
+pub(crate) fn check_readable(home: &Home, reach: ConnectionMode) -> Result<(), Error> {
     let path = home.ledger();
     let read = |source| Error::Read { path: path.clone(), source };
     let sql = open_reader(&path, reach)?;
@@ -106,10 +106,10 @@ fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// A connection that only reads.
-pub(crate) fn open_reader(path: &Path, reach: Reach) -> Result<Connection, Error> {
+pub(crate) fn open_reader(path: &Path, reach: ConnectionMode) -> Result<Connection, Error> {
     let sql = match reach {
-        Reach::Shared => open(path)?,
-        Reach::ReadOnly => {
+        ConnectionMode::Shared => open(path)?,
+        ConnectionMode::ReadOnly => {
             let opened = open_in_place(path).and_then(prepared);
             opened.map_err(|source| Error::Read { path: path.to_owned(), source })?
         }
@@ -251,8 +251,8 @@ mod tests {
         let (_directory, home) = made();
         drop(open_writer(&home).unwrap());
         let before = names(&home);
-        check_as_it_is(&home, Reach::ReadOnly).unwrap();
-        let sql = open_reader(&home.ledger(), Reach::ReadOnly).unwrap();
+        check_readable(&home, ConnectionMode::ReadOnly).unwrap();
+        let sql = open_reader(&home.ledger(), ConnectionMode::ReadOnly).unwrap();
         assert_eq!(newest(&sql, "ledger", "version").unwrap(), 0);
         assert!(sql.execute_batch("DELETE FROM ledger").is_err());
         drop(sql);
@@ -264,7 +264,7 @@ mod tests {
         let (_directory, home) = made();
         let writer = open_writer(&home).unwrap();
         writer.execute_batch("CREATE TABLE late (x); INSERT INTO late VALUES (7)").unwrap();
-        let sql = open_reader(&home.ledger(), Reach::ReadOnly).unwrap();
+        let sql = open_reader(&home.ledger(), ConnectionMode::ReadOnly).unwrap();
         let found: i64 = sql.query_row("SELECT x FROM late", [], |row| row.get(0)).unwrap();
         assert_eq!(found, 7);
     }
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn a_file_of_an_older_form_is_not_read_as_it_is() {
         let (_directory, home) = made();
-        let read = check_as_it_is(&home, Reach::ReadOnly);
+        let read = check_readable(&home, ConnectionMode::ReadOnly);
         assert!(matches!(read, Err(Error::NeedsUpgrade { .. })));
     }
 }

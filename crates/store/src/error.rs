@@ -14,9 +14,9 @@ use agentry_protocol::{
     AgentId, ApprovalId, EventHookId, InvocationId, JobId, SessionId, SessionKey, TokenId, TurnId,
 };
 
-use crate::lock::Taker;
+use crate::lock::IntakeHolder;
 use crate::loss::Loss;
-use crate::verify::Broken;
+use crate::verify::EntryDefect;
 use crate::view::{ApprovalStatus, InboundStatus, InvocationStatus};
 
 /// What went wrong.
@@ -251,7 +251,7 @@ pub enum Error {
         /// Since when, in milliseconds since 1970.
         since: Option<u64>,
         /// Whether it stays.
-        taker: Taker,
+        taker: IntakeHolder,
     },
     /// No room is left. The ledger has to be opened again.
     #[error("the disk is full at {}: {outcome}; make room and start again", path.display())]
@@ -259,7 +259,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What became of the append.
-        outcome: Outcome,
+        outcome: AppendOutcome,
     },
     /// The commit failed, and the entries may or may not be there. The ledger has to be opened again.
     #[error(
@@ -330,20 +330,20 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// What is wrong, by entry.
-        broken: Vec<Broken>,
+        broken: Vec<EntryDefect>,
     },
 }
 
 /// What became of an append that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AppendOutcome {
     /// Nothing was written.
     NothingWritten,
     /// Nobody knows.
     Unknown,
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for AppendOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NothingWritten => "nothing was written",
@@ -377,7 +377,7 @@ fn by(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
 }
 
-fn listed(broken: &[Broken]) -> String {
+fn listed(broken: &[EntryDefect]) -> String {
     let lines: Vec<String> = broken.iter().map(ToString::to_string).collect();
     lines.join("; ")
 }

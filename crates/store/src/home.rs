@@ -38,7 +38,7 @@ impl Home {
     }
 
     /// The home as it is; nothing is made.
-    pub(crate) fn as_it_is(root: &Path) -> Self {
+    pub(crate) fn read_only(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 

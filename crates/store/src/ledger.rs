@@ -17,28 +17,28 @@ use rusqlite::{Connection, ToSql};
 use crate::Clock;
 use crate::anchor;
 use crate::artifact::Artifacts;
-use crate::batch::{self, AtHead, Entry};
-use crate::body;
-use crate::chain::{self, COLUMNS, Row};
+use crate::batch::{self, ExpectedHead, PendingEntry};
+use crate::chain::{self, COLUMNS, LedgerRow};
 use crate::clock::BoundedClock;
-use crate::connection::{self, Reach};
+use crate::connection::{self, ConnectionMode};
 use crate::error::Error;
+use crate::event_codec;
 use crate::home::Home;
 use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
-use crate::lock::{Ownership, SoleIntake, Taker};
+use crate::lock::{IntakeHolder, IntakeLock, SessionLock};
 use crate::loss::{self, AcceptedLoss, Loss};
 use crate::view;
-use crate::writer::{Alone, Append, Order, Signal, Writer};
+use crate::writer::{AppendRequest, CommitSignal, ExclusiveOp, LedgerWriter, WriterRequest};
 
 /// The ledger of a home. Clones are the same ledger; the last one to go closes it.
 #[derive(Clone)]
 pub struct Ledger {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<LedgerInner>,
 }
 
 /// Which entries are wanted: those that are about all that is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct EntryFilter {
     /// Of this session.
     pub session: Option<SessionId>,
     /// Of this run.
@@ -49,16 +49,16 @@ pub struct Filter {
     pub stream: Option<LedgerStream>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct LedgerInner {
     pub(crate) home: Home,
     pub(crate) path: PathBuf,
     pub(crate) artifacts: Artifacts,
-    pub(crate) signal: Arc<Signal>,
+    pub(crate) signal: Arc<CommitSignal>,
     clock: Arc<BoundedClock>,
-    pub(crate) reach: Reach,
+    pub(crate) reach: ConnectionMode,
     readers: Mutex<Vec<Connection>>,
     // Both are there until the drop, which takes them apart in order, unless the ledger is only looked at.
-    orders: Option<SyncSender<Order>>,
+    orders: Option<SyncSender<WriterRequest>>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -67,9 +67,9 @@ impl Ledger {
     /// are missing that were written is not opened.
     pub fn open(home: &Path, clock: Clock) -> Result<Self, Error> {
         let home = Home::open(home)?;
-        let signal = Arc::new(Signal::default());
+        let signal = Arc::new(CommitSignal::default());
         let clock = Arc::new(BoundedClock::new(clock));
-        let writer = Writer::open(&home, clock.clone(), signal.clone())?;
+        let writer = LedgerWriter::open(&home, clock.clone(), signal.clone())?;
         let (orders, queue) = mpsc::sync_channel(QUEUE_APPENDS_MAX);
         let thread = thread::Builder::new()
             .name("ledger".to_owned())
@@ -79,13 +79,13 @@ impl Ledger {
                 doing: "start a thread for",
                 source,
             })?;
-        let shared = Shared {
+        let shared = LedgerInner {
             path: home.ledger(),
             artifacts: Artifacts::new(&home),
             home,
             signal,
             clock,
-            reach: Reach::Shared,
+            reach: ConnectionMode::Shared,
             readers: Mutex::default(),
             orders: Some(orders),
             writer: Some(thread),
@@ -96,14 +96,15 @@ impl Ledger {
     /// Opens the ledger of a home to look at it, as it is: also one that lost entries, and one in a home that cannot
     /// be written. Whatever would write is refused.
     pub fn open_to_read(home: &Path, clock: Clock) -> Result<Self, Error> {
-        let home = Home::as_it_is(home);
-        let reach = if home.is_writable() { Reach::Shared } else { Reach::ReadOnly };
-        connection::check_as_it_is(&home, reach)?;
-        let shared = Shared {
+        let home = Home::read_only(home);
+        let reach =
+            if home.is_writable() { ConnectionMode::Shared } else { ConnectionMode::ReadOnly };
+        connection::check_readable(&home, reach)?;
+        let shared = LedgerInner {
             path: home.ledger(),
             artifacts: Artifacts::new(&home),
             home,
-            signal: Arc::new(Signal::default()),
+            signal: Arc::new(CommitSignal::default()),
             clock: Arc::new(BoundedClock::new(clock)),
             reach,
             readers: Mutex::default(),
@@ -154,14 +155,17 @@ impl Ledger {
         expected_head: Option<&TurnId>,
         drafts: Vec<Draft>,
     ) -> Result<Vec<Envelope>, Error> {
-        self.send(Some(AtHead { session: session.clone(), head: expected_head.cloned() }), drafts)
+        self.send(
+            Some(ExpectedHead { session: session.clone(), head: expected_head.cloned() }),
+            drafts,
+        )
     }
 
     /// The entries after a place, in order, at most so many.
     pub fn read_from(
         &self,
         after_seq: u64,
-        filter: &Filter,
+        filter: &EntryFilter,
         limit: usize,
     ) -> Result<Vec<Envelope>, Error> {
         self.read(|sql| self.shared.entries(sql, after_seq, filter, limit))
@@ -170,7 +174,7 @@ impl Ledger {
     /// One entry.
     pub fn entry(&self, seq: u64) -> Result<Option<Envelope>, Error> {
         let Some(before) = seq.checked_sub(1) else { return Ok(None) };
-        let found = self.read_from(before, &Filter::default(), 1)?;
+        let found = self.read_from(before, &EntryFilter::default(), 1)?;
         Ok(found.into_iter().find(|envelope| envelope.seq == seq))
     }
 
@@ -200,10 +204,10 @@ impl Ledger {
     }
 
     /// Takes a session for this process alone. It is free again on drop, and when the process ends.
-    pub fn own(&self, session: &SessionId) -> Result<Ownership, Error> {
+    pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock, Error> {
         self.shared.refuse_if_poisoned()?;
         self.shared.refuse_if_looked_at()?;
-        let owned = Ownership::take(&self.shared.home, session, self.now())?;
+        let owned = SessionLock::take(&self.shared.home, session, self.now())?;
         // Whoever set money aside for it before is gone.
         self.release_session(session)?;
         Ok(owned)
@@ -211,15 +215,15 @@ impl Ledger {
 
     /// Takes the way in for this process alone, to answer one message. It is free again on drop, and when the
     /// process ends.
-    pub fn own_intake(&self) -> Result<SoleIntake, Error> {
-        self.take_intake(Taker::Once)
+    pub fn lock_intake(&self) -> Result<IntakeLock, Error> {
+        self.lock_intake_as(IntakeHolder::Once)
     }
 
     /// Takes the way in for this process alone, as who says.
-    pub fn take_intake(&self, taker: Taker) -> Result<SoleIntake, Error> {
+    pub fn lock_intake_as(&self, taker: IntakeHolder) -> Result<IntakeLock, Error> {
         self.shared.refuse_if_poisoned()?;
         self.shared.refuse_if_looked_at()?;
-        SoleIntake::take(&self.shared.home, self.now(), taker)
+        IntakeLock::take(&self.shared.home, self.now(), taker)
     }
 
     /// How often the disk was waited for; many appends share one commit.
@@ -230,7 +234,7 @@ impl Ledger {
     /// Drops the views and folds them again from the entries.
     pub fn rebuild_views(&self) -> Result<(), Error> {
         let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(Order::Alone(Alone::Rebuild(reply)))?;
+        self.shared.order(WriterRequest::Alone(ExclusiveOp::Rebuild(reply)))?;
         answer.recv().map_err(|_| self.shared.stopped())?
     }
 
@@ -239,15 +243,19 @@ impl Ledger {
         self.ask(view::dump)
     }
 
-    fn send(&self, at_head: Option<AtHead>, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
+    fn send(
+        &self,
+        at_head: Option<ExpectedHead>,
+        drafts: Vec<Draft>,
+    ) -> Result<Vec<Envelope>, Error> {
         self.shared.refuse_if_poisoned()?;
         self.shared.refuse_if_looked_at()?;
         if drafts.is_empty() {
             return Ok(Vec::new());
         }
         let prepare = |draft: Draft| {
-            let body = body::encode(&draft.event, &self.shared.artifacts)?;
-            Ok(Entry {
+            let body = event_codec::encode(&draft.event, &self.shared.artifacts)?;
+            Ok(PendingEntry {
                 cause: draft.cause,
                 about: draft.about,
                 event: body.event,
@@ -257,7 +265,7 @@ impl Ledger {
         };
         let entries = drafts.into_iter().map(prepare).collect::<Result<_, Error>>()?;
         let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(Order::Append(Append { at_head, entries, reply }))?;
+        self.shared.order(WriterRequest::Append(AppendRequest { at_head, entries, reply }))?;
         answer.recv().map_err(|_| self.shared.stopped())?
     }
 
@@ -290,7 +298,7 @@ impl Ledger {
     }
 }
 
-impl Shared {
+impl LedgerInner {
     pub(crate) fn unread(&self, source: rusqlite::Error) -> Error {
         Error::Read { path: self.path.clone(), source }
     }
@@ -310,7 +318,7 @@ impl Shared {
         &self,
         sql: &Connection,
         after_seq: u64,
-        filter: &Filter,
+        filter: &EntryFilter,
         limit: usize,
     ) -> Result<Vec<Envelope>, Error> {
         let (text, ids) = select(filter);
@@ -320,11 +328,11 @@ impl Shared {
         params.extend(ids.iter().map(|id| id as &dyn ToSql));
         let read = |source| self.unread(source);
         let mut statement = sql.prepare_cached(&text).map_err(read)?;
-        let rows = statement.query_map(params.as_slice(), Row::read).map_err(read)?;
+        let rows = statement.query_map(params.as_slice(), LedgerRow::read).map_err(read)?;
         rows.map(|row| row.map_err(read)?.open(&self.path, &self.artifacts)).collect()
     }
 
-    pub(crate) fn order(&self, order: Order) -> Result<(), Error> {
+    pub(crate) fn order(&self, order: WriterRequest) -> Result<(), Error> {
         let Some(orders) = self.orders.as_ref() else { return Err(self.looked_at()) };
         orders.send(order).map_err(|_| self.stopped())
     }
@@ -351,7 +359,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for LedgerInner {
     fn drop(&mut self) {
         if self.refuse_if_poisoned().is_err() {
             self.readers().iter().for_each(connection::abandon);
@@ -367,16 +375,16 @@ impl Drop for Shared {
 }
 
 /// The narrowest index is used, and only that: the planner would not know which is narrow.
-pub(crate) fn select(filter: &Filter) -> (String, Vec<&str>) {
+pub(crate) fn select(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq > ?1", "seq")
 }
 
 /// The same for the entries before a place, the last first.
-pub(crate) fn select_before(filter: &Filter) -> (String, Vec<&str>) {
+pub(crate) fn select_before(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq < ?1", "seq DESC")
 }
 
-fn selected<'f>(filter: &'f Filter, from: &str, order: &str) -> (String, Vec<&'f str>) {
+fn selected<'f>(filter: &'f EntryFilter, from: &str, order: &str) -> (String, Vec<&'f str>) {
     let wanted = [
         ("turn", filter.turn.as_ref().map(TurnId::as_str)),
         ("run", filter.run.as_ref().map(RunId::as_str)),

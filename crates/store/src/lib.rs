@@ -7,54 +7,54 @@
 //! Must never: decide anything, or know of agent files, tools and models. No other crate has SQL.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
+mod access_queries;
 mod anchor;
 mod artifact;
 mod batch;
-mod body;
 mod chain;
-mod checkpoint;
 mod clock;
 mod connection;
+mod decision_history;
 mod error;
+mod event_codec;
 mod home;
-mod hooks;
-mod inbox;
+mod hook_queries;
+mod inbound_queries;
 mod ledger;
 pub mod limits;
-mod list;
 mod lock;
 mod loss;
-mod past;
+mod paging;
 mod query;
 mod spending;
 mod tail;
 mod verify;
 mod view;
-mod who;
+mod wal_checkpoint;
 mod writer;
 
 use std::sync::Arc;
 
-pub use error::{Error, Outcome};
+pub use access_queries::{AuditFilter, AuditRow, PolicyMatchFilter};
+pub use decision_history::{DecisionCount, DecisionGrouping, DecisionOrigin, PastDecision};
+pub use error::{AppendOutcome, Error};
 pub use home::Home;
-pub use hooks::{InvocationFilter, JobFilter};
-pub use inbox::{OpenRows, WholeInbound};
-pub use ledger::{Filter, Ledger};
-pub use list::{Bucket, Voices};
-pub use lock::{Ownership, SoleIntake, Taker};
+pub use hook_queries::{InvocationFilter, JobFilter};
+pub use inbound_queries::{OpenInbounds, WholeInbound};
+pub use ledger::{EntryFilter, Ledger};
+pub use lock::{IntakeHolder, IntakeLock, SessionLock};
 pub use loss::{AcceptedLoss, Loss};
-pub use past::{CountBy, DecisionCount, PastDecision, PastPlace};
-pub use spending::{Over, Reservation, Span, SpendingLimits, day_of};
+pub use paging::{ActivityBucket, SpeakerCounts};
+pub use spending::{Reservation, SpendingLimits, SpendingOverrun, SpendingPeriod, day_of};
 pub use tail::Tail;
-pub use verify::{Broken, Defect, Verified};
+pub use verify::{Defect, EntryDefect, VerificationReport};
 pub use view::{
-    ApprovalRow, ApprovalStatus, Bill, CallRow, CallStatus, DeliveryRow, DeliveryStatus,
-    EventHookRow, EventHookStatus, EventHookTimes, GrantActivity, GrantActivityRow, HookEventRow,
-    HookStats, InboundRow, InboundStatus, InvocationRow, InvocationStatus, JobRow, Known, Payer,
-    RequestHistory, RoutedRow, RunRow, RunStatus, SessionRow, StepRow, TokenRow, TurnRow,
-    TurnStatus,
+    ApprovalRow, ApprovalStatus, CallRow, CallStatus, DeliveryRow, DeliveryStatus, EventHookRow,
+    EventHookStatus, EventHookTimes, GrantActivity, GrantActivityRow, HookEventRow, HookStats,
+    InboundRow, InboundStatus, InvocationRow, InvocationStatus, JobRow, RecordedDefinitions,
+    RequestHistory, RoutedRow, RunRow, RunStatus, SessionRow, SpendingSubject, SpendingTotal,
+    StepRow, TokenRow, TurnRow, TurnStatus,
 };
-pub use who::{AuditFilter, AuditRow, PolicyPart};
 
 /// Says the time in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;

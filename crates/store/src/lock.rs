@@ -16,13 +16,13 @@ use crate::home::{self, Home};
 
 /// A session that nobody else works on. It is given back on drop.
 #[derive(Debug)]
-pub struct Ownership {
+pub struct SessionLock {
     session: SessionId,
     // Held, never read: the lock lives as long as the file is open.
     _file: File,
 }
 
-impl Ownership {
+impl SessionLock {
     /// The session.
     pub fn session(&self) -> &SessionId {
         &self.session
@@ -32,7 +32,7 @@ impl Ownership {
     pub(crate) fn take(home: &Home, session: &SessionId, now: u64) -> Result<Self, Error> {
         match locked(&lock_path(home, session)?, now, "")? {
             Ok(file) => Ok(Self { session: session.clone(), _file: file }),
-            Err(Owner { pid, since, .. }) => {
+            Err(LockHolder { pid, since, .. }) => {
                 Err(Error::Busy { session: session.clone(), pid, since })
             }
         }
@@ -41,29 +41,29 @@ impl Ownership {
 
 /// The way in that nobody else works on. It is given back on drop.
 #[derive(Debug)]
-pub struct SoleIntake {
+pub struct IntakeLock {
     // Held, never read: the lock lives as long as the file is open.
     _file: File,
 }
 
-impl SoleIntake {
+impl IntakeLock {
     /// Takes the way in, or says who has it.
-    pub(crate) fn take(home: &Home, now: u64, taker: Taker) -> Result<Self, Error> {
+    pub(crate) fn take(home: &Home, now: u64, taker: IntakeHolder) -> Result<Self, Error> {
         let path = home.locks().join("intake.lock");
         let more = match taker {
-            Taker::Once => "",
-            Taker::Server => SERVER,
+            IntakeHolder::Once => "",
+            IntakeHolder::Server => SERVER,
         };
         match locked(&path, now, more)? {
             Ok(file) => Ok(Self { _file: file }),
-            Err(Owner { pid, since, taker }) => Err(Error::IntakeBusy { pid, since, taker }),
+            Err(LockHolder { pid, since, taker }) => Err(Error::IntakeBusy { pid, since, taker }),
         }
     }
 }
 
 /// Who takes the way in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taker {
+pub enum IntakeHolder {
     /// A process that answers one message and ends.
     Once,
     /// A process that stays.
@@ -74,14 +74,14 @@ pub enum Taker {
 const SERVER: &str = " server";
 
 /// Who has a lock; it may be about to write that, and then it is only known that there is one.
-struct Owner {
+struct LockHolder {
     pid: Option<u32>,
     since: Option<u64>,
-    taker: Taker,
+    taker: IntakeHolder,
 }
 
 /// Locks a file and writes who has it, or reads who has it.
-fn locked(path: &Path, now: u64, more: &str) -> Result<Result<File, Owner>, Error> {
+fn locked(path: &Path, now: u64, more: &str) -> Result<Result<File, LockHolder>, Error> {
     let fault = |source| Error::File { path: path.to_owned(), doing: "lock", source };
     let options = home::private_file().read(true).write(true).truncate(false).open(path);
     let mut file = options.map_err(fault)?;
@@ -97,7 +97,7 @@ fn locked(path: &Path, now: u64, more: &str) -> Result<Result<File, Owner>, Erro
     Ok(Ok(file))
 }
 
-fn owner(mut file: File) -> Owner {
+fn owner(mut file: File) -> LockHolder {
     let mut text = String::new();
     match file.read_to_string(&mut text) {
         Ok(_) => {
@@ -105,9 +105,13 @@ fn owner(mut file: File) -> Owner {
             let pid = words.next().and_then(|word| word.parse().ok());
             let since = words.next().and_then(|word| word.parse().ok());
             let is_server = words.next() == Some(SERVER.trim());
-            Owner { pid, since, taker: if is_server { Taker::Server } else { Taker::Once } }
+            LockHolder {
+                pid,
+                since,
+                taker: if is_server { IntakeHolder::Server } else { IntakeHolder::Once },
+            }
         }
-        Err(_) => Owner { pid: None, since: None, taker: Taker::Once },
+        Err(_) => LockHolder { pid: None, since: None, taker: IntakeHolder::Once },
     }
 }
 

@@ -11,13 +11,13 @@ use agentry_protocol::event::Event;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Clock;
-use crate::anchor::{self, Anchor, Mark, Tip};
+use crate::anchor::{self, Anchor, AnchorLine, ChainTip};
 use crate::artifact::Artifacts;
-use crate::batch::{self, Entry, Trouble};
-use crate::body;
+use crate::batch::{self, AppendError, PendingEntry};
 use crate::clock::BoundedClock;
 use crate::connection;
 use crate::error::Error;
+use crate::event_codec;
 use crate::home::Home;
 
 /// What is missing from a ledger.
@@ -57,7 +57,11 @@ pub struct AcceptedLoss {
 }
 
 /// What is missing, to go by the newest marks. They must have been read before the snapshot.
-pub(crate) fn find(sql: &Connection, tip: &Tip, marks: &[Mark]) -> rusqlite::Result<Option<Loss>> {
+pub(crate) fn find(
+    sql: &Connection,
+    tip: &ChainTip,
+    marks: &[AnchorLine],
+) -> rusqlite::Result<Option<Loss>> {
     let mut found: Option<Loss> = None;
     for mark in marks {
         if is_there(sql, mark)? || found.as_ref().is_some_and(|loss| loss.known >= mark.seq) {
@@ -68,7 +72,7 @@ pub(crate) fn find(sql: &Connection, tip: &Tip, marks: &[Mark]) -> rusqlite::Res
     Ok(found)
 }
 
-fn is_there(sql: &Connection, mark: &Mark) -> rusqlite::Result<bool> {
+fn is_there(sql: &Connection, mark: &AnchorLine) -> rusqlite::Result<bool> {
     let Ok(seq) = i64::try_from(mark.seq) else { return Ok(false) };
     let hash: Option<Vec<u8>> = sql
         .query_row("SELECT CAST(hash AS BLOB) FROM ledger WHERE seq = ?1", [seq], |row| row.get(0))
@@ -109,14 +113,14 @@ pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let now = clock.now(|| None).min(i64::MAX.cast_unsigned());
     let Loss { last: last_seq, known, hash } = loss.clone();
     let event = Event::LossAccepted { last: last_seq, known, hash };
-    let body = body::encode(&event, &Artifacts::new(&home))?;
+    let body = event_codec::encode(&event, &Artifacts::new(&home))?;
     let (about, kind) = (EntrySubject::default(), body.kind);
-    let entry = Entry { cause: None, about, event: body.event, kind, body: body.text };
+    let entry = PendingEntry { cause: None, about, event: body.event, kind, body: body.text };
     // It follows the last entry that is there, and stands behind the last one that was lost.
-    let mut tip = Tip { seq: last.tip.seq.max(known), hash: last.tip.hash };
-    batch::place(&sql, &mut tip, now, None, vec![entry]).map_err(|trouble| match trouble {
-        Trouble::Refused(error) => error,
-        Trouble::Sql(source) => unread(source),
+    let mut tip = ChainTip { seq: last.tip.seq.max(known), hash: last.tip.hash };
+    batch::append(&sql, &mut tip, now, None, vec![entry]).map_err(|trouble| match trouble {
+        AppendError::Refused(error) => error,
+        AppendError::Sql(source) => unread(source),
     })?;
     sql.execute_batch("COMMIT").map_err(unread)?;
     Anchor::open(&home, &tip, now)?;

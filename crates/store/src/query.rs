@@ -10,7 +10,7 @@ use agentry_protocol::{AgentId, ApprovalId, CallId, RunId, SessionId, SessionKey
 use rusqlite::{Connection, params};
 
 use crate::error::Error;
-use crate::ledger::{Filter, Ledger};
+use crate::ledger::{EntryFilter, Ledger};
 use crate::limits::CANDIDATES_MAX;
 use crate::view::{
     ApprovalRow, CallRow, FoundApproval, RequestHistory, RunRow, SessionRow, StepRow, TurnRow,
@@ -225,7 +225,8 @@ impl Ledger {
     }
 
     pub(crate) fn entry_in(&self, sql: &Connection, seq: u64) -> Result<Envelope, Error> {
-        let entries = self.shared.entries(sql, seq.saturating_sub(1), &Filter::default(), 1)?;
+        let entries =
+            self.shared.entries(sql, seq.saturating_sub(1), &EntryFilter::default(), 1)?;
         let found = entries.into_iter().find(|envelope| envelope.seq == seq);
         found.ok_or_else(|| self.not_the(seq, "entry"))
     }

@@ -15,8 +15,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::{DAY_MS, RESERVATION_TIME_MS_MAX};
-use crate::view::{self, Bill, Payer, whole};
-use crate::writer::{Alone, Order};
+use crate::view::{self, SpendingSubject, SpendingTotal, whole};
+use crate::writer::{ExclusiveOp, WriterRequest};
 
 /// How much may be spent, in billionths of a dollar; none means as much as it takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,9 +55,9 @@ pub struct Reservation {
 
 /// A limit that a question would go over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Over {
+pub struct SpendingOverrun {
     /// Which one.
-    pub which: Span,
+    pub which: SpendingPeriod,
     /// How much may be spent, in billionths of a dollar.
     pub limit: u64,
     /// How much was.
@@ -70,7 +70,7 @@ pub struct Over {
 
 /// What a limit is counted over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Span {
+pub enum SpendingPeriod {
     /// One run.
     Run,
     /// One session.
@@ -79,7 +79,7 @@ pub enum Span {
     Day,
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for SpendingPeriod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Run => "run",
@@ -90,28 +90,29 @@ impl fmt::Display for Span {
 }
 
 /// What is given back.
-pub(crate) enum Released {
+pub(crate) enum ReleaseTarget {
     One(String),
     Session(SessionId),
 }
 
 impl Ledger {
     /// What somebody spent.
-    pub fn bill(&self, payer: &Payer) -> Result<Bill, Error> {
+    pub fn spending_total(&self, payer: &SpendingSubject) -> Result<SpendingTotal, Error> {
         self.ask(|sql| view::bill(sql, payer))
     }
 
     /// Sets money aside for a question, or says which limit it would go over. What it cost is recorded
     /// before it is given back.
-    pub fn reserve(&self, wanted: &Reservation) -> Result<Result<(), Over>, Error> {
+    pub fn reserve(&self, wanted: &Reservation) -> Result<Result<(), SpendingOverrun>, Error> {
         let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(Order::Alone(Alone::Reserve(Box::new(wanted.clone()), reply)))?;
+        self.shared
+            .order(WriterRequest::Alone(ExclusiveOp::Reserve(Box::new(wanted.clone()), reply)))?;
         answer.recv().map_err(|_| self.shared.stopped())?
     }
 
     /// Gives back what was set aside under a name; nothing happens if there is nothing.
     pub fn release(&self, id: &str) -> Result<(), Error> {
-        self.give_back(Released::One(id.to_owned()))
+        self.give_back(ReleaseTarget::One(id.to_owned()))
     }
 
     /// Gives back all that a session set aside. Only its owner may say so.
@@ -123,13 +124,13 @@ impl Ledger {
         })?;
         match found {
             None => Ok(()),
-            Some(()) => self.give_back(Released::Session(session.clone())),
+            Some(()) => self.give_back(ReleaseTarget::Session(session.clone())),
         }
     }
 
-    fn give_back(&self, released: Released) -> Result<(), Error> {
+    fn give_back(&self, released: ReleaseTarget) -> Result<(), Error> {
         let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(Order::Alone(Alone::Release(released, reply)))?;
+        self.shared.order(WriterRequest::Alone(ExclusiveOp::Release(released, reply)))?;
         answer.recv().map_err(|_| self.shared.stopped())?
     }
 }
@@ -144,22 +145,28 @@ pub(crate) fn reserve(
     sql: &Connection,
     wanted: &Reservation,
     now: u64,
-) -> rusqlite::Result<Result<(), Over>> {
+) -> rusqlite::Result<Result<(), SpendingOverrun>> {
     let stale = whole(now.saturating_sub(RESERVATION_TIME_MS_MAX));
     sql.prepare_cached("DELETE FROM reservations WHERE made < ?1")?.execute([stale])?;
     let limits = &wanted.limits;
     let run = wanted.run.clone().zip(limits.run);
     let session = wanted.session.clone().zip(limits.session);
     let checks = [
-        run.map(|(id, limit)| (Span::Run, limit, Payer::Run(id))),
-        session.map(|(id, limit)| (Span::Session, limit, Payer::Session(id))),
-        limits.day.map(|limit| (Span::Day, limit, Payer::Day(wanted.day))),
+        run.map(|(id, limit)| (SpendingPeriod::Run, limit, SpendingSubject::Run(id))),
+        session.map(|(id, limit)| (SpendingPeriod::Session, limit, SpendingSubject::Session(id))),
+        limits.day.map(|limit| (SpendingPeriod::Day, limit, SpendingSubject::Day(wanted.day))),
     ];
     for (which, limit, payer) in checks.into_iter().flatten() {
         let spent = view::bill(sql, &payer)?.nano_usd;
         let reserved = set_aside(sql, &payer, &wanted.id)?;
         if spent.saturating_add(reserved).saturating_add(wanted.nano_usd) > limit {
-            return Ok(Err(Over { which, limit, spent, reserved, wanted: wanted.nano_usd }));
+            return Ok(Err(SpendingOverrun {
+                which,
+                limit,
+                spent,
+                reserved,
+                wanted: wanted.nano_usd,
+            }));
         }
     }
     sql.prepare_cached(
@@ -177,11 +184,14 @@ pub(crate) fn reserve(
 }
 
 /// What others set aside. Whatever is open may be spent today, on whichever day it was set aside.
-fn set_aside(sql: &Connection, payer: &Payer, but: &str) -> rusqlite::Result<u64> {
+fn set_aside(sql: &Connection, payer: &SpendingSubject, but: &str) -> rusqlite::Result<u64> {
     let (of, id) = match payer {
-        Payer::Run(id) => ("run = ?2", id.as_str()),
-        Payer::Session(id) => ("session = ?2", id.as_str()),
-        Payer::Turn(_) | Payer::Agent(_) | Payer::Day(_) | Payer::All => ("?2 = ''", ""),
+        SpendingSubject::Run(id) => ("run = ?2", id.as_str()),
+        SpendingSubject::Session(id) => ("session = ?2", id.as_str()),
+        SpendingSubject::Turn(_)
+        | SpendingSubject::Agent(_)
+        | SpendingSubject::Day(_)
+        | SpendingSubject::All => ("?2 = ''", ""),
     };
     let text =
         format!("SELECT CAST(TOTAL(nano) AS INTEGER) FROM reservations WHERE id <> ?1 AND {of}");
@@ -189,10 +199,10 @@ fn set_aside(sql: &Connection, payer: &Payer, but: &str) -> rusqlite::Result<u64
 }
 
 /// The caller holds the transaction.
-pub(crate) fn release(sql: &Connection, released: &Released) -> rusqlite::Result<()> {
+pub(crate) fn release(sql: &Connection, released: &ReleaseTarget) -> rusqlite::Result<()> {
     let (text, id) = match released {
-        Released::One(id) => ("DELETE FROM reservations WHERE id = ?1", id.as_str()),
-        Released::Session(id) => ("DELETE FROM reservations WHERE session = ?1", id.as_str()),
+        ReleaseTarget::One(id) => ("DELETE FROM reservations WHERE id = ?1", id.as_str()),
+        ReleaseTarget::Session(id) => ("DELETE FROM reservations WHERE session = ?1", id.as_str()),
     };
     sql.prepare_cached(text)?.execute([id]).map(|_| ())
 }

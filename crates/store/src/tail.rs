@@ -11,13 +11,13 @@ use rusqlite::Connection;
 
 use crate::connection;
 use crate::error::Error;
-use crate::ledger::{Filter, Ledger};
+use crate::ledger::{EntryFilter, Ledger};
 use crate::limits::{TAIL_ENTRIES_MAX, TAIL_POLL_TIME_MAX};
 
 /// A place in the ledger that moves forward.
 pub struct Tail {
     ledger: Ledger,
-    filter: Filter,
+    filter: EntryFilter,
     sql: Connection,
     /// All up to here was handed out or is not wanted.
     after_seq: u64,
@@ -27,7 +27,7 @@ pub struct Tail {
 
 impl Ledger {
     /// Follows the entries after a place.
-    pub fn tail(&self, after_seq: u64, filter: Filter) -> Result<Tail, Error> {
+    pub fn tail(&self, after_seq: u64, filter: EntryFilter) -> Result<Tail, Error> {
         self.shared.refuse_if_poisoned()?;
         let sql = connection::open_reader(&self.shared.path, self.shared.reach)?;
         Ok(Tail { ledger: self.clone(), filter, sql, after_seq, version: None })

@@ -10,10 +10,10 @@ use std::fmt;
 
 use rusqlite::Connection;
 
-use crate::anchor::{self, Mark, Tip};
-use crate::chain::{self, COLUMNS, GENESIS, HASH_BYTES, Row};
+use crate::anchor::{self, AnchorLine, ChainTip};
+use crate::chain::{self, COLUMNS, GENESIS, HASH_BYTES, LedgerRow};
 use crate::error::Error;
-use crate::ledger::{Ledger, Shared};
+use crate::ledger::{Ledger, LedgerInner};
 use crate::limits::BROKEN_MAX;
 use crate::view;
 
@@ -22,7 +22,7 @@ const LOSS: &str = "loss_accepted";
 
 /// A ledger that is whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerificationReport {
     /// How many entries it has.
     pub entries: u64,
     /// The hash of the last one, in hexadecimal digits.
@@ -39,7 +39,7 @@ pub struct Verified {
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct EntryDefect {
     /// The entry; zero if it is not about one.
     pub seq: u64,
     /// What is wrong.
@@ -80,7 +80,7 @@ pub enum Defect {
     File(String),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for EntryDefect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seq, defect } = self;
         match defect {
@@ -108,11 +108,11 @@ impl fmt::Display for Broken {
 
 impl Ledger {
     /// Reads everything. What is wrong is in `Error::Broken`.
-    pub fn verify(&self) -> Result<Verified, Error> {
+    pub fn verify(&self) -> Result<VerificationReport, Error> {
         // Before the snapshot: a line that is written after it may name an entry that is not in it.
         let (marks, unreadable) = anchor::read(&self.shared.home)?;
         self.read(|sql| {
-            let mut walk = Walk::new(&self.shared, &marks)?;
+            let mut walk = LedgerWalk::new(&self.shared, &marks)?;
             walk.file(sql)?;
             walk.chain(sql)?;
             walk.anchors(&marks);
@@ -124,7 +124,7 @@ impl Ledger {
                 let path = self.shared.path.clone();
                 return Err(Error::Broken { path, broken: walk.broken });
             }
-            Ok(Verified {
+            Ok(VerificationReport {
                 entries: walk.entries,
                 losses: walk.accepted.len() as u64,
                 head_hash: blake3::Hash::from(walk.tip.hash).to_hex().to_string(),
@@ -136,22 +136,22 @@ impl Ledger {
     }
 }
 
-struct Walk<'a> {
-    shared: &'a Shared,
+struct LedgerWalk<'a> {
+    shared: &'a LedgerInner,
     /// Views of the entries so far, in memory.
     views: Connection,
-    tip: Tip,
+    tip: ChainTip,
     /// The hashes of the entries that the anchor file knows.
     anchored: HashMap<u64, Option<String>>,
     artifacts: HashSet<String>,
     entries: u64,
     /// Losses that were accepted: the entry that says so, and the last entry that was lost.
     accepted: Vec<(u64, u64)>,
-    broken: Vec<Broken>,
+    broken: Vec<EntryDefect>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(shared: &'a Shared, marks: &[Mark]) -> Result<Self, Error> {
+impl<'a> LedgerWalk<'a> {
+    fn new(shared: &'a LedgerInner, marks: &[AnchorLine]) -> Result<Self, Error> {
         let unread = |source| shared.unread(source);
         let views = Connection::open_in_memory().map_err(unread)?;
         view::make_tables(&views).map_err(unread)?;
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
         Ok(Self {
             shared,
             views,
-            tip: Tip { seq: 0, hash: GENESIS },
+            tip: ChainTip { seq: 0, hash: GENESIS },
             anchored: marks.iter().map(|mark| (mark.seq, None)).collect(),
             artifacts: HashSet::new(),
             entries: 0,
@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
 
     fn add(&mut self, seq: u64, defect: Defect) {
         if self.broken.len() < BROKEN_MAX {
-            self.broken.push(Broken { seq, defect });
+            self.broken.push(EntryDefect { seq, defect });
         }
     }
 
@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
         let mut statement = sql.prepare(&text).map_err(unread)?;
         let mut rows = statement.query([]).map_err(unread)?;
         while let Some(row) = rows.next().map_err(unread)? {
-            match Row::read(row) {
+            match LedgerRow::read(row) {
                 Ok(row) => self.entry(row)?,
                 Err(error) => {
                     let seq = row.get::<_, i64>(0).map_err(unread)?.cast_unsigned();
@@ -205,7 +205,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn entry(&mut self, row: Row) -> Result<(), Error> {
+    fn entry(&mut self, row: LedgerRow) -> Result<(), Error> {
         let seq = row.seq;
         self.entries += 1;
         let accepted = self.accepted_loss(&row);
@@ -217,7 +217,7 @@ impl<'a> Walk<'a> {
         self.accepted.extend(accepted.map(|known| (seq, known)));
         // Goes on from what the row says, so that one change is reported once and not to the end.
         let hash = <[u8; HASH_BYTES]>::try_from(row.hash.as_slice());
-        self.tip = Tip { seq, hash: hash.unwrap_or(GENESIS) };
+        self.tip = ChainTip { seq, hash: hash.unwrap_or(GENESIS) };
         if let Some(known) = self.anchored.get_mut(&seq) {
             *known = Some(blake3::Hash::from(self.tip.hash).to_hex().to_string());
         }
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
                     self.add(seq, Defect::Unreadable(format!("its kind is not `{kind}`")));
                 }
                 self.artifacts.extend(named);
-                let folded = view::fold_again(&self.views, &envelope);
+                let folded = view::refold(&self.views, &envelope);
                 folded.map_err(|source| self.shared.unread(source))?;
             }
             Err(error @ (Error::Artifact { .. } | Error::File { .. })) => {
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The last entry that was lost, where a row says that the entries before it are.
-    fn accepted_loss(&self, row: &Row) -> Option<u64> {
+    fn accepted_loss(&self, row: &LedgerRow) -> Option<u64> {
         if row.kind != LOSS {
             return None;
         }
@@ -251,7 +251,7 @@ impl<'a> Walk<'a> {
         follows.then_some(known)
     }
 
-    fn anchors(&mut self, marks: &[Mark]) {
+    fn anchors(&mut self, marks: &[AnchorLine]) {
         for mark in marks {
             let is_accepted = |(seq, known): &(u64, u64)| mark.seq < *seq && mark.seq <= *known;
             if self.accepted.iter().any(is_accepted) {
@@ -278,14 +278,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-type Pair = (Option<String>, Option<String>);
+type RowDifference = (Option<String>, Option<String>);
 
 /// The first rows that differ, as text.
 fn first_difference(
     one: &Connection,
     other: &Connection,
     text: &str,
-) -> rusqlite::Result<Option<Pair>> {
+) -> rusqlite::Result<Option<RowDifference>> {
     let (mut one, mut other) = (one.prepare(text)?, other.prepare(text)?);
     let (mut ones, mut others) = (one.query([])?, other.query([])?);
     loop {

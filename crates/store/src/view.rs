@@ -31,7 +31,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::artifact::Artifacts;
-use crate::chain::{COLUMNS, Row};
+use crate::chain::{COLUMNS, LedgerRow};
 use crate::error::Error;
 
 pub use approvals::{ApprovalRow, ApprovalStatus, RequestHistory};
@@ -43,12 +43,12 @@ pub use invocations::{HookEventRow, HookStats, InvocationRow, InvocationStatus};
 pub use jobs::JobRow;
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
-pub use spending::{Bill, Payer};
+pub use spending::{SpendingSubject, SpendingTotal};
 pub use tokens::TokenRow;
-pub use trust::Known;
+pub use trust::RecordedDefinitions;
 pub use turns::{TurnRow, TurnStatus};
 
-pub(crate) use approvals::{Found as FoundApproval, status as approval_status};
+pub(crate) use approvals::{FoundApproval, status as approval_status};
 pub(crate) use audit::effect_word;
 pub(crate) use event_hooks::{
     newest as newest_version, other_named as other_hook_named, versions as hook_versions,
@@ -105,14 +105,14 @@ const TABLES_SQL: [&str; 3] = [
 ];
 
 /// An entry at its place, as the fold sees it.
-pub(crate) struct Placed<'a> {
+pub(crate) struct PlacedEntry<'a> {
     pub(crate) seq: i64,
     pub(crate) time: i64,
     pub(crate) about: &'a EntrySubject,
     pub(crate) event: &'a Event,
 }
 
-impl Placed<'_> {
+impl PlacedEntry<'_> {
     fn session(&self) -> Option<&str> {
         self.about.session.as_ref().map(|id| id.as_str())
     }
@@ -127,7 +127,7 @@ impl Placed<'_> {
 }
 
 /// Takes one entry into the tables.
-pub(crate) fn fold(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     match entry.event {
         Event::PromptReceived { .. }
         | Event::CancelReceived {}
@@ -203,8 +203,8 @@ pub(crate) fn rebuild(sql: &Connection, ledger: &Path, artifacts: &Artifacts) ->
     let mut statement = sql.prepare(&text).map_err(read)?;
     let mut rows = statement.query([]).map_err(read)?;
     while let Some(row) = rows.next().map_err(read)? {
-        let envelope = Row::read(row).map_err(read)?.open(ledger, artifacts)?;
-        fold_again(sql, &envelope).map_err(read)?;
+        let envelope = LedgerRow::read(row).map_err(read)?.open(ledger, artifacts)?;
+        refold(sql, &envelope).map_err(read)?;
     }
     Ok(())
 }
@@ -218,9 +218,9 @@ pub(crate) fn make_tables(sql: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Folds an envelope that was read.
-pub(crate) fn fold_again(sql: &Connection, envelope: &Envelope) -> rusqlite::Result<()> {
+pub(crate) fn refold(sql: &Connection, envelope: &Envelope) -> rusqlite::Result<()> {
     let (seq, time) = (envelope.seq.cast_signed(), envelope.time.cast_signed());
-    fold(sql, &Placed { seq, time, about: &envelope.about, event: &envelope.event })
+    fold(sql, &PlacedEntry { seq, time, about: &envelope.about, event: &envelope.event })
 }
 
 /// All rows as text, in an order that only depends on them.

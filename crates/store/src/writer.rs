@@ -14,42 +14,42 @@ use std::time::Duration;
 use agentry_protocol::envelope::{EVENT_VERSION, Envelope, LedgerStream};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::anchor::{self, Anchor, Tip};
+use crate::anchor::{self, Anchor, ChainTip};
 use crate::artifact::Artifacts;
-use crate::batch::{self, AtHead, Entry, Last, Trouble};
-use crate::checkpoint::Checkpoints;
+use crate::batch::{self, AppendError, ExpectedHead, LastEntry, PendingEntry};
 use crate::clock::BoundedClock;
 use crate::connection::{self, LAYOUT_VERSION};
-use crate::error::{Error, Outcome};
+use crate::error::{AppendOutcome, Error};
 use crate::home::Home;
 use crate::limits::{BATCH_APPENDS_MAX, GATHER_TIME_MAX};
 use crate::loss;
-use crate::spending::{self, Over, Released, Reservation};
+use crate::spending::{self, ReleaseTarget, Reservation, SpendingOverrun};
 use crate::view;
+use crate::wal_checkpoint::WalCheckpointer;
 
 /// What the writer is asked for.
-pub(crate) enum Order {
-    Append(Append),
-    Alone(Alone),
+pub(crate) enum WriterRequest {
+    Append(AppendRequest),
+    Alone(ExclusiveOp),
 }
 
 /// What has a transaction of its own.
-pub(crate) enum Alone {
+pub(crate) enum ExclusiveOp {
     Rebuild(SyncSender<Result<(), Error>>),
-    Reserve(Box<Reservation>, SyncSender<Result<Result<(), Over>, Error>>),
-    Release(Released, SyncSender<Result<(), Error>>),
+    Reserve(Box<Reservation>, SyncSender<Result<Result<(), SpendingOverrun>, Error>>),
+    Release(ReleaseTarget, SyncSender<Result<(), Error>>),
 }
 
 /// Entries that go in together or not at all.
-pub(crate) struct Append {
-    pub(crate) at_head: Option<AtHead>,
-    pub(crate) entries: Vec<Entry>,
+pub(crate) struct AppendRequest {
+    pub(crate) at_head: Option<ExpectedHead>,
+    pub(crate) entries: Vec<PendingEntry>,
     pub(crate) reply: SyncSender<Result<Vec<Envelope>, Error>>,
 }
 
 /// What the writer tells everybody.
 #[derive(Default)]
-pub(crate) struct Signal {
+pub(crate) struct CommitSignal {
     state: Mutex<State>,
     changed: Condvar,
     /// Who waits only for what came in sleeps while agents work.
@@ -71,7 +71,7 @@ enum Poison {
     Unknown(String),
 }
 
-impl Signal {
+impl CommitSignal {
     /// How often the disk was waited for.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
@@ -80,7 +80,7 @@ impl Signal {
     /// The error for everybody who comes after a commit that failed.
     pub(crate) fn refusal(&self, path: PathBuf) -> Option<Error> {
         self.state().poison.clone().map(|poison| match poison {
-            Poison::DiskFull => Error::DiskFull { path, outcome: Outcome::NothingWritten },
+            Poison::DiskFull => Error::DiskFull { path, outcome: AppendOutcome::NothingWritten },
             Poison::Unknown(cause) => Error::OutcomeUnknown { path, cause },
         })
     }
@@ -121,22 +121,22 @@ impl Signal {
 }
 
 /// The thread's own things.
-pub(crate) struct Writer {
+pub(crate) struct LedgerWriter {
     sql: Connection,
     path: PathBuf,
     artifacts: Artifacts,
     clock: Arc<BoundedClock>,
     anchor: Anchor,
-    tip: Tip,
-    signal: Arc<Signal>,
-    checkpoints: Checkpoints,
+    tip: ChainTip,
+    signal: Arc<CommitSignal>,
+    checkpoints: WalCheckpointer,
 }
 
 /// The connection failed; nothing may be done with it.
-struct Failed;
+struct ConnectionFailure;
 
 /// Why there is no transaction.
-enum NotBegun {
+enum BeginError {
     /// Another process has one.
     Locked,
     /// A newer program was here.
@@ -145,25 +145,25 @@ enum NotBegun {
     Sql(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for NotBegun {
+impl From<rusqlite::Error> for BeginError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl Writer {
+impl LedgerWriter {
     /// Opens the ledger for writing, unless entries are missing that were written.
     pub(crate) fn open(
         home: &Home,
         clock: Arc<BoundedClock>,
-        signal: Arc<Signal>,
+        signal: Arc<CommitSignal>,
     ) -> Result<Self, Error> {
         // Before the ledger: another process may write to it meanwhile.
         let marks = anchor::newest(home)?;
         let (mut sql, path) = (connection::open_writer(home)?, home.ledger());
         let unread = |source| Error::Read { path: path.clone(), source };
-        let checkpoints = Checkpoints::of(&mut sql, path.clone()).map_err(unread)?;
-        let Last { tip, .. } = batch::last(&sql).map_err(unread)?;
+        let checkpoints = WalCheckpointer::of(&mut sql, path.clone()).map_err(unread)?;
+        let LastEntry { tip, .. } = batch::last(&sql).map_err(unread)?;
         if let Some(loss) = loss::find(&sql, &tip, &marks).map_err(unread)? {
             return Err(Error::Lost { path, loss });
         }
@@ -183,7 +183,7 @@ impl Writer {
     }
 
     /// Works until nobody can ask any more, or a commit fails.
-    pub(crate) fn work(mut self, orders: &Receiver<Order>) {
+    pub(crate) fn work(mut self, orders: &Receiver<WriterRequest>) {
         let mut expected = 1;
         while let Ok(first) = orders.recv() {
             let (appends, alone) = gather(first, orders, expected);
@@ -191,17 +191,17 @@ impl Writer {
             let mut done = self.commit(appends);
             if let (Ok(()), Some(alone)) = (&done, alone) {
                 done = match alone {
-                    Alone::Rebuild(reply) => self.rebuild(&reply),
-                    Alone::Reserve(wanted, reply) => {
+                    ExclusiveOp::Rebuild(reply) => self.rebuild(&reply),
+                    ExclusiveOp::Reserve(wanted, reply) => {
                         let now = self.now();
                         self.change(&reply, |sql| spending::reserve(sql, &wanted, now))
                     }
-                    Alone::Release(released, reply) => {
+                    ExclusiveOp::Release(released, reply) => {
                         self.change(&reply, |sql| spending::release(sql, &released))
                     }
                 };
             }
-            if let Err(Failed) = done {
+            if let Err(ConnectionFailure) = done {
                 connection::abandon(&self.sql);
                 return;
             }
@@ -209,7 +209,7 @@ impl Writer {
         self.anchor.close(&self.tip, self.now());
     }
 
-    fn commit(&mut self, appends: Vec<Append>) -> Result<(), Failed> {
+    fn commit(&mut self, appends: Vec<AppendRequest>) -> Result<(), ConnectionFailure> {
         if appends.is_empty() {
             return Ok(());
         }
@@ -223,23 +223,23 @@ impl Writer {
         let mut answers = Vec::with_capacity(appends.len());
         let mut appends = appends.into_iter();
         while let Some(append) = appends.next() {
-            let Append { at_head, entries, reply } = append;
+            let AppendRequest { at_head, entries, reply } = append;
             let time = self.now().min(i64::MAX.cast_unsigned());
-            match batch::place(&self.sql, &mut tip, time, at_head.as_ref(), entries) {
+            match batch::append(&self.sql, &mut tip, time, at_head.as_ref(), entries) {
                 Ok(envelopes) => answers.push((reply, Ok(envelopes))),
-                Err(Trouble::Refused(error)) => answers.push((reply, Err(error))),
-                Err(Trouble::Sql(error)) => {
+                Err(AppendError::Refused(error)) => answers.push((reply, Err(error))),
+                Err(AppendError::Sql(error)) => {
                     let mut replies: Vec<_> = answers.into_iter().map(|(reply, _)| reply).collect();
                     replies.push(reply);
                     replies.extend(appends.map(|append| append.reply));
-                    return Err(self.failed(&error, Outcome::NothingWritten, replies));
+                    return Err(self.failed(&error, AppendOutcome::NothingWritten, replies));
                 }
             }
         }
         let is_written = answers.iter().any(|(_, answer)| answer.is_ok());
         if let Err(error) = self.execute(if is_written { "COMMIT" } else { "ROLLBACK" }) {
             let replies = answers.into_iter().map(|(reply, _)| reply);
-            return Err(self.failed(&error, Outcome::Unknown, replies.collect()));
+            return Err(self.failed(&error, AppendOutcome::Unknown, replies.collect()));
         }
         self.tip = tip;
         if is_written {
@@ -263,20 +263,20 @@ impl Writer {
     }
 
     /// Another process may have written, and may even be a newer program.
-    fn begin(&self) -> Result<Tip, NotBegun> {
+    fn begin(&self) -> Result<ChainTip, BeginError> {
         self.execute("BEGIN IMMEDIATE").map_err(|error| match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy) => NotBegun::Locked,
-            _ => NotBegun::Sql(error),
+            Some(ErrorCode::DatabaseBusy) => BeginError::Locked,
+            _ => BeginError::Sql(error),
         })?;
-        let Last { tip, version, time } = batch::last(&self.sql)?;
+        let LastEntry { tip, version, time } = batch::last(&self.sql)?;
         self.clock.raise(time);
         let found = connection::layout(&self.sql)?;
         if found != LAYOUT_VERSION {
-            return Err(NotBegun::Newer { what: "layout", found, known: LAYOUT_VERSION });
+            return Err(BeginError::Newer { what: "layout", found, known: LAYOUT_VERSION });
         }
         if version > EVENT_VERSION {
             let (found, known) = (u64::from(version), u64::from(EVENT_VERSION));
-            return Err(NotBegun::Newer { what: "event", found, known });
+            return Err(BeginError::Newer { what: "event", found, known });
         }
         Ok(tip)
     }
@@ -284,18 +284,18 @@ impl Writer {
     /// Everybody is told the reason.
     fn not_begun<T>(
         &self,
-        why: NotBegun,
+        why: BeginError,
         replies: Vec<SyncSender<Result<T, Error>>>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), ConnectionFailure> {
         let (newer, ended) = match why {
-            NotBegun::Locked => (None, Ok(())),
-            NotBegun::Newer { what, found, known } => {
+            BeginError::Locked => (None, Ok(())),
+            BeginError::Newer { what, found, known } => {
                 (Some((what, found, known)), self.execute("ROLLBACK"))
             }
-            NotBegun::Sql(error) => (None, Err(error)),
+            BeginError::Sql(error) => (None, Err(error)),
         };
         if let Err(error) = ended {
-            return Err(self.failed(&error, Outcome::NothingWritten, replies));
+            return Err(self.failed(&error, AppendOutcome::NothingWritten, replies));
         }
         for reply in replies {
             let path = self.path.clone();
@@ -312,14 +312,14 @@ impl Writer {
     fn failed<T>(
         &self,
         error: &rusqlite::Error,
-        outcome: Outcome,
+        outcome: AppendOutcome,
         replies: Vec<SyncSender<Result<T, Error>>>,
-    ) -> Failed {
+    ) -> ConnectionFailure {
         let is_full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
         let cause = error.to_string();
         self.signal.poison(match (is_full, outcome) {
-            (true, Outcome::NothingWritten) => Poison::DiskFull,
-            (true, Outcome::Unknown) | (false, _) => Poison::Unknown(cause.clone()),
+            (true, AppendOutcome::NothingWritten) => Poison::DiskFull,
+            (true, AppendOutcome::Unknown) | (false, _) => Poison::Unknown(cause.clone()),
         });
         for reply in replies {
             let path = self.path.clone();
@@ -330,22 +330,26 @@ impl Writer {
             };
             reply.send(Err(error)).unwrap_or_default();
         }
-        Failed
+        ConnectionFailure
     }
 
-    fn rebuild(&mut self, reply: &SyncSender<Result<(), Error>>) -> Result<(), Failed> {
+    fn rebuild(&mut self, reply: &SyncSender<Result<(), Error>>) -> Result<(), ConnectionFailure> {
         if let Err(not_begun) = self.begin() {
             return self.not_begun(not_begun, vec![reply.clone()]);
         }
         if let Err(error) = view::rebuild(&self.sql, &self.path, &self.artifacts) {
             if let Err(error) = self.execute("ROLLBACK") {
-                return Err(self.failed(&error, Outcome::NothingWritten, vec![reply.clone()]));
+                return Err(self.failed(
+                    &error,
+                    AppendOutcome::NothingWritten,
+                    vec![reply.clone()],
+                ));
             }
             reply.send(Err(error)).unwrap_or_default();
             return Ok(());
         }
         if let Err(error) = self.execute("COMMIT") {
-            return Err(self.failed(&error, Outcome::Unknown, vec![reply.clone()]));
+            return Err(self.failed(&error, AppendOutcome::Unknown, vec![reply.clone()]));
         }
         reply.send(Ok(())).unwrap_or_default();
         Ok(())
@@ -356,18 +360,22 @@ impl Writer {
         &self,
         reply: &SyncSender<Result<T, Error>>,
         with: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), ConnectionFailure> {
         if let Err(not_begun) = self.begin() {
             return self.not_begun(not_begun, vec![reply.clone()]);
         }
         let answer = match with(&self.sql) {
             Ok(answer) => answer,
             Err(error) => {
-                return Err(self.failed(&error, Outcome::NothingWritten, vec![reply.clone()]));
+                return Err(self.failed(
+                    &error,
+                    AppendOutcome::NothingWritten,
+                    vec![reply.clone()],
+                ));
             }
         };
         if let Err(error) = self.execute("COMMIT") {
-            return Err(self.failed(&error, Outcome::Unknown, vec![reply.clone()]));
+            return Err(self.failed(&error, AppendOutcome::Unknown, vec![reply.clone()]));
         }
         reply.send(Ok(answer)).unwrap_or_default();
         Ok(())
@@ -380,13 +388,17 @@ impl Writer {
 
 /// Takes what waits. Callers who were answered together tend to come back together: it is worth a
 /// moment to wait for them, since each commit costs much more than that.
-fn gather(first: Order, orders: &Receiver<Order>, expected: usize) -> (Vec<Append>, Option<Alone>) {
+fn gather(
+    first: WriterRequest,
+    orders: &Receiver<WriterRequest>,
+    expected: usize,
+) -> (Vec<AppendRequest>, Option<ExclusiveOp>) {
     let mut appends = Vec::with_capacity(expected);
     let mut next = Some(first);
     while let Some(order) = next {
         match order {
-            Order::Append(append) => appends.push(append),
-            Order::Alone(alone) => return (appends, Some(alone)),
+            WriterRequest::Append(append) => appends.push(append),
+            WriterRequest::Alone(alone) => return (appends, Some(alone)),
         }
         next = if appends.len() < expected {
             orders.recv_timeout(GATHER_TIME_MAX).ok()
@@ -407,32 +419,35 @@ mod tests {
     use agentry_protocol::event::Event;
 
     use super::*;
-    use crate::body;
+    use crate::event_codec;
 
     fn still() -> Arc<BoundedClock> {
         Arc::new(BoundedClock::new(Arc::new(|| 0)))
     }
 
-    fn append(writer: &Writer, content: &str) -> (Append, Receiver<Result<Vec<Envelope>, Error>>) {
+    fn append(
+        writer: &LedgerWriter,
+        content: &str,
+    ) -> (AppendRequest, Receiver<Result<Vec<Envelope>, Error>>) {
         let event = Event::PromptReceived { content: content.to_owned() };
-        let body = body::encode(&event, &writer.artifacts).unwrap();
+        let body = event_codec::encode(&event, &writer.artifacts).unwrap();
         let (reply, answer) = mpsc::sync_channel(1);
-        let entry = Entry {
+        let entry = PendingEntry {
             cause: None,
             about: EntrySubject::default(),
             event: body.event,
             kind: body.kind,
             body: body.text,
         };
-        (Append { at_head: None, entries: vec![entry], reply }, answer)
+        (AppendRequest { at_head: None, entries: vec![entry], reply }, answer)
     }
 
     #[test]
     fn a_full_disk_is_called_by_its_name_and_stops_everything() {
         let directory = tempfile::TempDir::new().unwrap();
         let home = Home::open(directory.path()).unwrap();
-        let signal = Arc::new(Signal::default());
-        let mut writer = Writer::open(&home, still(), signal.clone()).unwrap();
+        let signal = Arc::new(CommitSignal::default());
+        let mut writer = LedgerWriter::open(&home, still(), signal.clone()).unwrap();
         let pages: i64 =
             writer.sql.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
         let limit = pages + 20;
@@ -446,14 +461,14 @@ mod tests {
         assert!(writer.commit(vec![second, third]).is_err());
         for answer in [second_answer, third_answer] {
             let error = answer.recv().unwrap().unwrap_err();
-            let Error::DiskFull { path, outcome: Outcome::NothingWritten } = error else {
+            let Error::DiskFull { path, outcome: AppendOutcome::NothingWritten } = error else {
                 panic!("{error}")
             };
             assert_eq!(path, home.ledger());
         }
         assert!(matches!(signal.refusal(home.ledger()), Some(Error::DiskFull { .. })));
         drop(writer);
-        let again = Writer::open(&home, still(), Arc::default()).unwrap();
+        let again = LedgerWriter::open(&home, still(), Arc::default()).unwrap();
         assert_eq!(again.tip.seq, 1);
     }
 
@@ -461,7 +476,7 @@ mod tests {
     fn an_append_gives_up_while_another_process_writes_and_nothing_breaks() {
         let directory = tempfile::TempDir::new().unwrap();
         let home = Home::open(directory.path()).unwrap();
-        let mut writer = Writer::open(&home, still(), Arc::default()).unwrap();
+        let mut writer = LedgerWriter::open(&home, still(), Arc::default()).unwrap();
         writer.sql.busy_timeout(Duration::ZERO).unwrap();
         let other = Connection::open(home.ledger()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -478,10 +493,10 @@ mod tests {
     fn callers_who_came_together_are_waited_for_and_a_batch_has_an_end() {
         let directory = tempfile::TempDir::new().unwrap();
         let home = Home::open(directory.path()).unwrap();
-        let writer = Writer::open(&home, still(), Arc::default()).unwrap();
+        let writer = LedgerWriter::open(&home, still(), Arc::default()).unwrap();
         let (orders, queue) = mpsc::sync_channel(BATCH_APPENDS_MAX + 9);
         for _ in 0..BATCH_APPENDS_MAX + 9 {
-            orders.send(Order::Append(append(&writer, "x").0)).unwrap();
+            orders.send(WriterRequest::Append(append(&writer, "x").0)).unwrap();
         }
         let first = queue.recv().unwrap();
         let (appends, alone) = gather(first, &queue, 1);

@@ -17,7 +17,8 @@ use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
 };
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Error as SandboxError, Finished, Job, Stop, Streams,
+    CancelToken, Command, Cwd, Error as SandboxError, ProcessBounds, ProcessEnding, ProcessOutcome,
+    SandboxJob, Streams,
 };
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -93,7 +94,7 @@ fn run(
     let timeout_ms = arguments.timeout_ms.unwrap_or(u64::MAX).min(limits.shell_timeout_ms);
     let chars = arguments.max_output_chars.unwrap_or(u64::MAX).min(limits.shell_output_chars);
     let chars_max = usize::try_from(chars).unwrap_or(usize::MAX);
-    let bounds = Bounds {
+    let bounds = ProcessBounds {
         time: Duration::from_millis(timeout_ms),
         output_bytes_max: chars_max.saturating_mul(CHARACTER_BYTES),
     };
@@ -123,9 +124,9 @@ fn run(
 fn in_sandbox(
     confined: &Confined,
     command: &Command,
-    bounds: Bounds,
-    stop: &Stop,
-) -> (Result<Finished, SandboxError>, Vec<Connection>) {
+    bounds: ProcessBounds,
+    stop: &CancelToken,
+) -> (Result<ProcessOutcome, SandboxError>, Vec<Connection>) {
     let confinement = confined.confinement();
     let time = bounds.time.min(Duration::from_millis(confinement.limits.timeout_ms));
     let refused = Arc::new(Mutex::new(Vec::new()));
@@ -136,8 +137,8 @@ fn in_sandbox(
         }
         tell(connection);
     });
-    let bounds = Bounds { time, ..bounds };
-    let job = Job { command, confinement, bounds: &bounds, connected, hear: None };
+    let bounds = ProcessBounds { time, ..bounds };
+    let job = SandboxJob { command, confinement, bounds: &bounds, connected, hear: None };
     let finished = confined.sandbox().run(&job, stop);
     let refused = std::mem::take(&mut *refused.lock().unwrap_or_else(PoisonError::into_inner));
     (finished, refused)
@@ -176,7 +177,7 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
 }
 
 /// The hosts that the sandbox refused and what it undid, a line each. Paths are for whoever knows what may be told.
-fn denials(finished: &Finished, refused: &[Connection]) -> Vec<String> {
+fn denials(finished: &ProcessOutcome, refused: &[Connection]) -> Vec<String> {
     let mut lines: Vec<String> = refused.iter().filter_map(Connection::denial).collect();
     let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
     lines.extend(broken);
@@ -188,32 +189,32 @@ fn denials(finished: &Finished, refused: &[Connection]) -> Vec<String> {
     lines
 }
 
-fn outcome(finished: &Finished, chars_max: usize, refused: &[Connection]) -> ToolOutcome {
+fn outcome(finished: &ProcessOutcome, chars_max: usize, refused: &[Connection]) -> ToolOutcome {
     let shown = of_process(&finished.stdout, chars_max);
     let denied = denials(finished, refused);
     let seconds = finished.duration.as_secs_f64();
     let (status, exit_code, end) = match finished.ending {
         // A command that touched what is protected did not work, whatever it says itself.
-        Ending::Exited(0) if !finished.violations.is_empty() => {
+        ProcessEnding::Exited(0) if !finished.violations.is_empty() => {
             (OutcomeStatus::Failed, Some(0), None)
         }
-        Ending::Exited(0) => (OutcomeStatus::Done, Some(0), None),
-        Ending::Exited(code) => {
+        ProcessEnding::Exited(0) => (OutcomeStatus::Done, Some(0), None),
+        ProcessEnding::Exited(code) => {
             (OutcomeStatus::Failed, Some(code), Some(format!("exit code {code}, {seconds:.2} s")))
         }
-        Ending::Signalled(signal) => {
+        ProcessEnding::Signalled(signal) => {
             let end = format!("ended by signal {signal}, {seconds:.2} s");
             (OutcomeStatus::Failed, None, Some(end))
         }
-        Ending::TimedOut => {
+        ProcessEnding::TimedOut => {
             let end = format!("timed out after {seconds:.2} s, all its processes were ended");
             (OutcomeStatus::Failed, None, Some(end))
         }
-        Ending::OutOfMemory => {
+        ProcessEnding::OutOfMemory => {
             let end = format!("limit: memory, after {seconds:.2} s, all its processes were ended");
             (OutcomeStatus::Failed, None, Some(end))
         }
-        Ending::Stopped => {
+        ProcessEnding::Stopped => {
             let end = format!("stopped after {seconds:.2} s, all its processes were ended");
             (OutcomeStatus::Stopped, None, Some(end))
         }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use agentry_protocol::call_facts::ResolvedPath;
 use agentry_protocol::confinement::{Confinement, Connection};
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
-use agentry_sandbox::{NoAnswer, Sandbox, Served, Stop};
+use agentry_sandbox::{CancelToken, Sandbox, SandboxedService, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub struct Confined {
     without_home: Confinement,
     workspace: PathBuf,
     connected: Arc<dyn Fn(Connection) + Send + Sync>,
-    files: Arc<Mutex<Option<Served>>>,
+    files: Arc<Mutex<Option<SandboxedService>>>,
 }
 
 /// What the helper is told when it starts.
@@ -124,19 +124,19 @@ impl Confined {
     fn ask<T: for<'de> Deserialize<'de>>(
         &self,
         question: &Question,
-        stop: &Stop,
+        stop: &CancelToken,
         time: Duration,
     ) -> Result<T, ToolOutcome> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut served = match files.take().filter(Served::is_alive) {
+        let mut served = match files.take().filter(SandboxedService::is_alive) {
             Some(served) => served,
             None => self.start()?,
         };
         let question = serde_json::to_string(question).expect("a call is plain JSON");
         // One that did not answer is not asked again; it goes, and the next call gets a new one.
         let answer = served.ask(&question, stop, time).map_err(|error| match error {
-            NoAnswer::Stopped => ToolOutcome::new(OutcomeStatus::Stopped, "Stopped."),
-            NoAnswer::TimedOut(_) | NoAnswer::Gone(_) => ToolOutcome::new(
+            ServiceError::Stopped => ToolOutcome::new(OutcomeStatus::Stopped, "Stopped."),
+            ServiceError::TimedOut(_) | ServiceError::Gone(_) => ToolOutcome::new(
                 OutcomeStatus::Uncertain,
                 format!("Nobody knows whether it was done: {error}."),
             ),
@@ -146,7 +146,7 @@ impl Confined {
             .map_err(|error| ToolOutcome::failed(format!("The answer makes no sense: {error}.")))
     }
 
-    fn start(&self) -> Result<Served, ToolOutcome> {
+    fn start(&self) -> Result<SandboxedService, ToolOutcome> {
         let start =
             Start { workspace: self.workspace.clone(), confinement: self.without_home.clone() };
         let start = serde_json::to_value(start).expect("a confinement is plain JSON");
@@ -162,7 +162,7 @@ pub fn serve_files(arguments: &Value) -> i32 {
     let Ok(workspace) = Workspace::open(&start.workspace) else { return 3 };
     let workspace = workspace.confined_by(start.confinement);
     let tools = Toolset::builtin();
-    let (fetch, stop) = (FetchRules::default(), Stop::new());
+    let (fetch, stop) = (FetchRules::default(), CancelToken::new());
     let mut output = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return 4 };

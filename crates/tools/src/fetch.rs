@@ -16,7 +16,7 @@ use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
 };
 use agentry_sandbox::address::refusal;
-use agentry_sandbox::egress::Rules;
+use agentry_sandbox::egress::EgressRules;
 use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
@@ -38,7 +38,7 @@ use crate::toolset::{Tool, ToolBounds, ToolContext, spec};
 pub struct FetchRules {
     allow: BTreeSet<String>,
     /// The only hosts there are, if nobody answers for others.
-    hosts: Option<Rules>,
+    hosts: Option<EgressRules>,
 }
 
 impl FetchRules {
@@ -51,8 +51,8 @@ impl FetchRules {
     /// Only hosts that a confinement lets be reached. A list that makes no sense lets none.
     #[must_use]
     pub fn within(self, network: &NetworkAccess) -> Self {
-        let none = || Rules::new(&NetworkAccess::None).expect("no list is a list");
-        Self { hosts: Some(Rules::new(network).unwrap_or_else(|_| none())), ..self }
+        let none = || EgressRules::new(&NetworkAccess::None).expect("no list is a list");
+        Self { hosts: Some(EgressRules::new(network).unwrap_or_else(|_| none())), ..self }
     }
 
     /// Why a host is not asked for.

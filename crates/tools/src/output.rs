@@ -2,7 +2,7 @@
 //!
 //! Must never: cut without a mark.
 
-use agentry_sandbox::Kept;
+use agentry_sandbox::HeadTailBuffer;
 
 use crate::limits::{NEAR_CANDIDATES_MAX, NEAR_LIKENESS_MIN, NEAR_NAMES_MAX};
 
@@ -35,7 +35,7 @@ pub(crate) fn cut_end(text: &str, chars_max: usize) -> Shown {
 }
 
 /// What a process said, as text. It kept at least four bytes for each character that is shown.
-pub(crate) fn of_process(kept: &Kept, chars_max: usize) -> Shown {
+pub(crate) fn of_process(kept: &HeadTailBuffer, chars_max: usize) -> Shown {
     if let Some(whole) = kept.whole() {
         return cut_middle(&String::from_utf8_lossy(&whole), chars_max);
     }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn what_a_process_said_is_cut_at_whole_characters() {
         // 16 bytes are kept of 24: the cut falls inside of characters on both sides.
-        let mut kept = Kept::with_bytes_max(16);
+        let mut kept = HeadTailBuffer::with_bytes_max(16);
         kept.push("€€€€€€€€".as_bytes());
         assert_eq!(of_process(&kept, 4).text, "€€\n… 4 characters left out …\n€€");
     }

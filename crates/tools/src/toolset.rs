@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use agentry_protocol::call_facts::ResolvedPath;
 use agentry_protocol::tool::{ToolName, find_known_tool};
 use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolOutcome, ToolSpec};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub struct ToolContext<'a> {
     /// The files within reach.
     pub workspace: &'a Workspace,
     /// Raised when the call shall end.
-    pub stop: &'a Stop,
+    pub stop: &'a CancelToken,
     /// How much a call may take.
     pub bounds: ToolBounds,
     /// Which addresses may be fetched beside the public ones.

@@ -6,9 +6,9 @@
 //!
 //! Must never: count a run that did not make all its calls.
 
+mod model_server;
 pub(crate) mod null;
-mod server;
-mod tree;
+mod process_usage;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -16,11 +16,11 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::bench::agents::server::Server;
-use crate::bench::agents::tree::{Spent, spent_by};
+use crate::bench::agents::model_server::ScriptedModelServer;
+use crate::bench::agents::process_usage::{ProcessTreeUsage, spent_by};
 use crate::bench::usage::median;
 use crate::child;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 const CALLS: [usize; 3] = [0, 20, 200];
 const ROUNDS: usize = 5;
@@ -45,7 +45,7 @@ fn times(calls: usize) -> u32 {
 
 /// Who is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Arm {
+enum MeasuredAgent {
     Null,
     Unconfined,
     Confined,
@@ -53,11 +53,11 @@ enum Arm {
     ManyFiles,
 }
 
-const ARMS: [(Arm, &str); 4] = [
-    (Arm::Null, "null agent"),
-    (Arm::Unconfined, "agentry, no sandbox"),
-    (Arm::Confined, "agentry"),
-    (Arm::ManyFiles, "agentry, many files"),
+const ARMS: [(MeasuredAgent, &str); 4] = [
+    (MeasuredAgent::Null, "null agent"),
+    (MeasuredAgent::Unconfined, "agentry, no sandbox"),
+    (MeasuredAgent::Confined, "agentry"),
+    (MeasuredAgent::ManyFiles, "agentry, many files"),
 ];
 
 /// The files of the project with many files; the guard visits each of them.
@@ -67,14 +67,14 @@ const PROFILE_FILES: usize = 15_000;
 const FILES_PER_DIRECTORY: usize = 20;
 
 /// Measures the checkout `measured` beside the null agent of this one, which is at `root`.
-pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), CommandFailure> {
     let scratch = super::scratch()?;
     // What is given to people, since its size is memory; and the null agent must be as fast as it can be, too.
     let null = child::build(root, "xtask", "release")?;
     let binary = child::build(measured, "agentry", "release")?;
-    let place = Place { binary: &binary, null: &null, dir: scratch.path() };
+    let place = AgentBenchSetup { binary: &binary, null: &null, dir: scratch.path() };
     place.prepare()?;
-    tree::adopt()?;
+    process_usage::adopt()?;
     println!(
         "\nAn agent beside a null agent: same script, same model server, the median of {ROUNDS} in turns\n"
     );
@@ -83,7 +83,8 @@ pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), Failure> {
         "calls", "", "cpu ms", "of null", "memory MiB", "request bytes"
     );
     for calls in CALLS {
-        let mut figures: Vec<Vec<(Spent, u64)>> = ARMS.iter().map(|_| Vec::new()).collect();
+        let mut figures: Vec<Vec<(ProcessTreeUsage, u64)>> =
+            ARMS.iter().map(|_| Vec::new()).collect();
         for _ in 0..ROUNDS {
             for ((arm, _), figures) in ARMS.iter().zip(&mut figures) {
                 let (mut spent, bytes) = place.measure(*arm, calls)?;
@@ -94,7 +95,7 @@ pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), Failure> {
                 figures.push((spent, bytes));
             }
         }
-        let cpu = |figures: &[(Spent, u64)]| {
+        let cpu = |figures: &[(ProcessTreeUsage, u64)]| {
             median(figures.iter().map(|(spent, _)| spent.cpu.as_secs_f64() * 1e3).collect())
         };
         let null = cpu(&figures[0]);
@@ -115,14 +116,14 @@ pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-struct Place<'a> {
+struct AgentBenchSetup<'a> {
     binary: &'a Path,
     null: &'a Path,
     dir: &'a Path,
 }
 
-impl Place<'_> {
-    fn prepare(&self) -> Result<(), Failure> {
+impl AgentBenchSetup<'_> {
+    fn prepare(&self) -> Result<(), CommandFailure> {
         self.file("project/.agentry/agents/bench/AGENT.md", AGENT_FILE)?;
         self.file("open/.config/agentry/agentry.toml", "[sandbox]\nenabled = false\n")?;
         self.file("shut/.config/agentry/agentry.toml", "")?;
@@ -132,7 +133,7 @@ impl Place<'_> {
         self.files("full/.mozilla", PROFILE_FILES)
     }
 
-    fn files(&self, folder: &str, count: usize) -> Result<(), Failure> {
+    fn files(&self, folder: &str, count: usize) -> Result<(), CommandFailure> {
         for number in 0..count {
             let directory = number / FILES_PER_DIRECTORY;
             self.file(&format!("{folder}/{directory}/{number}.txt"), "text\n")?;
@@ -140,18 +141,23 @@ impl Place<'_> {
         Ok(())
     }
 
-    fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
+    fn file(&self, name: &str, text: &str) -> Result<(), CommandFailure> {
         let path = self.dir.join(name);
         let folder = path.parent().unwrap_or(self.dir);
-        std::fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, &error))?;
-        std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))
+        std::fs::create_dir_all(folder)
+            .map_err(|error| CommandFailure::file("create", folder, &error))?;
+        std::fs::write(&path, text).map_err(|error| CommandFailure::file("write", &path, &error))
     }
 
     /// What one run spent, and how many bytes it sent.
-    fn measure(&self, arm: Arm, calls: usize) -> Result<(Spent, u64), Failure> {
-        let server = Server::start(calls)?;
+    fn measure(
+        &self,
+        arm: MeasuredAgent,
+        calls: usize,
+    ) -> Result<(ProcessTreeUsage, u64), CommandFailure> {
+        let server = ScriptedModelServer::start(calls)?;
         let spent = match arm {
-            Arm::Null => {
+            MeasuredAgent::Null => {
                 let mut command = Command::new(self.null);
                 command.args(["null-agent", &server.address()]).current_dir(self.dir);
                 spent_by(&mut command, |child| {
@@ -159,17 +165,17 @@ impl Place<'_> {
                     Ok(())
                 })?
             }
-            Arm::Confined => {
+            MeasuredAgent::Confined => {
                 let mut command = self.agentry("shut", "project", &server);
                 command.args(RUN);
                 spent_by(&mut command, drain)?
             }
-            Arm::ManyFiles => {
+            MeasuredAgent::ManyFiles => {
                 let mut command = self.agentry("full", "large", &server);
                 command.args(RUN);
                 spent_by(&mut command, drain)?
             }
-            Arm::Unconfined => {
+            MeasuredAgent::Unconfined => {
                 let mut command = self.agentry("open", "project", &server);
                 command.args(["stdio", "--model", "openai/bench"]);
                 spent_by(&mut command, say_yes)?
@@ -177,12 +183,12 @@ impl Place<'_> {
         };
         let made = server.made();
         if made != calls {
-            return Err(Failure::new(format!("Only {made} of {calls} calls were made.")));
+            return Err(CommandFailure::new(format!("Only {made} of {calls} calls were made.")));
         }
         Ok((spent, server.bytes()))
     }
 
-    fn agentry(&self, home: &str, project: &str, server: &Server) -> Command {
+    fn agentry(&self, home: &str, project: &str, server: &ScriptedModelServer) -> Command {
         let home = self.dir.join(home);
         let mut command = Command::new(self.binary);
         command
@@ -198,16 +204,17 @@ impl Place<'_> {
 }
 
 /// Reads all that it prints.
-fn drain(child: &mut std::process::Child) -> Result<(), Failure> {
+fn drain(child: &mut std::process::Child) -> Result<(), CommandFailure> {
     child.stdin.take();
     each_line(child, |_| Ok(true))
 }
 
 /// Prompts, and answers every question with yes.
-fn say_yes(child: &mut std::process::Child) -> Result<(), Failure> {
-    let mut stdin = child.stdin.take().ok_or_else(|| Failure::new("There is no way in."))?;
+fn say_yes(child: &mut std::process::Child) -> Result<(), CommandFailure> {
+    let mut stdin = child.stdin.take().ok_or_else(|| CommandFailure::new("There is no way in."))?;
     let mut write = |line: Value| {
-        writeln!(stdin, "{line}").map_err(|error| Failure::new(format!("Cannot prompt: {error}.")))
+        writeln!(stdin, "{line}")
+            .map_err(|error| CommandFailure::new(format!("Cannot prompt: {error}.")))
     };
     write(json!({ "prompt": "Do the work." }))?;
     each_line(child, |line| match line["type"].as_str() {
@@ -222,13 +229,14 @@ fn say_yes(child: &mut std::process::Child) -> Result<(), Failure> {
 
 fn each_line(
     child: &mut std::process::Child,
-    mut with: impl FnMut(Value) -> Result<bool, Failure>,
-) -> Result<(), Failure> {
+    mut with: impl FnMut(Value) -> Result<bool, CommandFailure>,
+) -> Result<(), CommandFailure> {
     let Some(stdout) = child.stdout.take() else { return Ok(()) };
     for line in BufReader::new(stdout).lines() {
-        let line = line.map_err(|error| Failure::new(format!("Cannot read lines: {error}.")))?;
+        let line =
+            line.map_err(|error| CommandFailure::new(format!("Cannot read lines: {error}.")))?;
         let value = serde_json::from_str(&line)
-            .map_err(|error| Failure::new(format!("`{line}` is no JSON: {error}.")))?;
+            .map_err(|error| CommandFailure::new(format!("`{line}` is no JSON: {error}.")))?;
         if !with(value)? {
             break;
         }

@@ -11,13 +11,13 @@ use crate::{
         reference,
     },
     child,
-    failure::Failure,
+    failure::CommandFailure,
     limits::{BENCH_RUNS_MAX, BENCH_RUNS_MIN},
 };
 
 const REFERENCE_RATIO_TARGET: f64 = 20.0;
 
-pub(crate) fn run(root: &Path, binary: &Path, sizes: &[usize]) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, binary: &Path, sizes: &[usize]) -> Result<(), CommandFailure> {
     let scratch = super::scratch()?;
     let mut trees = Vec::new();
     for &skills in sizes {
@@ -44,7 +44,7 @@ impl GeneratedTree {
     }
 }
 
-fn measure_sizes(binary: &Path, trees: &[GeneratedTree]) -> Result<(), Failure> {
+fn measure_sizes(binary: &Path, trees: &[GeneratedTree]) -> Result<(), CommandFailure> {
     println!(
         "\n`agentry check --format json`, files in the page cache, {BENCH_RUNS_MIN} to \
          {BENCH_RUNS_MAX} runs: the best wall time, the mean CPU time\n"
@@ -92,7 +92,7 @@ fn measure_beside_the_reference(
     root: &Path,
     binary: &Path,
     tree: &GeneratedTree,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     println!(
         "\nBeside the reference validator, {} over {} skills",
         reference::PACKAGE,

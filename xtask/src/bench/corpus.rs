@@ -11,18 +11,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{bench::corpus::prose::Prose, failure::Failure};
+use crate::{bench::corpus::prose::SentenceGenerator, failure::CommandFailure};
 
 const SKILLS_PER_GROUP: usize = 100;
 const SKILLS_PER_AGENT: usize = 10;
 
 /// Writes the skills, and a tenth as many agents, below `dir`.
-pub(crate) fn write(dir: &Path, skills: usize) -> Result<(), Failure> {
+pub(crate) fn write(dir: &Path, skills: usize) -> Result<(), CommandFailure> {
     for page in pages(skills) {
         let path = dir.join(&page.path);
         let folder = path.parent().unwrap_or(dir);
-        fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, &error))?;
-        fs::write(&path, page.text).map_err(|error| Failure::file("write", &path, &error))?;
+        fs::create_dir_all(folder)
+            .map_err(|error| CommandFailure::file("create", folder, &error))?;
+        fs::write(&path, page.text)
+            .map_err(|error| CommandFailure::file("write", &path, &error))?;
     }
     Ok(())
 }
@@ -35,17 +37,17 @@ pub(crate) fn skills_dir(dir: &Path) -> PathBuf {
     dir.join(".agentry").join("skills")
 }
 
-struct Page {
+struct GeneratedFile {
     path: String,
     text: String,
 }
 
-fn pages(skills: usize) -> impl Iterator<Item = Page> {
+fn pages(skills: usize) -> impl Iterator<Item = GeneratedFile> {
     (0..skills).map(skill).chain((0..agent_count(skills)).map(agent))
 }
 
-fn skill(index: usize) -> Page {
-    let mut prose = Prose::of(index);
+fn skill(index: usize) -> GeneratedFile {
+    let mut prose = SentenceGenerator::of(index);
     let name = skill_name(index);
     let mut front =
         format!("name: {name}\ndescription: {}\n", skill_description(index, &mut prose));
@@ -64,14 +66,14 @@ fn skill(index: usize) -> Page {
     if index % 7 == 3 {
         front.push_str("allowed-tools: Read Grep Bash\n");
     }
-    Page {
+    GeneratedFile {
         path: format!(".agentry/skills/{}/SKILL.md", skill_id(index)),
         text: format!("---\n{front}---\n\n{}", prose.skill_body(&name)),
     }
 }
 
 fn skill_name(index: usize) -> String {
-    let prose = Prose::of(index);
+    let prose = SentenceGenerator::of(index);
     format!("{}-{}-{index:05}", prose.verb(), prose.noun())
 }
 
@@ -81,7 +83,7 @@ fn skill_id(index: usize) -> String {
 }
 
 /// Plain, quoted or folded: the three ways people write a sentence in YAML.
-fn skill_description(index: usize, prose: &mut Prose) -> String {
+fn skill_description(index: usize, prose: &mut SentenceGenerator) -> String {
     let (what, when) = (prose.sentence(), prose.sentence());
     match index % 3 {
         0 => format!("{what} {when}"),
@@ -90,8 +92,8 @@ fn skill_description(index: usize, prose: &mut Prose) -> String {
     }
 }
 
-fn agent(index: usize) -> Page {
-    let mut prose = Prose::of(index);
+fn agent(index: usize) -> GeneratedFile {
+    let mut prose = SentenceGenerator::of(index);
     let name = format!("{}-{index:05}", prose.role());
     let tools =
         ["Read, Grep, Bash", "Read, Glob, Edit, Bash", "Read, Write, Edit, Grep, Bash"][index % 3];
@@ -123,7 +125,7 @@ skills:
 {}",
         prose.agent_body(&name)
     );
-    Page { path: format!(".agentry/agents/{name}/AGENT.md"), text }
+    GeneratedFile { path: format!(".agentry/agents/{name}/AGENT.md"), text }
 }
 
 #[cfg(test)]

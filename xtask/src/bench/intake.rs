@@ -18,11 +18,11 @@ use serde_json::{Value, json};
 use crate::{
     bench::{
         bench_target,
-        project::Project,
+        project::BenchProject,
         scratch,
-        server::{Server, Serving},
+        server::{BenchServer, BenchServerOptions},
     },
-    failure::Failure,
+    failure::CommandFailure,
 };
 
 const SESSIONS: usize = 10_000;
@@ -43,20 +43,20 @@ const OPEN: &str = "policies:
     priority: 50
 ";
 
-pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     many_sessions(binary)?;
     long_past(root, binary)
 }
 
 /// One message a minute in each of many sessions, for two minutes.
-fn many_sessions(binary: &Path) -> Result<(), Failure> {
-    let project = Project::write(binary)?;
+fn many_sessions(binary: &Path) -> Result<(), CommandFailure> {
+    let project = BenchProject::write(binary)?;
     project.file(".agentry/access/open.yml", OPEN)?;
     project.file("wait.jsonl", &format!("{}\n", json!({ "text": "Heard.", "delay_ms": 1_000 })))?;
     // What is the server's own must not lie where its agents work.
     let homes = scratch()?;
     let home = homes.path().join("home");
-    let channel = Channel { count: SESSIONS, over: MINUTE, rounds: 2 };
+    let channel = ChannelLoad { count: SESSIONS, over: MINUTE, rounds: 2 };
     let mut server = server(&project, &home, "wait.jsonl", &channel, 0)?;
     let empty = server.figures()?;
     thread::sleep(MINUTE + REST);
@@ -82,7 +82,7 @@ fn many_sessions(binary: &Path) -> Result<(), Failure> {
 }
 
 /// The same events on top of a short and a long past.
-fn long_past(root: &Path, binary: &Path) -> Result<(), Failure> {
+fn long_past(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     let homes = scratch()?;
     let mut cpu: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
     for events in EVENTS_IN_A_PAST {
@@ -92,11 +92,11 @@ fn long_past(root: &Path, binary: &Path) -> Result<(), Failure> {
     }
     for round in 0..ROUNDS {
         for (events, cpu) in EVENTS_IN_A_PAST.iter().zip(&mut cpu) {
-            let project = Project::write(binary)?;
+            let project = BenchProject::write(binary)?;
             project.file(".agentry/access/open.yml", OPEN)?;
             project.file("say.jsonl", &format!("{}\n", json!({ "text": "Heard." })))?;
             let over = Duration::from_secs(20);
-            let channel = Channel { count: EVENTS_ON_TOP, over, rounds: 1 };
+            let channel = ChannelLoad { count: EVENTS_ON_TOP, over, rounds: 1 };
             let home = homes.path().join(events);
             let mut server = server(&project, &home, "say.jsonl", &channel, round)?;
             let before = server.figures()?;
@@ -117,7 +117,7 @@ fn long_past(root: &Path, binary: &Path) -> Result<(), Failure> {
 }
 
 /// What the channel does.
-struct Channel {
+struct ChannelLoad {
     count: usize,
     over: Duration,
     rounds: usize,
@@ -125,14 +125,15 @@ struct Channel {
 
 /// Starts a server with this program as its channel. The number makes the ids of the messages new.
 fn server(
-    project: &Project,
+    project: &BenchProject,
     home: &Path,
     script: &str,
-    channel: &Channel,
+    channel: &ChannelLoad,
     number: usize,
-) -> Result<Server, Failure> {
-    let own = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("This program does not find itself: {error}.")))?;
+) -> Result<BenchServer, CommandFailure> {
+    let own = std::env::current_exe().map_err(|error| {
+        CommandFailure::new(format!("This program does not find itself: {error}."))
+    })?;
     let words = json!([
         own.to_string_lossy(),
         "bench-channel",
@@ -144,14 +145,14 @@ fn server(
     let settings = format!(
         "[channels.load]\ncommand = {words}\n\n[queue]\nturns = 2000\nmode = \"followup\"\n"
     );
-    Server::start(&Serving { project, home, script, settings: &settings })
+    BenchServer::start(&BenchServerOptions { project, home, script, settings: &settings })
 }
 
 /// The channel's program: hands in messages at an even pace, and says of each answer that it was sent.
-pub(crate) fn channel(arguments: &[&str]) -> Result<(), Failure> {
+pub(crate) fn channel(arguments: &[&str]) -> Result<(), CommandFailure> {
     let numbers: Vec<u64> = arguments.iter().filter_map(|word| word.parse().ok()).collect();
     let [name, count, over_ms, rounds] = numbers[..] else {
-        return Err(Failure::new("The channel of the benchmark is not for people."));
+        return Err(CommandFailure::new("The channel of the benchmark is not for people."));
     };
     thread::spawn(move || {
         for round in 0..rounds {
@@ -181,8 +182,9 @@ pub(crate) fn channel(arguments: &[&str]) -> Result<(), Failure> {
         let told: Value = serde_json::from_str(&line).unwrap_or_default();
         if told["type"] == "send" {
             let sent = json!({ "type": "sent", "id": told["id"], "message_id": told["id"] });
-            writeln!(stdout().lock(), "{sent}")
-                .map_err(|error| Failure::new(format!("The server does not listen: {error}.")))?;
+            writeln!(stdout().lock(), "{sent}").map_err(|error| {
+                CommandFailure::new(format!("The server does not listen: {error}."))
+            })?;
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{bench::measure, child, failure::Failure, limits::BENCH_LOCAL_ROUNDS};
+use crate::{bench::measure, child, failure::CommandFailure, limits::BENCH_LOCAL_ROUNDS};
 
 /// What each of ours is called, the variable that names its file, and how its file is called.
 const MODELS: [(&str, &str, &str); 2] = [
@@ -21,7 +21,7 @@ const MODELS: [(&str, &str, &str); 2] = [
 ];
 const TOKENS: &str = "96";
 
-pub(crate) fn run(root: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
     println!("\n## The model in the box");
     let found: Vec<(&str, PathBuf)> = MODELS
         .into_iter()
@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path) -> Result<(), Failure> {
         let mut command = Command::new(&ours);
         command.arg("choice").arg(file).arg(measure::cores().to_string());
         if !child::succeeds(&mut command)? {
-            return Err(Failure::new(format!("`{}` failed.", child::spelled(&command))));
+            return Err(CommandFailure::new(format!("`{}` failed.", child::spelled(&command))));
         }
     }
     Ok(())
@@ -73,18 +73,20 @@ fn weights(variable: &str, name: &str) -> Option<PathBuf> {
         .find(|path| path.extension().is_some_and(|extension| extension == "gguf"))
 }
 
-fn built(root: &Path) -> Result<PathBuf, Failure> {
+fn built(root: &Path) -> Result<PathBuf, CommandFailure> {
     let mut build = child::cargo(root);
     build.args(["build", "--profile", "fast", "--package", "agentry-local", "--example", "figure"]);
     println!("$ {}", child::spelled(&build));
     if !child::succeeds(&mut build)? {
-        return Err(Failure::new("The build of the example failed; the compiler says why above."));
+        return Err(CommandFailure::new(
+            "The build of the example failed; the compiler says why above.",
+        ));
     }
     Ok(child::target_directory(root)?.join("fast/examples/figure"))
 }
 
 /// The engine alone, linked with the libraries that our own program is linked with.
-fn reference(root: &Path, target: &Path) -> Result<PathBuf, Failure> {
+fn reference(root: &Path, target: &Path) -> Result<PathBuf, CommandFailure> {
     let engine = engine_folder(&target.join("fast/build"))?;
     let program = target.join("fast/local-reference");
     let mut compile = Command::new("c++");
@@ -95,12 +97,13 @@ fn reference(root: &Path, target: &Path) -> Result<PathBuf, Failure> {
     if child::succeeds(&mut compile)? {
         return Ok(program);
     }
-    Err(Failure::new(format!("`{}` failed.", child::spelled(&compile))))
+    Err(CommandFailure::new(format!("`{}` failed.", child::spelled(&compile))))
 }
 
 /// Where the build script of the engine put its libraries; the newest, if it was built twice.
-fn engine_folder(builds: &Path) -> Result<PathBuf, Failure> {
-    let entries = fs::read_dir(builds).map_err(|error| Failure::file("read", builds, &error))?;
+fn engine_folder(builds: &Path) -> Result<PathBuf, CommandFailure> {
+    let entries =
+        fs::read_dir(builds).map_err(|error| CommandFailure::file("read", builds, &error))?;
     let mut found: Vec<_> = entries
         .filter_map(Result::ok)
         .map(|entry| entry.path().join("out"))
@@ -111,12 +114,15 @@ fn engine_folder(builds: &Path) -> Result<PathBuf, Failure> {
         .collect();
     found.sort();
     found.pop().map(|(_, out)| out).ok_or_else(|| {
-        Failure::new(format!("There is no libllama.a under {}. Build again.", builds.display()))
+        CommandFailure::new(format!(
+            "There is no libllama.a under {}. Build again.",
+            builds.display()
+        ))
     })
 }
 
 /// Ours and theirs by turns, the best of each: others may be busy on this machine.
-fn speed(name: &str, file: &Path, ours: &Path, theirs: &Path) -> Result<(), Failure> {
+fn speed(name: &str, file: &Path, ours: &Path, theirs: &Path) -> Result<(), CommandFailure> {
     let threads = measure::cores().to_string();
     let tool = own_tool();
     let (mut best_ours, mut best_theirs, mut best_tool) = (0.0_f64, 0.0_f64, 0.0_f64);
@@ -140,11 +146,11 @@ fn speed(name: &str, file: &Path, ours: &Path, theirs: &Path) -> Result<(), Fail
     Ok(())
 }
 
-fn number(command: &mut Command) -> Result<f64, Failure> {
+fn number(command: &mut Command) -> Result<f64, CommandFailure> {
     let printed = child::stdout_of(command)?;
     let text = String::from_utf8_lossy(&printed);
     text.trim().parse().map_err(|_| {
-        Failure::new(format!("`{}` printed no number but: {text}", child::spelled(command)))
+        CommandFailure::new(format!("`{}` printed no number but: {text}", child::spelled(command)))
     })
 }
 
@@ -155,7 +161,7 @@ fn own_tool() -> Option<PathBuf> {
     child::answers(Command::new(&tool).arg("--help")).then_some(tool)
 }
 
-fn tool_speed(tool: &Path, file: &Path, threads: &str) -> Result<f64, Failure> {
+fn tool_speed(tool: &Path, file: &Path, threads: &str) -> Result<f64, CommandFailure> {
     let mut command = Command::new(tool);
     command
         .arg("-m")
@@ -163,7 +169,7 @@ fn tool_speed(tool: &Path, file: &Path, threads: &str) -> Result<f64, Failure> {
         .args(["-t", threads, "-p", "0", "-n", TOKENS, "-r", "1", "-o", "json"]);
     let printed = child::stdout_of(&mut command)?;
     let runs: serde_json::Value = serde_json::from_slice(&printed).unwrap_or_default();
-    runs[0]["avg_ts"]
-        .as_f64()
-        .ok_or_else(|| Failure::new(format!("`{}` printed no speed.", child::spelled(&command))))
+    runs[0]["avg_ts"].as_f64().ok_or_else(|| {
+        CommandFailure::new(format!("`{}` printed no speed.", child::spelled(&command)))
+    })
 }

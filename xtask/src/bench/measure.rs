@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     child,
-    failure::Failure,
+    failure::CommandFailure,
     limits::{BENCH_COMPLAINT_LINES_MAX, BENCH_RUNS_MAX, BENCH_RUNS_MIN},
 };
 
@@ -35,7 +35,7 @@ const MEASURED_FOR: Duration = Duration::from_millis(1_000);
 /// `/proc` shows CPU time in hundredths of a second on every Linux we build for.
 const TICKS_PER_SECOND: u64 = 100;
 
-pub(crate) fn cost(program: &Path, arguments: &[&OsStr]) -> Result<Cost, Failure> {
+pub(crate) fn cost(program: &Path, arguments: &[&OsStr]) -> Result<Cost, CommandFailure> {
     warm_up(program, arguments)?;
     let cpu_before = cpu_of_children();
     let mut walls = Vec::new();
@@ -65,17 +65,18 @@ pub(crate) fn load() -> String {
 }
 
 /// Fills the page cache, and shows what is wrong if the program objects to our input.
-fn warm_up(program: &Path, arguments: &[&OsStr]) -> Result<(), Failure> {
+fn warm_up(program: &Path, arguments: &[&OsStr]) -> Result<(), CommandFailure> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    let output = command.output().map_err(|error| Failure::file("start", program, &error))?;
+    let output =
+        command.output().map_err(|error| CommandFailure::file("start", program, &error))?;
     if output.status.success() {
         return Ok(());
     }
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     let first: Vec<&str> = said.lines().take(BENCH_COMPLAINT_LINES_MAX).collect();
-    Err(Failure::new(format!(
+    Err(CommandFailure::new(format!(
         "`{}` failed ({}), so there is nothing to measure. It said:\n{}",
         child::spelled(&command),
         output.status,
@@ -83,7 +84,7 @@ fn warm_up(program: &Path, arguments: &[&OsStr]) -> Result<(), Failure> {
     )))
 }
 
-fn run_once(program: &Path, arguments: &[&OsStr]) -> Result<Duration, Failure> {
+fn run_once(program: &Path, arguments: &[&OsStr]) -> Result<Duration, CommandFailure> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let started = Instant::now();
@@ -92,7 +93,7 @@ fn run_once(program: &Path, arguments: &[&OsStr]) -> Result<Duration, Failure> {
     if success {
         return Ok(wall);
     }
-    Err(Failure::new(format!(
+    Err(CommandFailure::new(format!(
         "`{}` succeeded once and then failed. Run it by hand to see why.",
         child::spelled(&command)
     )))

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    bench::usage::{Usage, usage},
+    bench::usage::{ProcessUsage, usage},
     child,
-    failure::Failure,
+    failure::CommandFailure,
 };
 
 /// The name of the agent, and of the session in the histories that the bench target of the ledger writes.
@@ -35,14 +35,14 @@ tool_approvals:
 You make the calls of the script.
 ";
 
-pub(crate) struct Project {
+pub(crate) struct BenchProject {
     binary: PathBuf,
     dir: TempDir,
 }
 
-impl Project {
-    pub(crate) fn write(binary: &Path) -> Result<Project, Failure> {
-        let project = Project { binary: binary.to_owned(), dir: super::scratch()? };
+impl BenchProject {
+    pub(crate) fn write(binary: &Path) -> Result<BenchProject, CommandFailure> {
+        let project = BenchProject { binary: binary.to_owned(), dir: super::scratch()? };
         project.file(&format!(".agentry/agents/{AGENT}/AGENT.md"), AGENT_FILE)?;
         let listing = "- one thing to know about this place\n".repeat(40);
         project.file("notes.md", &listing)?;
@@ -51,25 +51,38 @@ impl Project {
     }
 
     /// A script that makes `calls` at each of `steps` requests, and then says that it is done.
-    pub(crate) fn script(&self, name: &str, steps: usize, calls: &Value) -> Result<(), Failure> {
+    pub(crate) fn script(
+        &self,
+        name: &str,
+        steps: usize,
+        calls: &Value,
+    ) -> Result<(), CommandFailure> {
         let asks = format!("{}\n", json!({ "tool_calls": calls }));
         let says = format!("{}\n", json!({ "text": "All of it is done." }));
         self.file(&script_file(name), &(asks.repeat(steps) + &says))
     }
 
     /// `agentry run` with that script, and what it printed as JSON lines.
-    pub(crate) fn run(&self, script: &str, more: &[&str]) -> Result<Usage, Failure> {
+    pub(crate) fn run(&self, script: &str, more: &[&str]) -> Result<ProcessUsage, CommandFailure> {
         let model = format!("scripted:{}", script_file(script));
         let arguments = ["run", "--json", "--agent", AGENT, "--model", &model];
         self.agentry(script, &[&arguments, more, &["Do what the script says."]].concat())
     }
 
     /// `agentry` with a ledger of its own for each `home`.
-    pub(crate) fn agentry(&self, home: &str, arguments: &[&str]) -> Result<Usage, Failure> {
+    pub(crate) fn agentry(
+        &self,
+        home: &str,
+        arguments: &[&str],
+    ) -> Result<ProcessUsage, CommandFailure> {
         self.agentry_at(&self.dir.path().join("homes").join(home), arguments)
     }
 
-    pub(crate) fn agentry_at(&self, home: &Path, arguments: &[&str]) -> Result<Usage, Failure> {
+    pub(crate) fn agentry_at(
+        &self,
+        home: &Path,
+        arguments: &[&str],
+    ) -> Result<ProcessUsage, CommandFailure> {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(self.dir.path()).env("AGENTRY_HOME", home);
         self.usage(&mut command)
@@ -84,23 +97,24 @@ impl Project {
     }
 
     /// The JSON that `agentry` prints.
-    pub(crate) fn json_at(&self, home: &Path, arguments: &[&str]) -> Result<Value, Failure> {
+    pub(crate) fn json_at(&self, home: &Path, arguments: &[&str]) -> Result<Value, CommandFailure> {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(self.dir.path()).env("AGENTRY_HOME", home);
         let out = child::stdout_of(&mut command)?;
         serde_json::from_slice(&out)
-            .map_err(|error| Failure::new(format!("`agentry` did not print JSON: {error}.")))
+            .map_err(|error| CommandFailure::new(format!("`agentry` did not print JSON: {error}.")))
     }
 
-    pub(crate) fn usage(&self, command: &mut Command) -> Result<Usage, Failure> {
+    pub(crate) fn usage(&self, command: &mut Command) -> Result<ProcessUsage, CommandFailure> {
         usage(command, &self.dir.path().join("complaint.txt"))
     }
 
-    pub(crate) fn file(&self, name: &str, text: &str) -> Result<(), Failure> {
+    pub(crate) fn file(&self, name: &str, text: &str) -> Result<(), CommandFailure> {
         let path = self.dir.path().join(name);
         let folder = path.parent().unwrap_or(self.dir.path());
-        fs::create_dir_all(folder).map_err(|error| Failure::file("create", folder, &error))?;
-        fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))
+        fs::create_dir_all(folder)
+            .map_err(|error| CommandFailure::file("create", folder, &error))?;
+        fs::write(&path, text).map_err(|error| CommandFailure::file("write", &path, &error))
     }
 }
 
@@ -109,10 +123,10 @@ fn script_file(name: &str) -> String {
 }
 
 /// The lines that `agentry run --json` printed.
-pub(crate) fn events(stdout: &str) -> Result<Vec<Value>, Failure> {
+pub(crate) fn events(stdout: &str) -> Result<Vec<Value>, CommandFailure> {
     let parse = |line| {
         serde_json::from_str(line).map_err(|error| {
-            Failure::new(format!("`agentry run --json` printed no JSON: {error}."))
+            CommandFailure::new(format!("`agentry run --json` printed no JSON: {error}."))
         })
     };
     stdout.lines().map(parse).collect()

@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{child, failure::Failure};
+use crate::{child, failure::CommandFailure};
 
 pub(crate) const PACKAGE: &str = "skills-ref==0.1.1";
 
@@ -34,7 +34,7 @@ pub(crate) struct ReferenceCost {
 }
 
 /// The Python that can import the validator. A failure says why there is none.
-pub(crate) fn prepare(venv: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn prepare(venv: &Path) -> Result<PathBuf, CommandFailure> {
     let python = venv.join("bin").join("python");
     if !has_validator(&python) {
         child::stdout_of(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
@@ -49,7 +49,11 @@ fn has_validator(python: &Path) -> bool {
     child::answers(Command::new(python).args(["-c", probe, PACKAGE]))
 }
 
-pub(crate) fn cost(python: &Path, dir: &Path, skills: usize) -> Result<ReferenceCost, Failure> {
+pub(crate) fn cost(
+    python: &Path,
+    dir: &Path,
+    skills: usize,
+) -> Result<ReferenceCost, CommandFailure> {
     let started = Instant::now();
     let json = child::stdout_of(Command::new(python).args(["-c", LOOP]).arg(dir))?;
     let wall = started.elapsed();
@@ -57,10 +61,10 @@ pub(crate) fn cost(python: &Path, dir: &Path, skills: usize) -> Result<Reference
     Ok(ReferenceCost { wall_loop, wall })
 }
 
-fn loop_duration(json: &[u8], skills: usize) -> Result<Duration, Failure> {
+fn loop_duration(json: &[u8], skills: usize) -> Result<Duration, CommandFailure> {
     let strange = |what: &str| {
         let said = String::from_utf8_lossy(json);
-        Failure::new(format!("The reference validator {what}. It said: {}", said.trim_end()))
+        CommandFailure::new(format!("The reference validator {what}. It said: {}", said.trim_end()))
     };
     let report: Value = serde_json::from_slice(json).map_err(|_| strange("printed no JSON"))?;
     if report["skills"].as_u64() != u64::try_from(skills).ok() {

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::{
-    bench::{bench_target, project::Project, scratch, usage::Middle},
-    failure::Failure,
+    bench::{bench_target, project::BenchProject, scratch, usage::MedianUsage},
+    failure::CommandFailure,
 };
 
 /// As the bench target of the ledger writes them.
@@ -18,20 +18,20 @@ const PEOPLE: usize = 50;
 const POLICIES: usize = 200;
 const ROUNDS: usize = 5;
 
-pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     let homes = scratch()?;
     let home = homes.path().join("home");
     let place = home.to_string_lossy();
     bench_target(root, "agentry-store", &["ledger", "--", "decisions", &place])?;
 
-    let project = Project::write(binary)?;
+    let project = BenchProject::write(binary)?;
     project.file(".agentry/access/people.yml", &policies())?;
     let arguments = ["access", "replay", "--since", "30d", "--changed-only"];
     let mut used = Vec::new();
     for _ in 0..ROUNDS {
         used.push(project.agentry_at(&home, &arguments)?);
     }
-    let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(&used);
+    let MedianUsage { wall_micros, cpu_micros, memory_mib } = MedianUsage::of(&used);
     println!(
         "\n`agentry access replay`, {EVENTS} decisions, {POLICIES} policies, whole process: the median \
          of {ROUNDS}\n"

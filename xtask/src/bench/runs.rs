@@ -12,35 +12,35 @@ use serde_json::{Value, json};
 use crate::{
     bench::{
         count,
-        project::{Project, events},
-        usage::{Middle, Usage},
+        project::{BenchProject, events},
+        usage::{MedianUsage, ProcessUsage},
     },
-    failure::Failure,
+    failure::CommandFailure,
 };
 
 const ROUNDS: usize = 5;
 const SINGLE_ROUNDS: usize = 20;
 
-struct Script {
+struct BenchScript {
     name: &'static str,
     steps: usize,
     calls: Value,
 }
 
-impl Script {
+impl BenchScript {
     fn calls(&self) -> usize {
         self.steps * self.calls.as_array().map_or(0, Vec::len)
     }
 }
 
-pub(crate) fn run(binary: &Path) -> Result<(), Failure> {
-    let project = Project::write(binary)?;
+pub(crate) fn run(binary: &Path) -> Result<(), CommandFailure> {
+    let project = BenchProject::write(binary)?;
     measure_single(&project)?;
     let runs = measure_calls(&project)?;
     measure_replays(&project, &runs)
 }
 
-fn measure_single(project: &Project) -> Result<(), Failure> {
+fn measure_single(project: &BenchProject) -> Result<(), CommandFailure> {
     project.script("single", 0, &json!([]))?;
     let reply = || project.run("single", &[]);
     let version = || project.agentry("single", &["--version"]);
@@ -61,39 +61,39 @@ fn measure_single(project: &Project) -> Result<(), Failure> {
         ("agentry --version", &versions),
         ("agentry run, one reply", &replies),
     ] {
-        let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(runs);
+        let MedianUsage { wall_micros, cpu_micros, memory_mib } = MedianUsage::of(runs);
         let (wall, cpu) = (wall_micros / 1_000.0, cpu_micros / 1_000.0);
         println!("{name:<36} {wall:>10.2} {cpu:>10.2} {memory_mib:>12.1}");
     }
     Ok(())
 }
 
-fn scripts() -> [Script; 5] {
+fn scripts() -> [BenchScript; 5] {
     let read = json!([{ "name": "Read", "input": { "path": "notes.md" } }]);
     let glob = json!([{ "name": "Glob", "input": { "pattern": "**/*.rs" } }]);
     let bash = json!([{ "name": "Bash", "input": { "command": "true" } }]);
     let four = json!([read[0], glob[0], read[0], glob[0]]);
     [
-        Script { name: "read-50", steps: 50, calls: read.clone() },
-        Script { name: "read-200", steps: 200, calls: read },
-        Script { name: "glob-200", steps: 200, calls: glob },
-        Script { name: "bash-200", steps: 200, calls: bash },
-        Script { name: "four-240", steps: 240, calls: four },
+        BenchScript { name: "read-50", steps: 50, calls: read.clone() },
+        BenchScript { name: "read-200", steps: 200, calls: read },
+        BenchScript { name: "glob-200", steps: 200, calls: glob },
+        BenchScript { name: "bash-200", steps: 200, calls: bash },
+        BenchScript { name: "four-240", steps: 240, calls: four },
     ]
 }
 
 /// A run that is in the ledger, to be replayed.
-struct Recorded {
+struct RecordedRun {
     name: &'static str,
     run: String,
 }
 
-fn measure_calls(project: &Project) -> Result<Vec<Recorded>, Failure> {
+fn measure_calls(project: &BenchProject) -> Result<Vec<RecordedRun>, CommandFailure> {
     let scripts = scripts();
-    for Script { name, steps, calls } in &scripts {
+    for BenchScript { name, steps, calls } in &scripts {
         project.script(name, *steps, calls)?;
     }
-    let mut used: Vec<Vec<Usage>> = scripts.iter().map(|_| Vec::new()).collect();
+    let mut used: Vec<Vec<ProcessUsage>> = scripts.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (script, used) in scripts.iter().zip(&mut used) {
             used.push(project.run(script.name, &[])?);
@@ -106,7 +106,7 @@ fn measure_calls(project: &Project) -> Result<Vec<Recorded>, Failure> {
     );
     let mut recorded = Vec::new();
     for (script, used) in scripts.iter().zip(&used) {
-        let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(used);
+        let MedianUsage { wall_micros, cpu_micros, memory_mib } = MedianUsage::of(used);
         println!(
             "{:<10} {:>6} {:>6} {:>10.0} {:>10.0} {:>13.0} {:>13.0} {:>11.1}",
             script.name,
@@ -119,13 +119,13 @@ fn measure_calls(project: &Project) -> Result<Vec<Recorded>, Failure> {
             memory_mib
         );
         let last = used.last().map_or("", |used| &used.stdout);
-        recorded.push(Recorded { name: script.name, run: checked(last, script.calls())? });
+        recorded.push(RecordedRun { name: script.name, run: checked(last, script.calls())? });
     }
     Ok(recorded)
 }
 
 /// The id of a run that made so many calls, and all of them succeeded.
-fn checked(stdout: &str, calls: usize) -> Result<String, Failure> {
+fn checked(stdout: &str, calls: usize) -> Result<String, CommandFailure> {
     let events = events(stdout)?;
     let done = events
         .iter()
@@ -133,27 +133,27 @@ fn checked(stdout: &str, calls: usize) -> Result<String, Failure> {
         .count();
     if done != calls {
         let why = format!("{done} of {calls} calls succeeded, so the figures mean nothing.");
-        return Err(Failure::new(why));
+        return Err(CommandFailure::new(why));
     }
     let run = events.first().and_then(|event| event["runId"].as_str());
-    run.map(str::to_owned).ok_or_else(|| Failure::new("`agentry run` printed no run id."))
+    run.map(str::to_owned).ok_or_else(|| CommandFailure::new("`agentry run` printed no run id."))
 }
 
-fn measure_replays(project: &Project, runs: &[Recorded]) -> Result<(), Failure> {
+fn measure_replays(project: &BenchProject, runs: &[RecordedRun]) -> Result<(), CommandFailure> {
     println!("\n`agentry replay` of these: the median of {ROUNDS} in turns, whole process\n");
     println!(
         "{:<10} {:>8} {:>10} {:>10} {:>14} {:>11}",
         "script", "moves", "wall ms", "cpu ms", "moves/s of cpu", "memory MiB"
     );
-    let mut used: Vec<Vec<Usage>> = runs.iter().map(|_| Vec::new()).collect();
+    let mut used: Vec<Vec<ProcessUsage>> = runs.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (recorded, used) in runs.iter().zip(&mut used) {
             used.push(project.agentry(recorded.name, &["replay", &recorded.run])?);
         }
     }
-    for (Recorded { name, .. }, used) in runs.iter().zip(&used) {
+    for (RecordedRun { name, .. }, used) in runs.iter().zip(&used) {
         let moves = moves(used.last().map_or("", |used| &used.stdout))?;
-        let Middle { wall_micros, cpu_micros, memory_mib } = Middle::of(used);
+        let MedianUsage { wall_micros, cpu_micros, memory_mib } = MedianUsage::of(used);
         println!(
             "{name:<10} {moves:>8} {:>10.1} {:>10.1} {:>14.0} {memory_mib:>11.1}",
             wall_micros / 1_000.0,
@@ -165,10 +165,12 @@ fn measure_replays(project: &Project, runs: &[Recorded]) -> Result<(), Failure> 
 }
 
 /// Of `identical: 801 moves`.
-fn moves(stdout: &str) -> Result<usize, Failure> {
+fn moves(stdout: &str) -> Result<usize, CommandFailure> {
     let number = stdout.strip_prefix("identical: ").and_then(|rest| rest.split(' ').next());
     number.and_then(|number| number.parse().ok()).ok_or_else(|| {
-        Failure::new(format!("`agentry replay` did not say how many moves it made: {stdout}"))
+        CommandFailure::new(format!(
+            "`agentry replay` did not say how many moves it made: {stdout}"
+        ))
     })
 }
 

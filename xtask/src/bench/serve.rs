@@ -20,14 +20,14 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    asking::Asking,
     bench::{
-        project::{AGENT, Project},
+        project::{AGENT, BenchProject},
         scratch,
-        serve::listeners::{Listeners, Wanted},
-        server::{Figures, Server, Serving},
+        serve::listeners::{Listeners, StreamSubject},
+        server::{BenchServer, BenchServerOptions, ProcessFigures},
     },
-    failure::Failure,
+    failure::CommandFailure,
+    server_client::ServerClient,
 };
 
 const SESSIONS: usize = 500;
@@ -44,36 +44,40 @@ const BROKEN_OF: usize = 10;
 const KEYS: usize = 40;
 const SETTINGS: &str = "[queue]\nturns = 2000\nmode = \"followup\"\n";
 
-pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     listeners::allow_many_files();
     many_listeners(binary)?;
     ready::run(root, binary)
 }
 
-fn many_listeners(binary: &Path) -> Result<(), Failure> {
-    let project = Project::write(binary)?;
+fn many_listeners(binary: &Path) -> Result<(), CommandFailure> {
+    let project = BenchProject::write(binary)?;
     let words = "Heard you. Here are a few words more, so that there is something to stream.";
     project.file("say.jsonl", &format!("{}\n", json!({ "text": words, "delay_ms": 100 })))?;
     // What is the server's own must not lie where its agents work.
     let homes = scratch()?;
     let home = homes.path().join("home");
-    let serving =
-        Serving { project: &project, home: &home, script: "say.jsonl", settings: SETTINGS };
-    let mut server = Server::start(&serving)?;
+    let serving = BenchServerOptions {
+        project: &project,
+        home: &home,
+        script: "say.jsonl",
+        settings: SETTINGS,
+    };
+    let mut server = BenchServer::start(&serving)?;
     let keys = (0..KEYS).map(|_| serving.key("read,submit"));
     let keys = keys.collect::<Result<Vec<String>, _>>()?;
-    let mut asking = Asking::new(&server.address, keys.clone());
+    let mut asking = ServerClient::new(&server.address, keys.clone());
     let sessions = asking.begin_sessions(SESSIONS, AGENT)?;
     let empty = server.figures()?;
 
     let mut listeners = Listeners::new(&server.address, keys)?;
     for session in &sessions {
         for _ in 0..STREAMS_PER_SESSION {
-            listeners.open(Wanted::Session(session.clone()))?;
+            listeners.open(StreamSubject::Session(session.clone()))?;
         }
     }
     for _ in 0..STREAMS_ON_ALL {
-        listeners.open(Wanted::Everything)?;
+        listeners.open(StreamSubject::Everything)?;
     }
     listeners.wait_for_hellos()?;
     let open = server.figures()?;
@@ -82,31 +86,38 @@ fn many_listeners(binary: &Path) -> Result<(), Failure> {
     let busy = server.figures()?;
     let mut asking = driven.asking;
     let sums = check::against_the_ledger(&mut asking, &listeners)?;
-    show(&Told { listeners: &listeners, sums, empty, open, busy, most_kib: driven.most_kib });
+    show(&ServeReport {
+        listeners: &listeners,
+        sums,
+        empty,
+        open,
+        busy,
+        most_kib: driven.most_kib,
+    });
     listeners.close();
     server.stop()
 }
 
-struct Driven {
-    asking: Asking,
+struct LoadResult {
+    asking: ServerClient,
     /// The most memory that was seen on the way.
     most_kib: f64,
 }
 
 /// A minute of turns, one after the other in even steps, while everybody listens.
 fn drive(
-    server: &Server,
+    server: &BenchServer,
     listeners: &mut Listeners,
-    mut asking: Asking,
+    mut asking: ServerClient,
     sessions: Vec<String>,
-) -> Result<Driven, Failure> {
+) -> Result<LoadResult, CommandFailure> {
     let (say, said) = mpsc::channel();
     let begun = Instant::now();
     thread::spawn(move || {
         let worked = (0..TURNS).try_for_each(|turn| {
             thread::sleep((MINUTE * turn / TURNS).saturating_sub(begun.elapsed()));
             let at = usize::try_from(turn).unwrap_or_default() % sessions.len();
-            asking.say(&sessions[at], "How are you?").map(drop)
+            asking.send_message(&sessions[at], "How are you?").map(drop)
         });
         // Who waits for this is there, or the whole bench is over.
         say.send(worked.map(|()| asking)).unwrap_or_default();
@@ -124,22 +135,23 @@ fn drive(
         }
         listeners.come_back(20)?;
     }
-    let asking =
-        said.recv().map_err(|_| Failure::new("Whoever sends the messages broke down."))??;
-    Ok(Driven { asking, most_kib })
+    let asking = said
+        .recv()
+        .map_err(|_| CommandFailure::new("Whoever sends the messages broke down."))??;
+    Ok(LoadResult { asking, most_kib })
 }
 
-struct Told<'a> {
+struct ServeReport<'a> {
     listeners: &'a Listeners,
-    sums: check::Sums,
-    empty: Figures,
-    open: Figures,
-    busy: Figures,
+    sums: check::DeliveryErrors,
+    empty: ProcessFigures,
+    open: ProcessFigures,
+    busy: ProcessFigures,
     most_kib: f64,
 }
 
-fn show(told: &Told<'_>) {
-    let Told { listeners, sums, empty, open, busy, most_kib } = told;
+fn show(told: &ServeReport<'_>) {
+    let ServeReport { listeners, sums, empty, open, busy, most_kib } = told;
     let count = listeners.count();
     let delays = listeners.delays_ms();
     let at = |share: f64| delays.get(((delays.len() as f64 - 1.0) * share) as usize).copied();

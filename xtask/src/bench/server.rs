@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{bench::project::Project, child, failure::Failure};
+use crate::{bench::project::BenchProject, child, failure::CommandFailure};
 
 /// `/proc` counts in these.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-pub(crate) struct Server {
+pub(crate) struct BenchServer {
     child: Child,
     /// `host:port`.
     pub(crate) address: String,
@@ -24,8 +24,8 @@ pub(crate) struct Server {
 }
 
 /// What a server is started with.
-pub(crate) struct Serving<'a> {
-    pub(crate) project: &'a Project,
+pub(crate) struct BenchServerOptions<'a> {
+    pub(crate) project: &'a BenchProject,
     pub(crate) home: &'a Path,
     pub(crate) script: &'a str,
     /// The owner's settings, as TOML.
@@ -34,14 +34,14 @@ pub(crate) struct Serving<'a> {
 
 /// What the kernel says of a process.
 #[derive(Clone, Copy)]
-pub(crate) struct Figures {
+pub(crate) struct ProcessFigures {
     pub(crate) memory_kib: f64,
     pub(crate) cpu_s: f64,
 }
 
-impl Serving<'_> {
+impl BenchServerOptions<'_> {
     /// A key to the server.
-    pub(crate) fn key(&self, scopes: &str) -> Result<String, Failure> {
+    pub(crate) fn key(&self, scopes: &str) -> Result<String, CommandFailure> {
         let mut command = Command::new(self.project.binary());
         command.args(["token", "create", "--scope", scopes]).current_dir(self.project.path(""));
         let said = child::stdout_of(command.env("AGENTRY_HOME", self.home))?;
@@ -49,18 +49,18 @@ impl Serving<'_> {
     }
 }
 
-impl Server {
-    pub(crate) fn start(serving: &Serving<'_>) -> Result<Self, Failure> {
-        let Serving { project, home, script, settings } = serving;
+impl BenchServer {
+    pub(crate) fn start(serving: &BenchServerOptions<'_>) -> Result<Self, CommandFailure> {
+        let BenchServerOptions { project, home, script, settings } = serving;
         let config = home.with_extension("config");
         let file = config.join("agentry/agentry.toml");
         let written = fs::create_dir_all(config.join("agentry"));
         written
             .and_then(|()| fs::write(&file, settings))
-            .map_err(|error| Failure::file("write", &file, &error))?;
+            .map_err(|error| CommandFailure::file("write", &file, &error))?;
         let complaint = home.with_extension("complaint");
         let stderr = fs::File::create(&complaint)
-            .map_err(|error| Failure::file("write", &complaint, &error))?;
+            .map_err(|error| CommandFailure::file("write", &complaint, &error))?;
         let mut command = Command::new(project.binary());
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--model", &format!("scripted:{script}")])
@@ -72,12 +72,13 @@ impl Server {
         let started = Instant::now();
         let mut child = command
             .spawn()
-            .map_err(|error| Failure::new(format!("The server does not start: {error}.")))?;
+            .map_err(|error| CommandFailure::new(format!("The server does not start: {error}.")))?;
         let out = child.stdout.take();
         let mut server = Self { child, address: String::new(), ready_after: Duration::ZERO };
         let mut last = String::new();
         for line in out.into_iter().flat_map(|out| BufReader::new(out).lines()) {
-            last = line.map_err(|error| Failure::new(format!("The server is silent: {error}.")))?;
+            last = line
+                .map_err(|error| CommandFailure::new(format!("The server is silent: {error}.")))?;
             if let Some(rest) = last.strip_prefix("http://") {
                 server.address = rest.split_whitespace().next().unwrap_or_default().to_owned();
             }
@@ -87,15 +88,18 @@ impl Server {
             }
         }
         let said = fs::read_to_string(&complaint).unwrap_or_default();
-        Err(Failure::new(format!("The server is not ready. It said:\n{last}\n{}", said.trim_end())))
+        Err(CommandFailure::new(format!(
+            "The server is not ready. It said:\n{last}\n{}",
+            said.trim_end()
+        )))
     }
 
-    pub(crate) fn figures(&self) -> Result<Figures, Failure> {
+    pub(crate) fn figures(&self) -> Result<ProcessFigures, CommandFailure> {
         let place = format!("/proc/{}", self.child.id());
         let read = |name: &str| {
             let path = format!("{place}/{name}");
             fs::read_to_string(&path)
-                .map_err(|error| Failure::file("read", Path::new(&path), &error))
+                .map_err(|error| CommandFailure::file("read", Path::new(&path), &error))
         };
         let status = read("status")?;
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -105,26 +109,28 @@ impl Server {
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let ticks = rest.split_whitespace().skip(11).take(2);
         let ticks: f64 = ticks.filter_map(|one| one.parse::<f64>().ok()).sum();
-        let memory_kib = resident.ok_or_else(|| Failure::new("The server shows no memory."))?;
-        Ok(Figures { memory_kib, cpu_s: ticks / TICKS_PER_SECOND })
+        let memory_kib =
+            resident.ok_or_else(|| CommandFailure::new("The server shows no memory."))?;
+        Ok(ProcessFigures { memory_kib, cpu_s: ticks / TICKS_PER_SECOND })
     }
 
-    pub(crate) fn stop(&mut self) -> Result<(), Failure> {
+    pub(crate) fn stop(&mut self) -> Result<(), CommandFailure> {
         let pid = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw);
-        let pid = pid.ok_or_else(|| Failure::new("The server has no number."))?;
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM)
-            .map_err(|error| Failure::new(format!("The server cannot be stopped: {error}.")))?;
+        let pid = pid.ok_or_else(|| CommandFailure::new("The server has no number."))?;
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).map_err(|error| {
+            CommandFailure::new(format!("The server cannot be stopped: {error}."))
+        })?;
         let status = self.child.wait();
-        let status =
-            status.map_err(|error| Failure::new(format!("The server does not end: {error}.")))?;
+        let status = status
+            .map_err(|error| CommandFailure::new(format!("The server does not end: {error}.")))?;
         match status.success() {
             true => Ok(()),
-            false => Err(Failure::new(format!("The server ended with {status}."))),
+            false => Err(CommandFailure::new(format!("The server ended with {status}."))),
         }
     }
 }
 
-impl Drop for Server {
+impl Drop for BenchServer {
     fn drop(&mut self) {
         // One that ended is none to kill.
         self.child.kill().and_then(|()| self.child.wait()).map(drop).unwrap_or_default();

@@ -12,9 +12,9 @@ use std::{
 
 use wait4::Wait4;
 
-use crate::{child, failure::Failure, limits::BENCH_COMPLAINT_LINES_MAX};
+use crate::{child, failure::CommandFailure, limits::BENCH_COMPLAINT_LINES_MAX};
 
-pub(crate) struct Usage {
+pub(crate) struct ProcessUsage {
     pub(crate) wall: Duration,
     /// User and system time, of the process and of all children it waited for.
     pub(crate) cpu: Duration,
@@ -24,14 +24,17 @@ pub(crate) struct Usage {
 }
 
 /// Runs to the end. What it complains about goes to a file, and is shown if it fails.
-pub(crate) fn usage(command: &mut Command, complaint: &Path) -> Result<Usage, Failure> {
-    let stderr =
-        File::create(complaint).map_err(|error| Failure::file("write", complaint, &error))?;
+pub(crate) fn usage(
+    command: &mut Command,
+    complaint: &Path,
+) -> Result<ProcessUsage, CommandFailure> {
+    let stderr = File::create(complaint)
+        .map_err(|error| CommandFailure::file("write", complaint, &error))?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
     let started = Instant::now();
     let spawned = command.spawn();
     let trouble = |error: std::io::Error| {
-        Failure::new(format!("Could not run `{}`: {error}.", child::spelled(command)))
+        CommandFailure::new(format!("Could not run `{}`: {error}.", child::spelled(command)))
     };
     let mut child = spawned.map_err(trouble)?;
     let mut stdout = String::new();
@@ -44,13 +47,13 @@ pub(crate) fn usage(command: &mut Command, complaint: &Path) -> Result<Usage, Fa
         return Err(failed(command, used.status, complaint));
     }
     let cpu = used.rusage.utime + used.rusage.stime;
-    Ok(Usage { wall, cpu, memory_bytes: used.rusage.maxrss, stdout })
+    Ok(ProcessUsage { wall, cpu, memory_bytes: used.rusage.maxrss, stdout })
 }
 
-fn failed(command: &Command, status: std::process::ExitStatus, complaint: &Path) -> Failure {
+fn failed(command: &Command, status: std::process::ExitStatus, complaint: &Path) -> CommandFailure {
     let said = std::fs::read_to_string(complaint).unwrap_or_default();
     let first: Vec<&str> = said.lines().take(BENCH_COMPLAINT_LINES_MAX).collect();
-    Failure::new(format!(
+    CommandFailure::new(format!(
         "`{}` failed ({status}), so there is nothing to measure. It said:\n{}",
         child::spelled(command),
         first.join("\n")
@@ -58,18 +61,19 @@ fn failed(command: &Command, status: std::process::ExitStatus, complaint: &Path)
 }
 
 /// The middle of many runs, each figure by itself.
-pub(crate) struct Middle {
+pub(crate) struct MedianUsage {
     pub(crate) wall_micros: f64,
     pub(crate) cpu_micros: f64,
     pub(crate) memory_mib: f64,
 }
 
-impl Middle {
-    pub(crate) fn of(runs: &[Usage]) -> Middle {
+impl MedianUsage {
+    pub(crate) fn of(runs: &[ProcessUsage]) -> MedianUsage {
         let micros = |time: Duration| time.as_secs_f64() * 1e6;
         let mib = |bytes: u64| u32::try_from(bytes / 1024).map_or(f64::NAN, f64::from) / 1024.0;
-        let middle = |figure: &dyn Fn(&Usage) -> f64| median(runs.iter().map(figure).collect());
-        Middle {
+        let middle =
+            |figure: &dyn Fn(&ProcessUsage) -> f64| median(runs.iter().map(figure).collect());
+        MedianUsage {
             wall_micros: middle(&|run| micros(run.wall)),
             cpu_micros: middle(&|run| micros(run.cpu)),
             memory_mib: middle(&|run| mib(run.memory_bytes)),

@@ -10,17 +10,17 @@ use serde_json::Value;
 use crate::{
     child,
     crash::{
-        chance::Chance,
-        figures::Figures,
-        life::{self, End, Life, Moment},
-        scene::{Scene, Script, command},
+        figures::CrashFigures,
+        fixture::{CrashFixture, CrashScript, command},
+        process_life::{self, KillMoment, LifeEnd, ProcessLife},
+        rng::CrashRng,
     },
-    failure::Failure,
+    failure::CommandFailure,
 };
 
-pub(crate) struct Case {
-    pub(crate) scene: Scene,
-    pub(crate) script: Script,
+pub(crate) struct CrashCase {
+    pub(crate) scene: CrashFixture,
+    pub(crate) script: CrashScript,
     /// The run as it was named to us, once it was.
     acknowledged: Option<String>,
     /// Calls that were shown to us as done.
@@ -29,21 +29,21 @@ pub(crate) struct Case {
     record: Option<Value>,
 }
 
-impl Case {
+impl CrashCase {
     pub(crate) fn new(
         binary: &Path,
         name: &str,
         calls: usize,
-        chance: &mut Chance,
-    ) -> Result<Case, Failure> {
-        let scene = Scene::new(binary)?;
+        chance: &mut CrashRng,
+    ) -> Result<CrashCase, CommandFailure> {
+        let scene = CrashFixture::new(binary)?;
         let script = scene.script(name, calls, chance)?;
         let (acknowledged, shown_done) = (None, BTreeSet::new());
-        Ok(Case { scene, script, acknowledged, shown_done, record: None })
+        Ok(CrashCase { scene, script, acknowledged, shown_done, record: None })
     }
 
     /// What a person would type now: begin, or go on.
-    pub(crate) fn next(&self, chance: &mut Chance) -> Command {
+    pub(crate) fn next(&self, chance: &mut CrashRng) -> Command {
         match self.run() {
             None => self.scene.run(&self.script),
             Some(_) if chance.coin() => self.scene.agentry(&["resume", "--json", "--all"]),
@@ -55,18 +55,18 @@ impl Case {
     pub(crate) fn live(
         &mut self,
         command: &mut Command,
-        moment: Moment,
-        figures: &mut Figures,
-    ) -> Result<Life, Failure> {
-        let life = life::live(command, moment)?;
-        life::wait_for_orphans(&self.scene.project())?;
+        moment: KillMoment,
+        figures: &mut CrashFigures,
+    ) -> Result<ProcessLife, CommandFailure> {
+        let life = process_life::live(command, moment)?;
+        process_life::wait_for_orphans(&self.scene.project())?;
         figures.lives += 1;
-        figures.kills += u32::from(life.end == End::Killed);
+        figures.kills += u32::from(life.end == LifeEnd::Killed);
         self.hear(&life, figures);
         Ok(life)
     }
 
-    fn hear(&mut self, life: &Life, figures: &mut Figures) {
+    fn hear(&mut self, life: &ProcessLife, figures: &mut CrashFigures) {
         for line in &life.lines {
             if let Some(run) = line["runId"].as_str() {
                 figures.inputs_acknowledged += u32::from(self.acknowledged.is_none());
@@ -81,7 +81,7 @@ impl Case {
     }
 
     /// Reads the ledger, and checks what must be true at every moment.
-    pub(crate) fn look(&mut self, figures: &mut Figures) -> Result<(), Failure> {
+    pub(crate) fn inspect(&mut self, figures: &mut CrashFigures) -> Result<(), CommandFailure> {
         let mut runs = self.scene.runs()?;
         if runs.len() > 1 {
             figures.violated(format!("{} runs where one was asked for", runs.len()));
@@ -126,15 +126,15 @@ impl Case {
     /// Lives on undisturbed until the run is over, and judges it.
     pub(crate) fn finish(
         &mut self,
-        chance: &mut Chance,
-        figures: &mut Figures,
-    ) -> Result<(), Failure> {
-        self.look(figures)?;
+        chance: &mut CrashRng,
+        figures: &mut CrashFigures,
+    ) -> Result<(), CommandFailure> {
+        self.inspect(figures)?;
         if !self.is_over() {
             let mut command = self.next(chance);
-            let life = self.live(&mut command, Moment::Never, figures)?;
-            self.look(figures)?;
-            if life.end != End::Exited(0) {
+            let life = self.live(&mut command, KillMoment::Never, figures)?;
+            self.inspect(figures)?;
+            if life.end != LifeEnd::Exited(0) {
                 figures.violated(format!("undisturbed: {}", told(&command, &life)));
             }
         }
@@ -142,7 +142,7 @@ impl Case {
     }
 
     /// What must be true in the end.
-    pub(crate) fn judge(&self, figures: &mut Figures) -> Result<(), Failure> {
+    pub(crate) fn judge(&self, figures: &mut CrashFigures) -> Result<(), CommandFailure> {
         figures.runs += 1;
         let Some((run, record)) = self.run().zip(self.record.as_ref()) else {
             figures.violated("there is no run in the end");
@@ -163,7 +163,7 @@ impl Case {
         judge_ledger(&self.scene, run, figures)
     }
 
-    fn judge_call(&self, mark: &str, written: usize, figures: &mut Figures) {
+    fn judge_call(&self, mark: &str, written: usize, figures: &mut CrashFigures) {
         let wanted = command(mark);
         let calls: Vec<&Value> =
             self.calls().filter(|call| call["input"]["command"] == wanted).collect();
@@ -191,7 +191,11 @@ impl Case {
 }
 
 /// The ledger is whole, and the run is what today's program would do.
-pub(crate) fn judge_ledger(scene: &Scene, run: &str, figures: &mut Figures) -> Result<(), Failure> {
+pub(crate) fn judge_ledger(
+    scene: &CrashFixture,
+    run: &str,
+    figures: &mut CrashFigures,
+) -> Result<(), CommandFailure> {
     if let Err(failure) = child::stdout_of(&mut scene.agentry(&["ledger", "verify"])) {
         figures.verify_failures += 1;
         figures.violated(failure.to_string());
@@ -211,7 +215,7 @@ pub(crate) fn judge_ledger(scene: &Scene, run: &str, figures: &mut Figures) -> R
 }
 
 /// A life that went otherwise than it should, for whoever has to find out why.
-pub(crate) fn told(command: &Command, life: &Life) -> String {
+pub(crate) fn told(command: &Command, life: &ProcessLife) -> String {
     let said = life.complaint.trim();
     format!("`{}` ended with {:?} and said: {said}", child::spelled(command), life.end)
 }
@@ -223,8 +227,8 @@ mod tests {
     use super::*;
 
     /// A case with two marks, whose calls and lines are given.
-    fn case(statuses: [&str; 2], lines: &str) -> Case {
-        let mut case = Case::new(Path::new("agentry"), "t", 2, &mut Chance::new(1))
+    fn case(statuses: [&str; 2], lines: &str) -> CrashCase {
+        let mut case = CrashCase::new(Path::new("agentry"), "t", 2, &mut CrashRng::new(1))
             .expect("a scene can be made");
         let call = |(index, status): (usize, &str)| {
             json!({
@@ -238,8 +242,8 @@ mod tests {
         case
     }
 
-    fn figures(case: &Case) -> Figures {
-        let mut figures = Figures::default();
+    fn figures(case: &CrashCase) -> CrashFigures {
+        let mut figures = CrashFigures::default();
         let lines = case.scene.lines().expect("the lines can be read");
         for mark in &case.script.marks {
             let written = lines.iter().filter(|line| *line == mark).count();

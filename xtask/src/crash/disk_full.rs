@@ -7,13 +7,13 @@ use std::{path::Path, process::Command};
 use crate::{
     child,
     crash::{
-        case::{Case, told},
-        chance::Chance,
-        figures::Figures,
+        case::{CrashCase, told},
+        figures::CrashFigures,
         kills::CALLS,
-        life::{End, Moment},
+        process_life::{KillMoment, LifeEnd},
+        rng::CrashRng,
     },
-    failure::Failure,
+    failure::CommandFailure,
 };
 
 const ENOUGH_BYTES: u64 = 256 * 1024 * 1024;
@@ -24,13 +24,13 @@ pub(crate) fn run(
     binary: &Path,
     disks: u64,
     home_bytes: u64,
-    chance: &mut Chance,
-    figures: &mut Figures,
-) -> Result<(), Failure> {
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+) -> Result<(), CommandFailure> {
     let mut acted_before = 0;
     for disk in 0..disks {
         let bytes = home_bytes * (disk + 1) / (disks + 1) / KIB * KIB;
-        let mut case = Case::new(binary, &format!("d{disk}"), CALLS, chance)?;
+        let mut case = CrashCase::new(binary, &format!("d{disk}"), CALLS, chance)?;
         mount(&["-t", "tmpfs", "-o", &format!("size={bytes},mode=700"), "tmpfs"], &case)?;
         let ended = fill(&mut case, bytes, chance, figures);
         let grown = mount(&["-o", &format!("remount,size={ENOUGH_BYTES}")], &case);
@@ -46,21 +46,21 @@ pub(crate) fn run(
 }
 
 fn fill(
-    case: &mut Case,
+    case: &mut CrashCase,
     bytes: u64,
-    chance: &mut Chance,
-    figures: &mut Figures,
-) -> Result<(), Failure> {
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+) -> Result<(), CommandFailure> {
     let mut command = case.next(chance);
-    let life = case.live(&mut command, Moment::Never, figures)?;
+    let life = case.live(&mut command, KillMoment::Never, figures)?;
     let is_said =
         ["disk is full", "No space left"].iter().any(|text| life.complaint.contains(text));
-    if life.end != End::Exited(1) || !is_said {
+    if life.end != LifeEnd::Exited(1) || !is_said {
         figures.violated(format!("a full disk of {bytes} bytes: {}", told(&command, &life)));
     }
     Ok(())
 }
 
-fn mount(arguments: &[&str], case: &Case) -> Result<(), Failure> {
+fn mount(arguments: &[&str], case: &CrashCase) -> Result<(), CommandFailure> {
     child::stdout_of(Command::new("mount").args(arguments).arg(case.scene.home())).map(|_| ())
 }

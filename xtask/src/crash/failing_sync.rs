@@ -11,12 +11,12 @@ use std::{
 use crate::{
     child,
     crash::{
-        case::{Case, told},
-        chance::Chance,
-        figures::Figures,
-        life::{End, Life, Moment},
+        case::{CrashCase, told},
+        figures::CrashFigures,
+        process_life::{KillMoment, LifeEnd, ProcessLife},
+        rng::CrashRng,
     },
-    failure::Failure,
+    failure::CommandFailure,
 };
 
 const SHIM: &str = include_str!("failing_sync.c");
@@ -24,7 +24,7 @@ const CALLS: usize = 8;
 
 /// What became of the cases.
 #[derive(Default)]
-struct Ends {
+struct SyncFailureCounts {
     /// "nobody knows whether the last entries were written"
     unknown: u32,
     /// It did not even begin, or refused a part.
@@ -38,21 +38,22 @@ struct Ends {
 pub(crate) fn run(
     binary: &Path,
     cases: Option<u64>,
-    chance: &mut Chance,
-    figures: &mut Figures,
-) -> Result<(), Failure> {
-    let dir = tempfile::tempdir()
-        .map_err(|error| Failure::new(format!("Could not make a temporary directory: {error}.")))?;
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+) -> Result<(), CommandFailure> {
+    let dir = tempfile::tempdir().map_err(|error| {
+        CommandFailure::new(format!("Could not make a temporary directory: {error}."))
+    })?;
     let shim = compile(dir.path())?;
     let syncs = syncs_of_a_run(binary, &shim, chance, figures)?;
     let cases = cases.unwrap_or(syncs).min(syncs);
-    let mut ends = Ends::default();
+    let mut ends = SyncFailureCounts::default();
     for case in 0..cases {
         // From the first to the last, evenly.
         let at = 1 + case * (syncs - 1) / (cases - 1).max(1);
         fail(binary, &shim, at, (chance, figures, &mut ends))?;
     }
-    let Ends { unknown, refused, went_on, did_not_come } = ends;
+    let SyncFailureCounts { unknown, refused, went_on, did_not_come } = ends;
     if unknown == 0 || refused == 0 {
         figures.violated("no sync failed where the ledger hangs on it, so nothing was tried");
     }
@@ -63,9 +64,9 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn compile(dir: &Path) -> Result<PathBuf, Failure> {
+fn compile(dir: &Path) -> Result<PathBuf, CommandFailure> {
     let (source, shim) = (dir.join("failing_sync.c"), dir.join("failing_sync.so"));
-    fs::write(&source, SHIM).map_err(|error| Failure::file("write", &source, &error))?;
+    fs::write(&source, SHIM).map_err(|error| CommandFailure::file("write", &source, &error))?;
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&shim).arg(&source);
     child::stdout_of(&mut compiler)?;
@@ -76,17 +77,17 @@ fn compile(dir: &Path) -> Result<PathBuf, Failure> {
 fn syncs_of_a_run(
     binary: &Path,
     shim: &Path,
-    chance: &mut Chance,
-    figures: &mut Figures,
-) -> Result<u64, Failure> {
-    let mut case = Case::new(binary, "s", CALLS, chance)?;
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+) -> Result<u64, CommandFailure> {
+    let mut case = CrashCase::new(binary, "s", CALLS, chance)?;
     let (life, command) = live(&mut case, shim, 0, (chance, figures))?;
-    if life.end != End::Exited(0) {
+    if life.end != LifeEnd::Exited(0) {
         figures.violated(told(&command, &life));
     }
     case.finish(chance, figures)?;
     match synced(&case)?.len() {
-        0 => Err(Failure::new(
+        0 => Err(CommandFailure::new(
             "Not one sync of the ledger was seen. Does the binary call the C library for it?",
         )),
         syncs => Ok(syncs as u64),
@@ -95,26 +96,27 @@ fn syncs_of_a_run(
 
 /// A life in which one sync fails.
 fn live(
-    case: &mut Case,
+    case: &mut CrashCase,
     shim: &Path,
     at: u64,
-    (chance, figures): (&mut Chance, &mut Figures),
-) -> Result<(Life, Command), Failure> {
+    (chance, figures): (&mut CrashRng, &mut CrashFigures),
+) -> Result<(ProcessLife, Command), CommandFailure> {
     let mut command = case.next(chance);
     command.env("LD_PRELOAD", shim).env("CRASH_AT", at.to_string());
     command.env("CRASH_BELOW", case.scene.home()).env("CRASH_LOG", log(case));
-    let life = case.live(&mut command, Moment::Never, figures)?;
+    let life = case.live(&mut command, KillMoment::Never, figures)?;
     Ok((life, command))
 }
 
-fn log(case: &Case) -> PathBuf {
+fn log(case: &CrashCase) -> PathBuf {
     case.scene.root.join("syncs")
 }
 
 /// The files that were synced, in order.
-fn synced(case: &Case) -> Result<Vec<String>, Failure> {
+fn synced(case: &CrashCase) -> Result<Vec<String>, CommandFailure> {
     let path = log(case);
-    let text = fs::read_to_string(&path).map_err(|error| Failure::file("read", &path, &error))?;
+    let text =
+        fs::read_to_string(&path).map_err(|error| CommandFailure::file("read", &path, &error))?;
     let file = |line: &str| line.split_once(' ').map(|(_, file)| file.to_owned());
     Ok(text.lines().filter_map(file).collect())
 }
@@ -123,9 +125,9 @@ fn fail(
     binary: &Path,
     shim: &Path,
     at: u64,
-    (chance, figures, ends): (&mut Chance, &mut Figures, &mut Ends),
-) -> Result<(), Failure> {
-    let mut case = Case::new(binary, &format!("f{at}"), CALLS, chance)?;
+    (chance, figures, ends): (&mut CrashRng, &mut CrashFigures, &mut SyncFailureCounts),
+) -> Result<(), CommandFailure> {
+    let mut case = CrashCase::new(binary, &format!("f{at}"), CALLS, chance)?;
     let (life, command) = live(&mut case, shim, at, (chance, figures))?;
     let files = synced(&case)?;
     let index = usize::try_from(at - 1).unwrap_or(usize::MAX);
@@ -137,12 +139,12 @@ fn fail(
     let is_unknown = life.complaint.contains("nobody knows whether");
     let is_refused = life.complaint.contains("cannot ");
     match life.end {
-        End::Exited(1) if is_unknown => ends.unknown += 1,
-        End::Exited(1) if is_refused => ends.refused += 1,
+        LifeEnd::Exited(1) if is_unknown => ends.unknown += 1,
+        LifeEnd::Exited(1) if is_refused => ends.refused += 1,
         // The log is copied into the database; what is not yet there is still in the log. And the
         // names in the directory are synced once more before anything is written.
-        End::Exited(0) if ["ledger.sqlite3", "state"].contains(&file) => ends.went_on += 1,
-        End::Exited(_) | End::Killed | End::Signalled(_) | End::Endless => {
+        LifeEnd::Exited(0) if ["ledger.sqlite3", "state"].contains(&file) => ends.went_on += 1,
+        LifeEnd::Exited(_) | LifeEnd::Killed | LifeEnd::Signalled(_) | LifeEnd::TimedOut => {
             figures.violated(format!("sync {at}, of {file}, failed: {}", told(&command, &life)));
         }
     }

@@ -5,7 +5,7 @@
 use std::fmt;
 
 #[derive(Default)]
-pub(crate) struct Figures {
+pub(crate) struct CrashFigures {
     pub(crate) runs: u32,
     /// Processes that were started to run or resume.
     pub(crate) lives: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Figures {
     pub(crate) violations: Vec<String>,
 }
 
-impl Figures {
+impl CrashFigures {
     pub(crate) fn violated(&mut self, what: impl Into<String>) {
         let what = what.into();
         println!("VIOLATION: {what}");
@@ -32,7 +32,7 @@ impl Figures {
     }
 }
 
-impl fmt::Display for Figures {
+impl fmt::Display for CrashFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = [
             ("runs", self.runs),

@@ -8,12 +8,12 @@ use std::{fs, path::Path, time::Duration};
 
 use crate::{
     crash::{
-        case::{Case, told},
-        chance::Chance,
-        figures::Figures,
-        life::{End, Moment},
+        case::{CrashCase, told},
+        figures::CrashFigures,
+        process_life::{KillMoment, LifeEnd},
+        rng::CrashRng,
     },
-    failure::Failure,
+    failure::CommandFailure,
     limits::CRASH_LIVES_MAX,
 };
 
@@ -22,23 +22,23 @@ pub(crate) const CALLS: usize = 50;
 const LIVES_TYPICAL: u64 = 3;
 
 /// How a run goes when nobody disturbs it.
-pub(crate) struct Undisturbed {
+pub(crate) struct BaselineRun {
     first_line: Duration,
     lasted: Duration,
     lines: usize,
     pub(crate) home_bytes: u64,
 }
 
-pub(crate) fn undisturbed(
+pub(crate) fn baseline_run(
     binary: &Path,
-    chance: &mut Chance,
-    figures: &mut Figures,
-) -> Result<Undisturbed, Failure> {
-    let mut case = Case::new(binary, "u", CALLS, chance)?;
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+) -> Result<BaselineRun, CommandFailure> {
+    let mut case = CrashCase::new(binary, "u", CALLS, chance)?;
     case.scene.require_allowed()?;
     let mut command = case.next(chance);
-    let life = case.live(&mut command, Moment::Never, figures)?;
-    if life.end != End::Exited(0) {
+    let life = case.live(&mut command, KillMoment::Never, figures)?;
+    if life.end != LifeEnd::Exited(0) {
         figures.violated(told(&command, &life));
     }
     let home_bytes = bytes_in(&case.scene.home())?;
@@ -51,11 +51,11 @@ pub(crate) fn undisturbed(
         lasted.as_secs_f64(),
         first_line.as_secs_f64()
     );
-    Ok(Undisturbed { first_line, lasted, lines, home_bytes })
+    Ok(BaselineRun { first_line, lasted, lines, home_bytes })
 }
 
-fn bytes_in(dir: &Path) -> Result<u64, Failure> {
-    let fault = |error| Failure::file("read", dir, &error);
+fn bytes_in(dir: &Path) -> Result<u64, CommandFailure> {
+    let fault = |error| CommandFailure::file("read", dir, &error);
     let mut bytes = 0;
     for entry in fs::read_dir(dir).map_err(fault)? {
         bytes += entry.and_then(|entry| entry.metadata()).map_err(fault)?.len();
@@ -66,23 +66,23 @@ fn bytes_in(dir: &Path) -> Result<u64, Failure> {
 pub(crate) fn run(
     binary: &Path,
     kills: u32,
-    undisturbed: &Undisturbed,
-    chance: &mut Chance,
-    figures: &mut Figures,
-) -> Result<(), Failure> {
+    undisturbed: &BaselineRun,
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+) -> Result<(), CommandFailure> {
     let mut before_the_run = 0;
     while figures.kills < kills {
-        let mut case = Case::new(binary, &format!("r{}", figures.runs), CALLS, chance)?;
+        let mut case = CrashCase::new(binary, &format!("r{}", figures.runs), CALLS, chance)?;
         let mut lives = 0;
         while !case.is_over() && lives < CRASH_LIVES_MAX {
             lives += 1;
             let moment =
-                if figures.kills < kills { moment(undisturbed, chance) } else { Moment::Never };
+                if figures.kills < kills { moment(undisturbed, chance) } else { KillMoment::Never };
             let mut command = case.next(chance);
             let life = case.live(&mut command, moment, figures)?;
-            case.look(figures)?;
+            case.inspect(figures)?;
             before_the_run += u32::from(case.run().is_none());
-            if !matches!(life.end, End::Killed | End::Exited(0)) {
+            if !matches!(life.end, LifeEnd::Killed | LifeEnd::Exited(0)) {
                 figures.violated(format!("{moment:?}: {}", told(&command, &life)));
                 break;
             }
@@ -98,15 +98,15 @@ pub(crate) fn run(
 
 /// Anywhere in the start of a process and the next third of the work, so that the kills of one run
 /// are spread over all of it.
-fn moment(undisturbed: &Undisturbed, chance: &mut Chance) -> Moment {
-    let Undisturbed { first_line, lasted, lines, .. } = undisturbed;
+fn moment(undisturbed: &BaselineRun, chance: &mut CrashRng) -> KillMoment {
+    let BaselineRun { first_line, lasted, lines, .. } = undisturbed;
     if chance.coin() {
         let lines = 1 + *lines as u64 / LIVES_TYPICAL;
-        return Moment::AtLine(usize::try_from(chance.below(lines)).unwrap_or_default());
+        return KillMoment::AtLine(usize::try_from(chance.below(lines)).unwrap_or_default());
     }
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let work = micros(lasted.saturating_sub(*first_line));
-    Moment::After(Duration::from_micros(
+    KillMoment::After(Duration::from_micros(
         chance.below(1 + micros(*first_line) + work / LIVES_TYPICAL),
     ))
 }

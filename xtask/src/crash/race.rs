@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use crate::{
     crash::{
-        case::{Case, judge_ledger, told},
-        chance::Chance,
-        figures::Figures,
-        life::{self, End, Life, Moment},
-        scene::{Scene, Script, command},
+        case::{CrashCase, judge_ledger, told},
+        figures::CrashFigures,
+        fixture::{CrashFixture, CrashScript, command},
+        process_life::{self, KillMoment, LifeEnd, ProcessLife},
+        rng::CrashRng,
     },
-    failure::Failure,
+    failure::CommandFailure,
 };
 
 const RACERS: usize = 6;
 const CALLS: usize = 8;
 
 #[derive(Default)]
-struct Tally {
+struct RaceTally {
     acted: u32,
     refused: u32,
 }
@@ -29,16 +29,16 @@ struct Tally {
 pub(crate) fn run(
     binary: &Path,
     races: u32,
-    chance: &mut Chance,
-    figures: &mut Figures,
-) -> Result<(), Failure> {
-    let (mut sessions, mut runs) = (Tally::default(), Tally::default());
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+) -> Result<(), CommandFailure> {
+    let (mut sessions, mut runs) = (RaceTally::default(), RaceTally::default());
     for race in 0..races {
         race_for_a_session(binary, (chance, figures, &mut sessions))?;
         race_for_a_run(binary, race, (chance, figures, &mut runs))?;
     }
     for (what, tally) in [("one session", sessions), ("one run", runs)] {
-        let Tally { acted, refused } = tally;
+        let RaceTally { acted, refused } = tally;
         if refused == 0 {
             figures.violated(format!("nobody was refused {what}, so there was no race"));
         }
@@ -52,9 +52,9 @@ pub(crate) fn run(
 /// All of them begin a run of their own in a session of one name.
 fn race_for_a_session(
     binary: &Path,
-    (chance, figures, tally): (&mut Chance, &mut Figures, &mut Tally),
-) -> Result<(), Failure> {
-    let scene = Scene::new(binary)?;
+    (chance, figures, tally): (&mut CrashRng, &mut CrashFigures, &mut RaceTally),
+) -> Result<(), CommandFailure> {
+    let scene = CrashFixture::new(binary)?;
     let mut scripts = Vec::new();
     for racer in 0..RACERS {
         scripts.push(scene.script(&format!("p{racer}"), CALLS, chance)?);
@@ -90,13 +90,13 @@ fn race_for_a_session(
 fn race_for_a_run(
     binary: &Path,
     race: u32,
-    (chance, figures, tally): (&mut Chance, &mut Figures, &mut Tally),
-) -> Result<(), Failure> {
-    let mut case = Case::new(binary, &format!("c{race}"), CALLS, chance)?;
+    (chance, figures, tally): (&mut CrashRng, &mut CrashFigures, &mut RaceTally),
+) -> Result<(), CommandFailure> {
+    let mut case = CrashCase::new(binary, &format!("c{race}"), CALLS, chance)?;
     let mut command = case.next(chance);
     let lines = usize::try_from(1 + chance.below(CALLS as u64)).unwrap_or(1);
-    case.live(&mut command, Moment::AtLine(lines), figures)?;
-    case.look(figures)?;
+    case.live(&mut command, KillMoment::AtLine(lines), figures)?;
+    case.inspect(figures)?;
     let Some(run) = case.run().map(str::to_owned) else {
         figures.violated("the run was shown, and is not there");
         return Ok(());
@@ -120,26 +120,29 @@ fn race_for_a_run(
 
 fn live_at_once(
     commands: &mut [Command],
-    scene: &Scene,
-    figures: &mut Figures,
-) -> Result<Vec<Life>, Failure> {
-    let living: Result<Vec<_>, Failure> = commands.iter_mut().map(life::start).collect();
-    let lives: Result<Vec<Life>, Failure> =
-        living?.into_iter().map(|one| one.until(Moment::Never)).collect();
+    scene: &CrashFixture,
+    figures: &mut CrashFigures,
+) -> Result<Vec<ProcessLife>, CommandFailure> {
+    let living: Result<Vec<_>, CommandFailure> =
+        commands.iter_mut().map(process_life::start).collect();
+    let lives: Result<Vec<ProcessLife>, CommandFailure> =
+        living?.into_iter().map(|one| one.until(KillMoment::Never)).collect();
     let lives = lives?;
-    life::wait_for_orphans(&scene.project())?;
+    process_life::wait_for_orphans(&scene.project())?;
     figures.lives += u32::try_from(lives.len()).unwrap_or(u32::MAX);
     Ok(lives)
 }
 
 /// Whether it did its work; nothing if it ended in a way that it should not.
-fn is_done(life: &Life) -> Option<bool> {
+fn is_done(life: &ProcessLife) -> Option<bool> {
     // In use now, begun by another a moment ago, or over already.
     let refusals = ["is in use", "has a session `one` already", "has ended", "unfinished turn"];
     match life.end {
-        End::Exited(0) => Some(true),
-        End::Exited(2) if refusals.iter().any(|text| life.complaint.contains(text)) => Some(false),
-        End::Exited(_) | End::Killed | End::Signalled(_) | End::Endless => None,
+        LifeEnd::Exited(0) => Some(true),
+        LifeEnd::Exited(2) if refusals.iter().any(|text| life.complaint.contains(text)) => {
+            Some(false)
+        }
+        LifeEnd::Exited(_) | LifeEnd::Killed | LifeEnd::Signalled(_) | LifeEnd::TimedOut => None,
     }
 }
 
@@ -149,12 +152,12 @@ fn owner(line: &str) -> Option<&str> {
 
 /// A process that acted wrote each of its lines once, and its run says so.
 fn judge_own(
-    scene: &Scene,
-    script: &Script,
-    life: &Life,
+    scene: &CrashFixture,
+    script: &CrashScript,
+    life: &ProcessLife,
     lines: &[String],
-    figures: &mut Figures,
-) -> Result<(), Failure> {
+    figures: &mut CrashFigures,
+) -> Result<(), CommandFailure> {
     figures.runs += 1;
     for mark in &script.marks {
         let written = lines.iter().filter(|line| *line == mark).count();

@@ -4,15 +4,15 @@
 
 use crate::{
     limits::TRACKED_FILE_BYTES_MAX,
-    tidy::{Finding, tree::Tree},
+    tidy::{TidyFinding, tree::SourceTree},
 };
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     tree.files
         .iter()
         .filter(|file| file.bytes > TRACKED_FILE_BYTES_MAX && file.name() != "Cargo.lock")
         .map(|file| {
-            Finding::new(
+            TidyFinding::new(
                 &file.path,
                 1,
                 format!("the file has {} KiB", file.bytes.div_ceil(1024)),

@@ -2,7 +2,7 @@
 //!
 //! Must never: look at tests, or at closures; a closure's tuple is often not its own choice.
 
-use crate::tidy::tree::{Tree, TreeFile};
+use crate::tidy::tree::{SourceTree, TreeFile};
 
 /// A line of product code.
 #[derive(PartialEq, Eq, Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct CodeLine {
 }
 
 /// Returns the functions that take a tuple, by pattern or by type.
-pub(crate) fn tuple_parameters(tree: &Tree) -> Vec<CodeLine> {
+pub(crate) fn tuple_parameters(tree: &SourceTree) -> Vec<CodeLine> {
     in_source(tree, |code| {
         let starts = code.match_indices("fn ").filter(|(at, _)| {
             code[..*at].chars().next_back().is_none_or(|char| char.is_whitespace() || char == '(')
@@ -22,7 +22,7 @@ pub(crate) fn tuple_parameters(tree: &Tree) -> Vec<CodeLine> {
 }
 
 /// Returns the statements that discard an error with `.unwrap_or_default();`.
-pub(crate) fn discarded_errors(tree: &Tree) -> Vec<CodeLine> {
+pub(crate) fn discarded_errors(tree: &SourceTree) -> Vec<CodeLine> {
     const CALL: &str = ".unwrap_or_default();";
     in_source(tree, |code| {
         let ends = code.match_indices(CALL);
@@ -31,7 +31,7 @@ pub(crate) fn discarded_errors(tree: &Tree) -> Vec<CodeLine> {
 }
 
 /// Finds offsets in the product code of each source file.
-fn in_source(tree: &Tree, find: impl Fn(&str) -> Vec<usize>) -> Vec<CodeLine> {
+fn in_source(tree: &SourceTree, find: impl Fn(&str) -> Vec<usize>) -> Vec<CodeLine> {
     let files = tree.rust_files().filter(|file| file.is_source());
     files.flat_map(|file| lines_of(file, &find)).collect()
 }
@@ -129,7 +129,7 @@ mod tests {
     use crate::tidy::fixture;
 
     #[track_caller]
-    fn check(find: fn(&Tree) -> Vec<CodeLine>, code: &str, expected: &[usize]) {
+    fn check(find: fn(&SourceTree) -> Vec<CodeLine>, code: &str, expected: &[usize]) {
         let found = find(&fixture::tree(&[("crates/a/src/x.rs", code)]));
         assert_eq!(found.iter().map(|one| one.line).collect::<Vec<_>>(), expected, "{code}");
     }

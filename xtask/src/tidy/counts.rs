@@ -4,18 +4,18 @@
 
 use crate::limits::FINDING_PLACES_MAX;
 use crate::tidy::{
-    Finding, code_shape,
+    TidyFinding, code_shape,
     cycles::{Cycle, cycles},
     doc_comments::prose,
-    tree::Tree,
-    type_names::{self, Definition},
+    tree::SourceTree,
+    type_names::{self, TypeDefinition},
 };
 
 /// The budgets stand here, so that lowering one is a change of one line.
 const BUDGETS: &str = "xtask/src/tidy/counts.rs";
 
 /// A count with its budget, and the places that it counts.
-pub(crate) struct Count {
+pub(crate) struct BudgetedCount {
     pub(crate) name: &'static str,
     pub(crate) budget: usize,
     pub(crate) count: usize,
@@ -23,16 +23,16 @@ pub(crate) struct Count {
     remedy: &'static str,
 }
 
-impl Count {
+impl BudgetedCount {
     fn of(name: &'static str, budget: usize, places: Vec<String>, remedy: &'static str) -> Self {
         Self { name, budget, count: places.len(), places, remedy }
     }
 
-    fn finding(&self) -> Option<Finding> {
+    fn finding(&self) -> Option<TidyFinding> {
         let Self { name, budget, count, .. } = self;
         if count < budget {
             let remedy = format!("Lower the budget of \"{name}\" to {count}");
-            return Some(Finding::new(
+            return Some(TidyFinding::new(
                 BUDGETS,
                 1,
                 format!("{name}: {count}, budget {budget}"),
@@ -43,17 +43,17 @@ impl Count {
             let mut places: Vec<&str> = self.places.iter().map(String::as_str).collect();
             places.truncate(FINDING_PLACES_MAX);
             let problem = format!("{name}: {count}, budget {budget}: {}", places.join(", "));
-            Finding::new(BUDGETS, 1, problem, self.remedy)
+            TidyFinding::new(BUDGETS, 1, problem, self.remedy)
         })
     }
 }
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    counts(tree).iter().filter_map(Count::finding).collect()
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+    counts(tree).iter().filter_map(BudgetedCount::finding).collect()
 }
 
 /// Returns all counts of the tree.
-pub(crate) fn counts(tree: &Tree) -> Vec<Count> {
+pub(crate) fn counts(tree: &SourceTree) -> Vec<BudgetedCount> {
     let definitions = type_names::definitions(tree);
     let prose = prose(tree);
     let cycles = cycles(tree);
@@ -65,37 +65,37 @@ pub(crate) fn counts(tree: &Tree) -> Vec<Count> {
         found.iter().map(|(path, line)| format!("{path}:{line}")).collect()
     };
     vec![
-        Count::of(
+        BudgetedCount::of(
             "type names that a crate defines twice",
             144,
             groups(&type_names::shared_in_room(&definitions)),
             "Add the qualifier that tells the type from its neighbours",
         ),
-        Count::of(
+        BudgetedCount::of(
             "type names that the workspace defines twice",
             305,
             groups(&type_names::shared_in_workspace(&definitions)),
             "Add the qualifier that tells the type from its neighbours",
         ),
-        Count::of(
+        BudgetedCount::of(
             "types named by a participle",
             285,
             type_names::participles(&definitions).into_iter().map(place).collect(),
             "Name the thing by a noun",
         ),
-        Count::of(
+        BudgetedCount::of(
             "types of the glossary that are not defined once",
             10,
             glossary.iter().map(|(name, count)| format!("{name} ({count} times)")).collect(),
             "Rename the other type, or mend docs/glossary.md",
         ),
-        Count::of(
+        BudgetedCount::of(
             "functions with a tuple parameter",
             159,
             lines(code_shape::tuple_parameters(tree)),
             "Give the group of arguments a struct with a name",
         ),
-        Count::of(
+        BudgetedCount::of(
             "errors discarded with `.unwrap_or_default();`",
             116,
             lines(code_shape::discarded_errors(tree)),
@@ -105,13 +105,13 @@ pub(crate) fn counts(tree: &Tree) -> Vec<Count> {
         modules_in_cycles("nested modules in import cycles", 35, &cycles, |one| {
             !one.parent.is_empty()
         }),
-        Count::of(
+        BudgetedCount::of(
             "doc summaries that begin with a clause",
             3994,
             places(&prose.clauses),
             "Begin with the noun, or with a verb in the third person",
         ),
-        Count::of(
+        BudgetedCount::of(
             "words in comments that name nothing",
             1219,
             places(&prose.vague),
@@ -125,7 +125,7 @@ fn modules_in_cycles(
     budget: usize,
     cycles: &[Cycle],
     counts: impl Fn(&Cycle) -> bool,
-) -> Count {
+) -> BudgetedCount {
     let places = cycles.iter().filter(|one| counts(one)).flat_map(|one| {
         let Cycle { room, parent, modules } = one;
         let parts = move |module| {
@@ -133,14 +133,19 @@ fn modules_in_cycles(
         };
         modules.iter().map(move |module| parts(module).cloned().collect::<Vec<_>>().join("::"))
     });
-    Count::of(name, budget, places.collect(), "Move what both need into a module below them")
+    BudgetedCount::of(
+        name,
+        budget,
+        places.collect(),
+        "Move what both need into a module below them",
+    )
 }
 
-fn groups(groups: &[Vec<&Definition>]) -> Vec<String> {
+fn groups(groups: &[Vec<&TypeDefinition>]) -> Vec<String> {
     groups.iter().filter_map(|group| group.first()).map(|one| place(one)).collect()
 }
 
-fn place(one: &Definition) -> String {
+fn place(one: &TypeDefinition) -> String {
     format!("{} ({}:{})", one.name, one.path, one.line)
 }
 
@@ -150,7 +155,7 @@ mod tests {
 
     fn count(budget: usize, places: &[&str]) -> Option<String> {
         let places = places.iter().map(|place| (*place).to_owned()).collect();
-        Count::of("things", budget, places, "Mend it").finding().map(|one| one.to_string())
+        BudgetedCount::of("things", budget, places, "Mend it").finding().map(|one| one.to_string())
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::tidy::{
     rust_text::words,
-    tree::{Tree, TreeFile},
+    tree::{SourceTree, TreeFile},
 };
 
 /// A module by its path from the root of the crate: `["turn", "gate"]`.
@@ -24,7 +24,7 @@ pub(crate) struct Cycle {
 }
 
 /// Returns all import cycles of the workspace, one per strongly connected group of siblings.
-pub(crate) fn cycles(tree: &Tree) -> Vec<Cycle> {
+pub(crate) fn cycles(tree: &SourceTree) -> Vec<Cycle> {
     let mut rooms: BTreeMap<&str, Vec<&TreeFile>> = BTreeMap::new();
     for file in tree.rust_files().filter(|file| file.is_source() && !file.is_test()) {
         rooms.entry(file.room().unwrap_or_default()).or_default().push(file);

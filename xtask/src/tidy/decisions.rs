@@ -4,12 +4,12 @@
 
 use crate::{
     limits::DECISION_LINES_MAX,
-    tidy::{Finding, tree::Tree},
+    tidy::{TidyFinding, tree::SourceTree},
 };
 
 const FOLDER: &str = "docs/decisions/";
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     let mut expected = 1;
     let mut pages: Vec<_> =
@@ -18,14 +18,14 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     for page in pages {
         let path = &page.path;
         match number(page.name()) {
-            None => findings.push(Finding::new(
+            None => findings.push(TidyFinding::new(
                 path,
                 1,
                 "a decision is named by its number and title",
                 format!("Name it `{expected:04}-some-title.md`, or keep it outside {FOLDER}"),
             )),
             Some(number) if number != expected => {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     path,
                     1,
                     format!("the next decision has the number {expected:04}, not {number:04}"),
@@ -37,7 +37,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         }
         let lines = page.text.lines().count();
         if lines > DECISION_LINES_MAX {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 path,
                 DECISION_LINES_MAX + 1,
                 format!("the decision has {lines} lines"),

@@ -4,7 +4,7 @@
 
 use crate::tidy::{
     rust_text::words,
-    tree::{Tree, numbered},
+    tree::{SourceTree, numbered},
 };
 
 /// A summary that begins with one of these has a clause for a subject.
@@ -15,7 +15,7 @@ const VAGUE: [&str; 6] = ["somebody", "nobody", "something", "whoever", "whateve
 
 /// Counts of the doc comments and comments of product code.
 #[derive(Default, PartialEq, Eq, Debug)]
-pub(crate) struct Prose {
+pub(crate) struct ProseCounts {
     pub(crate) summaries: usize,
     /// Summaries that begin with a clause: `(path, line)`.
     pub(crate) clauses: Vec<(String, usize)>,
@@ -23,8 +23,8 @@ pub(crate) struct Prose {
     pub(crate) vague: Vec<(String, usize)>,
 }
 
-pub(crate) fn prose(tree: &Tree) -> Prose {
-    let mut prose = Prose::default();
+pub(crate) fn prose(tree: &SourceTree) -> ProseCounts {
+    let mut prose = ProseCounts::default();
     for file in tree.rust_files().filter(|file| file.is_source() && !file.is_test()) {
         let mut was_doc = false;
         for (line, text) in numbered(&file.rust.comments).take(file.product_line_count()) {

@@ -7,11 +7,11 @@
 use serde_json::Value;
 
 use crate::tidy::{
-    Finding, PURE_ROOMS,
-    tree::{Tree, numbered},
+    PURE_ROOMS, TidyFinding,
+    tree::{SourceTree, numbered},
 };
 
-pub(crate) struct Package {
+pub(crate) struct WorkspaceCrate {
     pub(crate) room: String,
     pub(crate) dependencies: Vec<Dependency>,
 }
@@ -58,9 +58,9 @@ const IMPURE_CRATES: [&str; 7] =
     ["tokio", "reqwest", "rusqlite", "axum", "rand", "cap-std", "git2"];
 
 /// The packages of the workspace, from `cargo metadata --no-deps`.
-pub(crate) fn packages(metadata: &Value) -> Vec<Package> {
+pub(crate) fn packages(metadata: &Value) -> Vec<WorkspaceCrate> {
     list(&metadata["packages"])
-        .map(|package| Package {
+        .map(|package| WorkspaceCrate {
             room: room(text(&package["name"])).to_owned(),
             dependencies: list(&package["dependencies"])
                 .map(|dependency| Dependency {
@@ -89,12 +89,12 @@ fn room(package: &str) -> &str {
     }
 }
 
-pub(crate) fn check(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree, packages: &[WorkspaceCrate]) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for package in packages {
         let manifest = manifest_path(&package.room);
         let Some((_, may_use)) = MAY_USE.iter().find(|(room, _)| *room == package.room) else {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 &manifest,
                 1,
                 format!("the architecture has no room `{}`", package.room),
@@ -107,7 +107,7 @@ pub(crate) fn check(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
             if let Some((problem, remedy)) = objection(&package.room, may_use, dependency, packages)
             {
                 let line = line_of(tree, &manifest, &dependency.name);
-                findings.push(Finding::new(&manifest, line, problem, remedy));
+                findings.push(TidyFinding::new(&manifest, line, problem, remedy));
             }
         }
     }
@@ -118,7 +118,7 @@ fn manifest_path(room: &str) -> String {
     if room == "xtask" { "xtask/Cargo.toml".into() } else { format!("crates/{room}/Cargo.toml") }
 }
 
-fn line_of(tree: &Tree, manifest: &str, dependency: &str) -> usize {
+fn line_of(tree: &SourceTree, manifest: &str, dependency: &str) -> usize {
     let text = tree.file(manifest).map_or("", |file| &file.text);
     numbered(text)
         .find(|(_, line)| {
@@ -131,7 +131,7 @@ fn objection(
     room: &str,
     may_use: &[&str],
     dependency: &Dependency,
-    packages: &[Package],
+    packages: &[WorkspaceCrate],
 ) -> Option<(String, String)> {
     let used = self::room(&dependency.name);
     if packages.iter().any(|package| package.room == used) {
@@ -172,7 +172,7 @@ mod tests {
     /// Packages are written `agentry-kernel: tokio, dev serde`.
     #[track_caller]
     fn check_edges(packages: &[&str], expected: &[&str]) {
-        let packages: Vec<Package> = packages.iter().map(|line| parse(line)).collect();
+        let packages: Vec<WorkspaceCrate> = packages.iter().map(|line| parse(line)).collect();
         let manifest = "[dependencies]\ntokio-util = \"1\"\ntokio.workspace = true\n";
         let tree = fixture::tree(&[("crates/kernel/Cargo.toml", manifest)]);
         let found: Vec<String> = check(&tree, &packages)
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    fn parse(line: &str) -> Package {
+    fn parse(line: &str) -> WorkspaceCrate {
         let (name, dependencies) = line.split_once(':').expect("name, then dependencies");
         let dependencies = dependencies
             .split(',')
@@ -193,7 +193,7 @@ mod tests {
                 normal: !name.starts_with("dev "),
             })
             .collect();
-        Package { room: room(name).to_owned(), dependencies }
+        WorkspaceCrate { room: room(name).to_owned(), dependencies }
     }
 
     #[test]

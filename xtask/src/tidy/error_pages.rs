@@ -5,21 +5,21 @@
 use std::collections::BTreeMap;
 
 use crate::tidy::{
-    Finding,
+    TidyFinding,
     rust_text::words,
-    tree::{Tree, TreeFile, numbered},
+    tree::{SourceTree, TreeFile, numbered},
 };
 
 const CODES: &str = "crates/agentfile/src/code.rs";
 const FOLDER: &str = "docs/errors/";
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let codes = tree.file(CODES).map(codes).unwrap_or_default();
     let pages: BTreeMap<&str, &TreeFile> = tree.files.iter().filter_map(page).collect();
     let mut findings = Vec::new();
     for (code, line) in &codes {
         if !pages.contains_key(code) {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 CODES,
                 *line,
                 format!("the code {code} has no page"),
@@ -29,7 +29,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     }
     for (code, page) in pages {
         if !codes.contains_key(code) {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 &page.path,
                 1,
                 format!("the page is of {code}, which is no code"),
@@ -37,7 +37,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             ));
         }
         if !has_title(page, code) {
-            findings.push(Finding::new(
+            findings.push(TidyFinding::new(
                 &page.path,
                 1,
                 "the first line is not the title of the page",

@@ -5,25 +5,30 @@
 use std::collections::BTreeMap;
 
 use crate::tidy::{
-    Finding,
-    tree::{Tree, TreeFile, numbered},
+    TidyFinding,
+    tree::{SourceTree, TreeFile, numbered},
 };
 
 const EVENTS: &str = "crates/protocol/src/event.rs";
 const PAGE: &str = "docs/events.md";
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let events = tree.file(EVENTS).map(events).unwrap_or_default();
     let headings = tree.file(PAGE).map(headings).unwrap_or_default();
     let unwritten = events.iter().filter(|(event, _)| !headings.contains_key(*event));
     let unwritten = unwritten.map(|(event, line)| {
         let remedy = format!("Add `### {event}` to {PAGE}: its fields, and who writes it");
-        Finding::new(EVENTS, *line, format!("the event {event} is not in the catalogue"), remedy)
+        TidyFinding::new(
+            EVENTS,
+            *line,
+            format!("the event {event} is not in the catalogue"),
+            remedy,
+        )
     });
     let unknown = headings.iter().filter(|(event, _)| !events.contains_key(*event));
     let unknown = unknown.map(|(event, line)| {
         let remedy = format!("Add the event to {EVENTS}, or delete the heading");
-        Finding::new(PAGE, *line, format!("there is no event {event}"), remedy)
+        TidyFinding::new(PAGE, *line, format!("there is no event {event}"), remedy)
     });
     unwritten.chain(unknown).collect()
 }

@@ -3,24 +3,28 @@
 //! Must never: be compiled into the command itself, or read a file.
 
 use crate::tidy::{
-    Finding,
-    tree::{Tree, TreeFile},
+    TidyFinding,
+    tree::{SourceTree, TreeFile},
 };
 
-pub(crate) fn tree(files: &[(&str, &str)]) -> Tree {
+pub(crate) fn tree(files: &[(&str, &str)]) -> SourceTree {
     let file = |&(path, text): &(&str, &str)| {
         let bytes = text.len().try_into().expect("a fixture is small");
         TreeFile::new(path, bytes, text.to_owned())
     };
-    Tree { files: files.iter().map(file).collect() }
+    SourceTree { files: files.iter().map(file).collect() }
 }
 
 /// The rule finds exactly these places, written `path:line: problem`.
 #[track_caller]
-pub(crate) fn check(rule: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)], expected: &[&str]) {
+pub(crate) fn check(
+    rule: fn(&SourceTree) -> Vec<TidyFinding>,
+    files: &[(&str, &str)],
+    expected: &[&str],
+) {
     let found: Vec<String> = rule(&tree(files))
         .into_iter()
-        .map(|Finding { path, line, problem, remedy }| {
+        .map(|TidyFinding { path, line, problem, remedy }| {
             assert!(!remedy.is_empty(), "{path}:{line}: {problem}: a finding says what to do");
             format!("{path}:{line}: {problem}")
         })

@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use crate::tidy::{
-    Finding,
+    TidyFinding,
     rust_text::names_after,
-    tree::{Tree, TreeFile},
+    tree::{SourceTree, TreeFile},
 };
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut forgotten = BTreeSet::new();
     for file in tree.rust_files() {
         if let Some((top, within)) = test_binary(file) {
@@ -21,8 +21,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     }
     forgotten
         .into_iter()
-        .map(|Undeclared { path, parent, module }| {
-            Finding::new(
+        .map(|UndeclaredTest { path, parent, module }| {
+            TidyFinding::new(
                 &path,
                 1,
                 "no test binary knows this file, so its tests never run",
@@ -33,7 +33,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Undeclared {
+struct UndeclaredTest {
     path: String,
     parent: String,
     module: String,
@@ -47,7 +47,7 @@ fn test_binary(file: &TreeFile) -> Option<(&str, &str)> {
 }
 
 /// Each step from the top to the file that is not declared by the step above it.
-fn undeclared(tree: &Tree, top: &str, within: &str) -> Vec<Undeclared> {
+fn undeclared(tree: &SourceTree, top: &str, within: &str) -> Vec<UndeclaredTest> {
     let module_path = within.strip_suffix(".rs").unwrap_or(within);
     let module_path = module_path.strip_suffix("/mod").unwrap_or(module_path);
     if module_path == "main" {
@@ -65,7 +65,7 @@ fn undeclared(tree: &Tree, top: &str, within: &str) -> Vec<Undeclared> {
         let homes = vec![format!("{folder}.rs"), format!("{folder}/mod.rs")];
         if !declared {
             let path = homes.iter().find(|home| tree.file(home).is_some()).unwrap_or(&folder);
-            missing.push(Undeclared {
+            missing.push(UndeclaredTest {
                 path: path.clone(),
                 parent: parents.swap_remove(0),
                 module: module.to_owned(),

@@ -5,12 +5,12 @@
 use crate::{
     limits::{HEADER_LINES_MAX, HEADER_LINES_MIN},
     tidy::{
-        Finding,
-        tree::{Tree, TreeFile},
+        TidyFinding,
+        tree::{SourceTree, TreeFile},
     },
 };
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     tree.rust_files()
         .filter_map(|file| {
             let (problem, remedy) = if file.is_test() {
@@ -20,7 +20,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             } else {
                 return None;
             };
-            Some(Finding::new(&file.path, 1, problem, remedy))
+            Some(TidyFinding::new(&file.path, 1, problem, remedy))
         })
         .collect()
 }

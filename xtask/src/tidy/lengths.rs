@@ -5,13 +5,13 @@
 use crate::{
     limits::{FORM_FIELDS_MAX, SOURCE_LINES_MAX, STRUCT_FIELDS_MAX, TEST_FILE_LINES_MAX},
     tidy::{
-        Finding,
+        TidyFinding,
         rust_text::names_after,
-        tree::{Tree, TreeFile},
+        tree::{SourceTree, TreeFile},
     },
 };
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust_files() {
         if file.is_test() {
@@ -24,10 +24,10 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn long_test_file(file: &TreeFile) -> Option<Finding> {
+fn long_test_file(file: &TreeFile) -> Option<TidyFinding> {
     let lines = file.text.lines().count();
     (lines > TEST_FILE_LINES_MAX).then(|| {
-        Finding::new(
+        TidyFinding::new(
             &file.path,
             TEST_FILE_LINES_MAX + 1,
             format!("the test file has {lines} lines"),
@@ -36,10 +36,10 @@ fn long_test_file(file: &TreeFile) -> Option<Finding> {
     })
 }
 
-fn long_source_file(file: &TreeFile) -> Option<Finding> {
+fn long_source_file(file: &TreeFile) -> Option<TidyFinding> {
     let lines = file.product_line_count();
     (lines > SOURCE_LINES_MAX).then(|| {
-        Finding::new(
+        TidyFinding::new(
             &file.path,
             SOURCE_LINES_MAX + 1,
             format!("the file has {lines} lines, tests apart"),
@@ -48,7 +48,7 @@ fn long_source_file(file: &TreeFile) -> Option<Finding> {
     })
 }
 
-fn wide_structs(file: &TreeFile) -> Vec<Finding> {
+fn wide_structs(file: &TreeFile) -> Vec<TidyFinding> {
     let code = &file.rust.code;
     let mut findings = Vec::new();
     let fields_max = match file.path.contains("/manifest/") {
@@ -60,7 +60,7 @@ fn wide_structs(file: &TreeFile) -> Vec<Finding> {
         for (_, name) in names_after(line, &["struct"]) {
             let fields = field_count(code.get(line_start..).unwrap_or_default());
             if fields > fields_max {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     &file.path,
                     number,
                     format!("the struct {name} has {fields} fields"),

@@ -2,9 +2,9 @@
 //!
 //! Must never: know the limits themselves.
 
-use crate::tidy::{Finding, rust_text::names_after, tree::Tree};
+use crate::tidy::{TidyFinding, rust_text::names_after, tree::SourceTree};
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust_files() {
         if !file.is_source() || file.name() == "limits.rs" {
@@ -13,7 +13,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         for (number, line) in file.product_code_lines() {
             for (_, name) in names_after(line, &["const"]) {
                 if name.ends_with("_MAX") {
-                    findings.push(Finding::new(
+                    findings.push(TidyFinding::new(
                         &file.path,
                         number,
                         format!("the limit {name} stands outside limits.rs"),

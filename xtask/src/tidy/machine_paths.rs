@@ -5,8 +5,8 @@
 //! Must never: look into the change log, lock files or licenses; they quote the world as it was.
 
 use crate::tidy::{
-    Finding,
-    tree::{Tree, TreeFile, numbered},
+    TidyFinding,
+    tree::{SourceTree, TreeFile, numbered},
 };
 
 const MACHINE_FOLDERS: [&str; 3] = ["home", "root", "work"];
@@ -19,7 +19,7 @@ const BEFORE_A_PATH: &str = " \t\"'`(=:/[,<|>;{@!";
 /// Lets a line of Rust name a home directory, as a test of paths must.
 const ALLOWED_MARK: &str = "tidy-allow";
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     tree.files.iter().filter(|file| !is_exempt(file)).flat_map(findings).collect()
 }
 
@@ -28,13 +28,13 @@ fn is_exempt(file: &TreeFile) -> bool {
     name == "Cargo.lock" || name.starts_with("CHANGELOG") || name.starts_with("LICENSE")
 }
 
-fn findings(file: &TreeFile) -> Vec<Finding> {
+fn findings(file: &TreeFile) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (number, line) in numbered(&file.text) {
         for folder in MACHINE_FOLDERS {
             let path = format!("/{folder}/");
             if names_path(line, &path) && !is_allowed(file, folder, line) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     &file.path,
                     number,
                     format!("the line names {path}, a place on one machine"),
@@ -45,7 +45,7 @@ fn findings(file: &TreeFile) -> Vec<Finding> {
         for (name, domain) in REGISTRY_HOSTS {
             let host = format!("{name}.{domain}");
             if line.contains(&host) {
-                findings.push(Finding::new(
+                findings.push(TidyFinding::new(
                     &file.path,
                     number,
                     format!("the line names the registry {host}"),

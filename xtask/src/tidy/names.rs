@@ -2,7 +2,7 @@
 //!
 //! Must never: look at names we do not choose, such as those of fields on a wire.
 
-use crate::tidy::{Finding, rust_text::names_after, tree::Tree};
+use crate::tidy::{TidyFinding, rust_text::names_after, tree::SourceTree};
 
 const KEYWORDS: [&str; 6] = ["struct", "enum", "trait", "type", "union", "mod"];
 
@@ -16,7 +16,7 @@ const HELPERS_ROOM: &str = "crates/sandbox/";
 /// Inside there is only today; versions are values, upgraded at the door.
 const AGE_WORDS: [&str; 2] = ["new", "legacy"];
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in tree.rust_files().filter(|file| file.room().is_some()) {
         for (number, line) in file.code_lines() {
@@ -27,7 +27,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
                         continue;
                     }
                     if let Some(remedy) = remedy(&word) {
-                        findings.push(Finding::new(
+                        findings.push(TidyFinding::new(
                             &file.path,
                             number,
                             format!("the name `{keyword} {name}` holds the word `{word}`"),

@@ -4,9 +4,11 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{child, failure::Failure, limits::TRACKED_FILE_BYTES_MAX, tidy::rust_text::RustText};
+use crate::{
+    child, failure::CommandFailure, limits::TRACKED_FILE_BYTES_MAX, tidy::rust_text::RustText,
+};
 
-pub(crate) struct Tree {
+pub(crate) struct SourceTree {
     pub(crate) files: Vec<TreeFile>,
 }
 
@@ -20,9 +22,9 @@ pub(crate) struct TreeFile {
     pub(crate) rust: RustText,
 }
 
-impl Tree {
+impl SourceTree {
     /// Every file that is tracked, or would be with `git add --all`.
-    pub(crate) fn read(root: &Path) -> Result<Tree, Failure> {
+    pub(crate) fn read(root: &Path) -> Result<SourceTree, CommandFailure> {
         let listed = child::stdout_of(Command::new("git").current_dir(root).args([
             "ls-files",
             "--cached",
@@ -36,10 +38,12 @@ impl Tree {
             .map(|path| {
                 std::str::from_utf8(path).map_err(|_| {
                     let path = String::from_utf8_lossy(path);
-                    Failure::new(format!("The path {path} is not valid UTF-8. Rename that file."))
+                    CommandFailure::new(format!(
+                        "The path {path} is not valid UTF-8. Rename that file."
+                    ))
                 })
             })
-            .collect::<Result<_, Failure>>()?;
+            .collect::<Result<_, CommandFailure>>()?;
         paths.sort_unstable();
         // A file in conflict is listed once for each side.
         paths.dedup();
@@ -47,7 +51,7 @@ impl Tree {
         for path in paths {
             files.extend(read_file(root, path)?);
         }
-        Ok(Tree { files })
+        Ok(SourceTree { files })
     }
 
     pub(crate) fn file(&self, path: &str) -> Option<&TreeFile> {
@@ -60,14 +64,15 @@ impl Tree {
 }
 
 /// Nothing for a file that was deleted but not yet committed, and for what is no plain file.
-fn read_file(root: &Path, path: &str) -> Result<Option<TreeFile>, Failure> {
+fn read_file(root: &Path, path: &str) -> Result<Option<TreeFile>, CommandFailure> {
     let full = root.join(path);
     let Ok(metadata) = full.symlink_metadata() else { return Ok(None) };
     if !metadata.is_file() {
         return Ok(None);
     }
     let text = if metadata.len() <= TRACKED_FILE_BYTES_MAX {
-        let content = std::fs::read(&full).map_err(|error| Failure::file("read", &full, &error))?;
+        let content =
+            std::fs::read(&full).map_err(|error| CommandFailure::file("read", &full, &error))?;
         String::from_utf8(content).ok().filter(|text| !text.contains('\0')).unwrap_or_default()
     } else {
         String::new()

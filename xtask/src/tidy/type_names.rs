@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tidy::{rust_text::names_after, tree::Tree};
+use crate::tidy::{rust_text::names_after, tree::SourceTree};
 
 const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
 
@@ -29,7 +29,7 @@ const GLOSSARY: &str = "docs/glossary.md";
 
 /// The definition of a type.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Definition {
+pub(crate) struct TypeDefinition {
     pub(crate) name: String,
     pub(crate) room: String,
     pub(crate) path: String,
@@ -37,7 +37,7 @@ pub(crate) struct Definition {
 }
 
 /// Returns every type that product code defines, sorted by name.
-pub(crate) fn definitions(tree: &Tree) -> Vec<Definition> {
+pub(crate) fn definitions(tree: &SourceTree) -> Vec<TypeDefinition> {
     let mut all = Vec::new();
     for file in tree.rust_files().filter(|file| file.is_source()) {
         let room = file.room().unwrap_or_default();
@@ -46,7 +46,7 @@ pub(crate) fn definitions(tree: &Tree) -> Vec<Definition> {
                 // An indented `type` belongs to a trait or its implementation.
                 let is_associated = keyword == "type" && code.starts_with(' ');
                 if name.starts_with(char::is_uppercase) && !is_associated {
-                    all.push(Definition {
+                    all.push(TypeDefinition {
                         name: name.to_owned(),
                         room: room.to_owned(),
                         path: file.path.clone(),
@@ -61,20 +61,20 @@ pub(crate) fn definitions(tree: &Tree) -> Vec<Definition> {
 }
 
 /// Names that one crate defines more than once: `(crate, name)` with their places.
-pub(crate) fn shared_in_room(definitions: &[Definition]) -> Vec<Vec<&Definition>> {
+pub(crate) fn shared_in_room(definitions: &[TypeDefinition]) -> Vec<Vec<&TypeDefinition>> {
     shared_by(definitions, |one| (one.room.clone(), one.name.clone()))
 }
 
 /// Names that the workspace defines more than once.
-pub(crate) fn shared_in_workspace(definitions: &[Definition]) -> Vec<Vec<&Definition>> {
+pub(crate) fn shared_in_workspace(definitions: &[TypeDefinition]) -> Vec<Vec<&TypeDefinition>> {
     shared_by(definitions, |one| (String::new(), one.name.clone()))
 }
 
 fn shared_by(
-    definitions: &[Definition],
-    key: impl Fn(&Definition) -> (String, String),
-) -> Vec<Vec<&Definition>> {
-    let mut groups: BTreeMap<(String, String), Vec<&Definition>> = BTreeMap::new();
+    definitions: &[TypeDefinition],
+    key: impl Fn(&TypeDefinition) -> (String, String),
+) -> Vec<Vec<&TypeDefinition>> {
+    let mut groups: BTreeMap<(String, String), Vec<&TypeDefinition>> = BTreeMap::new();
     for one in definitions.iter().filter(|one| !SHARED.contains(&&*one.name)) {
         groups.entry(key(one)).or_default().push(one);
     }
@@ -82,7 +82,7 @@ fn shared_by(
 }
 
 /// Types whose whole name is a participle.
-pub(crate) fn participles(definitions: &[Definition]) -> Vec<&Definition> {
+pub(crate) fn participles(definitions: &[TypeDefinition]) -> Vec<&TypeDefinition> {
     definitions.iter().filter(|one| is_participle(&one.name)).collect()
 }
 
@@ -93,7 +93,10 @@ fn is_participle(name: &str) -> bool {
 }
 
 /// Types that the glossary names and that are not defined exactly once, with how often they are.
-pub(crate) fn glossary_types(tree: &Tree, definitions: &[Definition]) -> Vec<(String, usize)> {
+pub(crate) fn glossary_types(
+    tree: &SourceTree,
+    definitions: &[TypeDefinition],
+) -> Vec<(String, usize)> {
     let text = tree.file(GLOSSARY).map_or("", |file| &file.text);
     let mut wrong: Vec<(String, usize)> = types_of_glossary(text)
         .map(|name| {
@@ -119,7 +122,7 @@ mod tests {
     use super::*;
     use crate::tidy::fixture;
 
-    fn defined(files: &[(&str, &str)]) -> Vec<Definition> {
+    fn defined(files: &[(&str, &str)]) -> Vec<TypeDefinition> {
         definitions(&fixture::tree(files))
     }
 
@@ -130,7 +133,7 @@ mod tests {
             ("crates/a/src/y.rs", "struct Place {}\nenum Kind {}\n"),
             ("crates/b/src/z.rs", "trait Place {}\n"),
         ]);
-        let names = |groups: Vec<Vec<&Definition>>| -> Vec<(String, usize)> {
+        let names = |groups: Vec<Vec<&TypeDefinition>>| -> Vec<(String, usize)> {
             groups.iter().map(|group| (group[0].name.clone(), group.len())).collect()
         };
         assert_eq!(names(shared_in_room(&all)), [("Place".to_owned(), 2)]);

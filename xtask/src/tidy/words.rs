@@ -3,19 +3,19 @@
 //! Must never: search strings; a fixture may spell what it likes.
 
 use crate::tidy::{
-    Finding, PURE_ROOMS,
+    PURE_ROOMS, TidyFinding,
     rust_text::{is_of_word, words},
-    tree::{Tree, TreeFile, numbered},
+    tree::{SourceTree, TreeFile, numbered},
 };
 
 /// One rule about code: which spellings, where they may not stand, what to do instead.
-struct Rule {
+struct WordRule {
     spellings: &'static [&'static str],
-    applies: Applies,
+    applies: WordRuleScope,
     remedy: &'static str,
 }
 
-enum Applies {
+enum WordRuleScope {
     Everywhere,
     /// In the rooms that decide, tests apart: they are handed the world, they do not ask for it.
     InPureRooms,
@@ -23,45 +23,45 @@ enum Applies {
     OutsideSpawners,
 }
 
-const RULES: [Rule; 7] = [
-    Rule {
+const RULES: [WordRule; 7] = [
+    WordRule {
         spellings: &["todo!", "unimplemented!"],
-        applies: Applies::Everywhere,
+        applies: WordRuleScope::Everywhere,
         remedy: "Finish it, or return an error that says it is not there",
     },
-    Rule {
+    WordRule {
         spellings: &["let _ ="],
-        applies: Applies::Everywhere,
+        applies: WordRuleScope::Everywhere,
         remedy: "Handle the result, return it, or log it with its cause",
     },
-    Rule {
+    WordRule {
         spellings: &["#[allow(", "#![allow("],
-        applies: Applies::Everywhere,
+        applies: WordRuleScope::Everywhere,
         remedy: "Write `#[expect(…, reason = \"…\")]`: it complains once it is not needed",
     },
-    Rule {
+    WordRule {
         spellings: &["tokio::spawn"],
-        applies: Applies::OutsideSpawners,
+        applies: WordRuleScope::OutsideSpawners,
         remedy: "Spawn in runtime, app or tools/mcp, where the work has an owner",
     },
-    Rule {
+    WordRule {
         spellings: &["env::var"],
-        applies: Applies::InPureRooms,
+        applies: WordRuleScope::InPureRooms,
         remedy: "Take the value as a parameter; app reads the environment",
     },
-    Rule {
+    WordRule {
         spellings: &["SystemTime::now", "Instant::now"],
-        applies: Applies::InPureRooms,
+        applies: WordRuleScope::InPureRooms,
         remedy: "Take the time as a parameter; runtime has the clock",
     },
-    Rule {
+    WordRule {
         spellings: &["std::fs", "fs::"],
-        applies: Applies::InPureRooms,
+        applies: WordRuleScope::InPureRooms,
         remedy: "Take text or a `FileTree`; runtime reads the disk",
     },
 ];
 
-pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for file in &tree.files {
         findings.extend(unfinished(file));
@@ -74,18 +74,18 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn broken(rule: &Rule, file: &TreeFile) -> Vec<Finding> {
+fn broken(rule: &WordRule, file: &TreeFile) -> Vec<TidyFinding> {
     let lines: Box<dyn Iterator<Item = (usize, &str)>> = match rule.applies {
-        Applies::Everywhere => Box::new(file.code_lines()),
-        Applies::OutsideSpawners if !may_spawn(file) => Box::new(file.product_code_lines()),
-        Applies::InPureRooms if is_pure(file) => Box::new(file.product_code_lines()),
-        Applies::OutsideSpawners | Applies::InPureRooms => return Vec::new(),
+        WordRuleScope::Everywhere => Box::new(file.code_lines()),
+        WordRuleScope::OutsideSpawners if !may_spawn(file) => Box::new(file.product_code_lines()),
+        WordRuleScope::InPureRooms if is_pure(file) => Box::new(file.product_code_lines()),
+        WordRuleScope::OutsideSpawners | WordRuleScope::InPureRooms => return Vec::new(),
     };
     lines
         .filter_map(|(number, line)| {
             let spelling = rule.spellings.iter().find(|spelling| holds(line, spelling))?;
             let problem = format!("`{spelling}` must not stand here");
-            Some(Finding::new(&file.path, number, problem, rule.remedy))
+            Some(TidyFinding::new(&file.path, number, problem, rule.remedy))
         })
         .collect()
 }
@@ -107,7 +107,7 @@ fn holds(line: &str, spelling: &str) -> bool {
 }
 
 /// Marks of unfinished work, in comments of Rust and anywhere in a manifest.
-fn unfinished(file: &TreeFile) -> Vec<Finding> {
+fn unfinished(file: &TreeFile) -> Vec<TidyFinding> {
     let text = if file.is_rust() {
         &file.rust.comments
     } else if file.path.ends_with(".toml") {
@@ -130,7 +130,7 @@ fn unfinished(file: &TreeFile) -> Vec<Finding> {
                 ),
                 _ => continue,
             };
-            findings.push(Finding::new(&file.path, number, problem, remedy));
+            findings.push(TidyFinding::new(&file.path, number, problem, remedy));
         }
     }
     findings

@@ -8,7 +8,7 @@ use std::thread;
 
 use agentry_protocol::AgentId;
 use agentry_protocol::tool_call::ToolOutcome;
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use agentry_tools::Workspace;
 
 use super::wake::Wake;
@@ -28,8 +28,8 @@ pub(crate) fn run(
     agent: &AgentId,
     (command, told): (String, bool),
     wake: &Sender<Wake>,
-) -> Stop {
-    let stop = Stop::new();
+) -> CancelToken {
+    let stop = CancelToken::new();
     let (engine, agent, wake, asked) = (engine.clone(), agent.clone(), wake.clone(), stop.clone());
     thread::spawn(move || {
         let outcome = outcome(&engine, &agent, &command, &asked);
@@ -39,7 +39,7 @@ pub(crate) fn run(
     stop
 }
 
-fn outcome(engine: &Engine, agent: &AgentId, command: &str, stop: &Stop) -> ToolOutcome {
+fn outcome(engine: &Engine, agent: &AgentId, command: &str, stop: &CancelToken) -> ToolOutcome {
     let confinement = engine.definitions.agent(agent);
     let confinement = confinement.and_then(|agent| engine.definitions.confinement(agent));
     let (confinement, _) = match confinement {

@@ -11,7 +11,7 @@ use agentry_protocol::{AgentId, RunId, SessionId, SessionKey};
 use agentry_runtime::Terms;
 use agentry_runtime::fork::fork;
 use agentry_runtime::run::Order;
-use agentry_store::{Filter, Ledger, RunRow, RunStatus, SessionRow};
+use agentry_store::{EntryFilter, Ledger, RunRow, RunStatus, SessionRow};
 
 use crate::engine::{self, Engine};
 use crate::fault::Fault;
@@ -113,7 +113,7 @@ impl Talk {
     /// All that is recorded of the session.
     pub(crate) fn entries(&self) -> Result<Vec<Envelope>, agentry_store::Error> {
         let Some(row) = self.row()? else { return Ok(Vec::new()) };
-        let filter = Filter { session: Some(row.id), ..Filter::default() };
+        let filter = EntryFilter { session: Some(row.id), ..EntryFilter::default() };
         self.ledger().read_from(0, &filter, usize::MAX >> 1)
     }
 

@@ -11,7 +11,7 @@ use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::request;
 use agentry_runtime::run::{End, Outcome};
-use agentry_store::Filter;
+use agentry_store::EntryFilter;
 use ratatui::style::Style;
 
 use super::ink::{BAD, DIM, WARN};
@@ -36,7 +36,7 @@ impl Chat<'_> {
         }
         match self.talk.unfinished() {
             Ok(Some(run)) => {
-                let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+                let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
                 let past = self.talk.ledger().read_from(0, &filter, usize::MAX >> 1);
                 let past = past.unwrap_or_default();
                 let prompt = past.iter().find_map(|one| {

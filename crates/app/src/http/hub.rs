@@ -19,7 +19,7 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, IntakeStage};
 use agentry_protocol::token::Token;
 use agentry_protocol::{RunId, SessionId, TokenId};
-use agentry_store::{Error as Store, Filter, Ledger};
+use agentry_store::{EntryFilter, Error as Store, Ledger};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -248,7 +248,7 @@ impl Hub {
 
     /// Hands out entries until nobody listens.
     fn hand_out(&self, after_seq: u64) -> Result<(), Store> {
-        let mut tail = self.ledger.tail(after_seq, Filter::default())?;
+        let mut tail = self.ledger.tail(after_seq, EntryFilter::default())?;
         loop {
             let entries = tail.next(HUB_LOOK_TIME_MAX)?;
             let mut state = self.state();
@@ -586,7 +586,7 @@ mod tests {
         let Scene { ledger, hub, home: _home } = scene();
         let before = add(&ledger, 3);
         let mut listening = hub.listen(Topic::All, false, None).unwrap();
-        for envelope in ledger.read_from(0, &Filter::default(), 3).unwrap() {
+        for envelope in ledger.read_from(0, &EntryFilter::default(), 3).unwrap() {
             hub.state().hand_out(Recorded::new(envelope));
         }
         let new = add(&ledger, 1);

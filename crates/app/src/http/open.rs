@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::{RunId, SessionId};
-use agentry_store::Filter;
+use agentry_store::EntryFilter;
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ pub(super) async fn stream(site: Arc<Site>, kind: Kind, raw: Raw) -> Result<Resp
 struct Opened {
     listening: super::hub::Listening,
     after: u64,
-    of: Filter,
+    of: EntryFilter,
 }
 
 fn entries(site: &Site, raw: &Raw) -> Result<Opened, Refusal> {
@@ -90,7 +90,8 @@ fn entries(site: &Site, raw: &Raw) -> Result<Opened, Refusal> {
         text.parse::<u64>().map_err(|_| Refusal::invalid("Last-Event-ID is no number of an entry"))
     });
     let after = last.transpose()?.or(query.after).unwrap_or(listening.after_seq);
-    let of = Filter { session: session.filter(|_| run.is_none()), run, ..Filter::default() };
+    let of =
+        EntryFilter { session: session.filter(|_| run.is_none()), run, ..EntryFilter::default() };
     Ok(Opened { listening, after, of })
 }
 

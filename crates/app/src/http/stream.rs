@@ -16,7 +16,7 @@ use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::IntakeStage;
-use agentry_store::{Filter, InboundStatus};
+use agentry_store::{EntryFilter, InboundStatus};
 use axum::response::sse;
 use futures_core::Stream;
 use serde_json::{Value, json};
@@ -93,7 +93,12 @@ pub(crate) fn answer(frames: Frames) -> axum::response::Response {
 }
 
 /// The entries of the ledger that somebody listens to, from a place on.
-pub(crate) fn entries(site: Arc<Site>, listening: Listening, after: u64, of: Filter) -> Frames {
+pub(crate) fn entries(
+    site: Arc<Site>,
+    listening: Listening,
+    after: u64,
+    of: EntryFilter,
+) -> Frames {
     fed(move |out| async move { feed_entries(&site, listening, after, &of, &out).await })
 }
 
@@ -115,7 +120,7 @@ async fn feed_entries(
     site: &Arc<Site>,
     mut listening: Listening,
     after: u64,
-    of: &Filter,
+    of: &EntryFilter,
     out: &Out,
 ) -> Result<(), Gone> {
     let until = listening.after_seq;
@@ -168,7 +173,7 @@ fn piece_value(piece: &Piece) -> Value {
 /// What a listener missed, a page at a time.
 struct Past<'a> {
     site: &'a Arc<Site>,
-    of: Filter,
+    of: EntryFilter,
     after: u64,
     until: u64,
 }
@@ -278,7 +283,7 @@ impl Speaking {
         event: Option<EventId>,
     ) -> Result<(), Gone> {
         if let Some(run) = run {
-            let of = Filter { run: Some(run), ..Filter::default() };
+            let of = EntryFilter { run: Some(run), ..EntryFilter::default() };
             let mut past = Past { site, of, after: 0, until: listening.after_seq };
             loop {
                 let Ok(page) = past.next().await else { return self.out.bye(Bye::Stopping).await };

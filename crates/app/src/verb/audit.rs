@@ -14,7 +14,7 @@ use agentry_agentfile::diagnostic::{Findings, suggestion};
 use agentry_agentfile::file_tree::FileTree;
 use agentry_protocol::access::Effect;
 use agentry_protocol::principal::PrincipalKind;
-use agentry_store::{AuditFilter, AuditRow, PolicyPart};
+use agentry_store::{AuditFilter, AuditRow, PolicyMatchFilter};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -227,11 +227,11 @@ impl Which {
 }
 
 impl ByPolicy {
-    fn part(&self) -> Option<(String, PolicyPart)> {
+    fn part(&self) -> Option<(String, PolicyMatchFilter)> {
         let all = [
-            (&self.policy, PolicyPart::Any),
-            (&self.policy_matched, PolicyPart::Matched),
-            (&self.policy_denied, PolicyPart::Denied),
+            (&self.policy, PolicyMatchFilter::Any),
+            (&self.policy_matched, PolicyMatchFilter::Matched),
+            (&self.policy_denied, PolicyMatchFilter::Denied),
         ];
         all.into_iter().find_map(|(name, part)| Some((name.clone()?, part)))
     }

@@ -57,7 +57,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let no_server = || {
         Fault::new(Blame::Caller, "no server runs").hint("start one with `agentry serve --open`")
     };
-    if ledger.own_intake().is_ok() {
+    if ledger.lock_intake().is_ok() {
         return Err(no_server());
     }
     let url = std::fs::read_to_string(path(&ledger)).map_err(|_| no_server())?;

@@ -16,7 +16,7 @@ use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_protocol::confinement::{Attestation, ConfinementLevel};
 use agentry_runtime::agents;
-use agentry_sandbox::{LEVELS, Sandbox, Setup};
+use agentry_sandbox::{LEVELS, Sandbox, SandboxSetup};
 use clap::Args;
 use serde_json::json;
 
@@ -88,7 +88,7 @@ fn old_directories_text(old: &[String]) -> String {
     text
 }
 
-fn try_all(setup: &Setup) -> Vec<Tried> {
+fn try_all(setup: &SandboxSetup) -> Vec<Tried> {
     let one = |level| {
         let result = Sandbox::open_level(setup, level).map(|(_, attestation)| attestation);
         Tried { level, result }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentry_store::{Defect, Error as Store, Ledger, Verified};
+use agentry_store::{Defect, Error as Store, Ledger, VerificationReport};
 use clap::Args;
 
 use crate::engine;
@@ -39,7 +39,7 @@ pub(crate) fn run(host: &Host, _options: &Options) -> Result<ExitCode, Fault> {
 }
 
 /// Reads all of it, also in a home that cannot be written.
-fn verified(host: &Host) -> Result<Verified, Fault> {
+fn verified(host: &Host) -> Result<VerificationReport, Fault> {
     let home = host.environment.state.as_deref();
     let Some(home) = home.filter(|_| engine::has_ledger(host)) else {
         return engine::open_ledger(host)?.verify().map_err(advised);

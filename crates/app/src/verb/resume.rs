@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use agentry_protocol::RunId;
 use agentry_protocol::envelope::EntrySubject;
-use agentry_store::{Filter, Ledger, RunStatus};
+use agentry_store::{EntryFilter, Ledger, RunStatus};
 use clap::Args;
 
 use super::run::{look, show};
@@ -51,7 +51,7 @@ fn resume(host: &Host, ledger: Ledger, run: &RunId, json: bool) -> Result<ExitCo
     let ledger = &engine.parts.ledger;
     let session = ledger.run(run).map_err(engine::store_fault)?.and_then(|row| row.session);
     let about = EntrySubject { session, run: Some(run.clone()), turn: None };
-    let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+    let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
     let past = ledger.read_from(0, &filter, usize::MAX >> 1).map_err(engine::store_fault)?;
     let outcome = show(&engine, look(json), past, |runner| {
         interrupt::cancels(&runner.host, &about);

@@ -18,8 +18,8 @@ use agentry_protocol::confinement::{
 };
 use agentry_runtime::Enforcer;
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Source, Stop, Streams,
-    denied_paths,
+    CancelToken, Command, Cwd, Error, OutputSource, ProcessBounds, ProcessEnding, ProcessOutcome,
+    Sandbox, SandboxJob, Streams, denied_paths,
 };
 use clap::Args;
 use serde_json::json;
@@ -100,11 +100,11 @@ pub(crate) fn run(host: &Host, options: &RunOptions) -> Result<ExitCode, Fault> 
         stdin: None,
         streams: Streams::Apart,
     };
-    let hear = |source: Source, piece: &[u8]| {
+    let hear = |source: OutputSource, piece: &[u8]| {
         // With nowhere left to write to, the command goes on all the same.
         match source {
-            Source::Output => std::io::stdout().write_all(piece).unwrap_or_default(),
-            Source::Errors => std::io::stderr().write_all(piece).unwrap_or_default(),
+            OutputSource::Output => std::io::stdout().write_all(piece).unwrap_or_default(),
+            OutputSource::Errors => std::io::stderr().write_all(piece).unwrap_or_default(),
         }
     };
     let connected = Arc::new(|connection: Connection| {
@@ -112,17 +112,17 @@ pub(crate) fn run(host: &Host, options: &RunOptions) -> Result<ExitCode, Fault> 
             say(&denial);
         }
     });
-    let job = Job {
+    let job = SandboxJob {
         command: &command,
         confinement: &confinement,
-        bounds: &Bounds {
+        bounds: &ProcessBounds {
             time: Duration::from_millis(confinement.limits.timeout_ms),
             output_bytes_max: SANDBOX_OUTPUT_BYTES_MAX,
         },
         connected,
         hear: Some(&hear),
     };
-    Ok(ExitCode::from(match sandbox.run(&job, &Stop::new()) {
+    Ok(ExitCode::from(match sandbox.run(&job, &CancelToken::new()) {
         Ok(finished) => tell(&finished, &confinement, &cwd),
         Err(error) => not_run(&error),
     }))
@@ -173,8 +173,8 @@ fn confinement(host: &Host, options: &RunOptions) -> Result<Confinement, Fault> 
 }
 
 /// Says what the sandbox did, and gives the code to end with.
-fn tell(finished: &Finished, confinement: &Confinement, cwd: &Path) -> u8 {
-    if finished.ending != Ending::Exited(0) {
+fn tell(finished: &ProcessOutcome, confinement: &Confinement, cwd: &Path) -> u8 {
+    if finished.ending != ProcessEnding::Exited(0) {
         let errors = String::from_utf8_lossy(finished.stderr.head()).into_owned();
         for denied in denied_paths(&errors, confinement, cwd) {
             say(&denied.to_string());
@@ -184,18 +184,18 @@ fn tell(finished: &Finished, confinement: &Confinement, cwd: &Path) -> u8 {
         say(&format!("policy_violation: {violation}"));
     }
     match finished.ending {
-        Ending::Exited(code) => u8::try_from(code).unwrap_or(1),
+        ProcessEnding::Exited(code) => u8::try_from(code).unwrap_or(1),
         // As a shell has it.
-        Ending::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
-        Ending::TimedOut => {
+        ProcessEnding::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
+        ProcessEnding::TimedOut => {
             say("its time was over; all its processes were ended");
             TIMED_OUT
         }
-        Ending::OutOfMemory => {
+        ProcessEnding::OutOfMemory => {
             say("limit: memory; all its processes were ended");
             128 + 9
         }
-        Ending::Stopped => 128 + 15,
+        ProcessEnding::Stopped => 128 + 15,
     }
 }
 

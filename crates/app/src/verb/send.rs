@@ -20,7 +20,7 @@ use agentry_runtime::desk::{Desk, Furniture, Scope};
 use agentry_runtime::receive::receive;
 use agentry_runtime::reply::Replies;
 use agentry_runtime::trace;
-use agentry_store::{DeliveryStatus, Filter, InboundRow, InboundStatus, Ledger, SoleIntake};
+use agentry_store::{DeliveryStatus, EntryFilter, InboundRow, InboundStatus, IntakeLock, Ledger};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
@@ -135,7 +135,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
         return no_wait(&ledger, &event, options.json);
     }
     loop {
-        match ledger.own_intake() {
+        match ledger.lock_intake() {
             // Nobody is there: this process answers.
             Ok(sole) => {
                 if let Some(row) = settled(&ledger, &event)? {
@@ -159,7 +159,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
 /// Answers in this process.
 fn work(
     host: &Host,
-    (ledger, sole): (Ledger, SoleIntake),
+    (ledger, sole): (Ledger, IntakeLock),
     event: &EventId,
     options: &Options,
 ) -> Result<(), Fault> {
@@ -253,7 +253,7 @@ fn no_wait(ledger: &Ledger, event: &EventId, json: bool) -> Result<ExitCode, Fau
     } else {
         writeln!(crate::output::stdout(), "{event}")?;
     }
-    if ledger.own_intake().is_ok() {
+    if ledger.lock_intake().is_ok() {
         say("no server runs; it is answered when `agentry serve` does");
     }
     Ok(ExitCode::SUCCESS)
@@ -278,13 +278,13 @@ fn settled(ledger: &Ledger, event: &EventId) -> Result<Option<InboundRow>, Fault
 
 /// Waits for the server; nothing if it is gone.
 fn wait(ledger: &Ledger, event: &EventId, seq: u64) -> Result<Option<InboundRow>, Fault> {
-    let mut tail = ledger.tail(seq, Filter::default()).map_err(engine::store_fault)?;
+    let mut tail = ledger.tail(seq, EntryFilter::default()).map_err(engine::store_fault)?;
     loop {
         if let Some(row) = settled(ledger, event)? {
             return Ok(Some(row));
         }
         let came = tail.next(SERVER_LOOK_TIME).map_err(engine::store_fault)?;
-        if came.is_empty() && ledger.own_intake().is_ok() {
+        if came.is_empty() && ledger.lock_intake().is_ok() {
             return Ok(None);
         }
     }

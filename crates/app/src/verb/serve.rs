@@ -18,7 +18,7 @@ use agentry_runtime::chores::Chores;
 use agentry_runtime::desk::{Desk, DeskBell, Furniture, Scope};
 use agentry_runtime::reply::Replies;
 use agentry_sandbox::private_directory;
-use agentry_store::{Error as Store, Ledger, SoleIntake, Taker};
+use agentry_store::{Error as Store, IntakeHolder, IntakeLock, Ledger};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -113,15 +113,15 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
 }
 
 /// Takes the way in. A process that answers one message is waited for; another server is not.
-fn own_intake(ledger: &Ledger) -> Result<SoleIntake, Fault> {
+fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
     let until = Instant::now() + INTAKE_WAIT_TIME_MAX;
     let mut is_told = false;
     loop {
-        let busy = match ledger.take_intake(Taker::Server) {
+        let busy = match ledger.lock_intake_as(IntakeHolder::Server) {
             Ok(sole) => return Ok(sole),
             Err(error) => error,
         };
-        let Store::IntakeBusy { pid, taker: Taker::Once, .. } = &busy else {
+        let Store::IntakeBusy { pid, taker: IntakeHolder::Once, .. } = &busy else {
             return Err(engine::store_fault(busy));
         };
         if Instant::now() >= until {

@@ -13,7 +13,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::intake::{AccessChange, IntakeStage};
 use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{ApprovalId, CallId, RunId, SessionId, TurnId};
-use agentry_store::{Filter, Ledger, RunRow};
+use agentry_store::{EntryFilter, Ledger, RunRow};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -67,9 +67,9 @@ pub(crate) fn run(host: &Host, kind: Kind, options: &Options) -> Result<ExitCode
     };
     let found = find(&ledger, kind, text)?;
     let filter = match &found {
-        Found::Run(id) => Filter { run: Some(id.clone()), ..Filter::default() },
-        Found::Session(id) => Filter { session: Some(id.clone()), ..Filter::default() },
-        Found::Turn(id) => Filter { turn: Some(id.clone()), ..Filter::default() },
+        Found::Run(id) => EntryFilter { run: Some(id.clone()), ..EntryFilter::default() },
+        Found::Session(id) => EntryFilter { session: Some(id.clone()), ..EntryFilter::default() },
+        Found::Turn(id) => EntryFilter { turn: Some(id.clone()), ..EntryFilter::default() },
     };
     match (options.format, &found) {
         (Format::Json, Found::Run(id)) if !options.follow => {
@@ -101,7 +101,7 @@ pub(crate) fn run(host: &Host, kind: Kind, options: &Options) -> Result<ExitCode
 fn follow(
     ledger: &Ledger,
     found: &Found,
-    (after, filter): (u64, Filter),
+    (after, filter): (u64, EntryFilter),
     format: Format,
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
@@ -410,7 +410,7 @@ fn run_record(ledger: &Ledger, id: &RunId) -> Result<Value, Fault> {
     let plan = agentry_runtime::plan::recorded(ledger, id).map_err(engine::fault)?;
     let row = ledger.run(id).map_err(store_fault)?;
     let steps = ledger.steps(id).map_err(store_fault)?;
-    let filter = Filter { run: Some(id.clone()), ..Filter::default() };
+    let filter = EntryFilter { run: Some(id.clone()), ..EntryFilter::default() };
     let entries = ledger.read_from(0, &filter, usize::MAX >> 1).map_err(store_fault)?;
     let step_values: Vec<Value> = steps
         .iter()

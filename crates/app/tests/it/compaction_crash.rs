@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
-use agentry_store::{Filter, Ledger};
+use agentry_store::{EntryFilter, Ledger};
 use serde_json::Value;
 
 use crate::crash::cut_after;
@@ -97,7 +97,7 @@ fn a_turn_that_was_too_long_is_tried_again_by_the_process_that_takes_the_run_up(
 fn written_before(from: &Path, to: &Path, shown_from: usize) {
     let open = |path: &Path| Ledger::open(path, Arc::new(|| 0)).expect("the ledger opens");
     let all: Vec<Envelope> =
-        open(from).read_from(0, &Filter::default(), 1000).expect("the ledger can be read");
+        open(from).read_from(0, &EntryFilter::default(), 1000).expect("the ledger can be read");
     let turns: Vec<_> = all
         .iter()
         .filter(|one| matches!(one.event, Event::TurnStarted(_)))

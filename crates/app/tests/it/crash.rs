@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
-use agentry_store::{Filter, Ledger};
+use agentry_store::{EntryFilter, Ledger};
 use serde_json::Value;
 
 use crate::record::{all_is_recorded, entries, latest, line, script};
@@ -73,7 +73,7 @@ fn taken_up(is_last: fn(&Event) -> bool, count: usize) -> Story {
 pub(crate) fn cut_after(whole: &Path, cut: &Path, is_last: fn(&Event) -> bool, count: usize) {
     let open = |path: &Path| Ledger::open(path, Arc::new(|| 0)).expect("the ledger opens");
     let all: Vec<Envelope> =
-        open(whole).read_from(0, &Filter::default(), 1000).expect("the ledger can be read");
+        open(whole).read_from(0, &EntryFilter::default(), 1000).expect("the ledger can be read");
     let place = all.iter().enumerate().filter(|(_, one)| is_last(&one.event)).nth(count - 1);
     let (last, _) = place.expect("there is such an entry");
     let ledger = open(cut);

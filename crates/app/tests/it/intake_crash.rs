@@ -11,7 +11,7 @@ use agentry_protocol::inbound::{
 };
 use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::{ContentHash, RunId, SessionId};
-use agentry_store::{DeliveryStatus, Filter, InboundStatus, Ledger};
+use agentry_store::{DeliveryStatus, EntryFilter, InboundStatus, Ledger};
 
 use crate::story::{Story, Talk};
 
@@ -120,7 +120,7 @@ fn hand_in(ledger: &Ledger, number: usize, chance: &mut Chance) -> EventId {
 }
 
 fn wait_for_all(ledger: &Ledger, accepted: &[EventId]) {
-    let mut tail = ledger.tail(ledger.last_seq().expect("it can be read"), Filter::default());
+    let mut tail = ledger.tail(ledger.last_seq().expect("it can be read"), EntryFilter::default());
     let tail = tail.as_mut().expect("it can be followed");
     let mut open: Vec<&EventId> = accepted.iter().collect();
     loop {
@@ -148,7 +148,8 @@ struct Told {
 }
 
 fn check(ledger: &Ledger, accepted: &[EventId]) {
-    let all = ledger.read_from(0, &Filter::default(), usize::MAX >> 1).expect("it can be read");
+    let all =
+        ledger.read_from(0, &EntryFilter::default(), usize::MAX >> 1).expect("it can be read");
     let mut told: BTreeMap<EventId, Told> = BTreeMap::new();
     let mut steers: BTreeMap<u64, EventId> = BTreeMap::new();
     let mut begun: BTreeMap<SessionId, Vec<u64>> = BTreeMap::new();

@@ -14,7 +14,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::{ContentHash, RunId, SessionId};
-use agentry_store::{InboundRow, Ledger, OpenRows};
+use agentry_store::{InboundRow, Ledger, OpenInbounds};
 
 use super::{Came, Word};
 use crate::error::Error;
@@ -45,7 +45,7 @@ impl Live {
         session: &SessionId,
         arriving: &HashSet<EventId>,
     ) -> Result<Self, Error> {
-        let OpenRows { waiting, summarized, run } = ledger.inbounds_open(session)?;
+        let OpenInbounds { waiting, summarized, run } = ledger.inbounds_open(session)?;
         let waiting = waiting.iter().filter(|row| !arriving.contains(&row.id));
         let items = waiting.clone().map(|row| item(ledger, row)).collect::<Result<_, _>>()?;
         let dropped: Vec<MailboxItem> =

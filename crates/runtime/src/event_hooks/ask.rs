@@ -10,7 +10,7 @@ use agentry_model::Question;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event_hook::EventHookUsage;
 use agentry_protocol::message::{Message, ModelRequest, Usage};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ enum Wanted {
 }
 
 impl Callback for Asking {
-    fn answer(&self, question: &Value, stop: &Stop) -> Result<Value, String> {
+    fn answer(&self, question: &Value, stop: &CancelToken) -> Result<Value, String> {
         let wanted: Wanted = serde_json::from_value(question.clone())
             .map_err(|error| format!("nobody understands this: {error}"))?;
         match wanted {
@@ -98,7 +98,7 @@ impl Asking {
         system: &str,
         prompt: String,
         max_tokens: Option<u64>,
-        stop: &Stop,
+        stop: &CancelToken,
     ) -> Result<String, String> {
         let name = self.model.as_ref().map_err(Clone::clone)?;
         let model = self.host.models.open(name, &[]).map_err(|error| error.to_string())?;
@@ -146,7 +146,12 @@ impl Asking {
         Ok(answer.text)
     }
 
-    fn classify(&self, prompt: String, labels: Vec<String>, stop: &Stop) -> Result<Value, String> {
+    fn classify(
+        &self,
+        prompt: String,
+        labels: Vec<String>,
+        stop: &CancelToken,
+    ) -> Result<Value, String> {
         let labels = match labels.is_empty() {
             true => vec!["yes".to_owned(), "no".to_owned()],
             false => labels,

@@ -17,7 +17,7 @@ use agentry_protocol::event_hook::{
 use agentry_protocol::inbound::Inbound;
 use agentry_protocol::job::{Job, JobPurpose, JobState};
 use agentry_protocol::{AgentId, ContentHash, JobId};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use agentry_store::{EventHookRow, HookEventRow, InvocationRow, InvocationStatus};
 use serde_json::{Value, json};
 
@@ -229,7 +229,8 @@ fn run(
         artifacts: None,
         callback: asking.clone().map(|asking| asking as Arc<dyn Callback>),
     };
-    let performed = jobs::run(host, &EntrySubject::default(), &assignment, &|_| {}, &Stop::new())?;
+    let performed =
+        jobs::run(host, &EntrySubject::default(), &assignment, &|_| {}, &CancelToken::new())?;
     let spent = asking.map(|asking| asking.spent()).unwrap_or_default();
     let finished_at = host.ledger.now();
     let mut notes = Vec::new();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::{CWD, Mode, OFlags};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Somebody who answers the questions of a program.
 pub trait Callback: Send + Sync {
     /// Answers one question, or says why not. `stop` is raised when the program is over.
-    fn answer(&self, question: &Value, stop: &Stop) -> Result<Value, String>;
+    fn answer(&self, question: &Value, stop: &CancelToken) -> Result<Value, String>;
 }
 
 /// The two pipes of one program.
@@ -49,7 +49,7 @@ impl Pipes {
     }
 
     /// Answers until the program is over.
-    pub(super) fn serve(mut self, callback: &Arc<dyn Callback>, over: &Stop) {
+    pub(super) fn serve(mut self, callback: &Arc<dyn Callback>, over: &CancelToken) {
         let mut read = Vec::new();
         let mut asked = 0;
         while let Some(line) = self.line(&mut read, over) {
@@ -77,7 +77,7 @@ impl Pipes {
     }
 
     /// The next line; none when the program is over.
-    fn line(&mut self, read: &mut Vec<u8>, over: &Stop) -> Option<Result<Vec<u8>, String>> {
+    fn line(&mut self, read: &mut Vec<u8>, over: &CancelToken) -> Option<Result<Vec<u8>, String>> {
         loop {
             if let Some(end) = read.iter().position(|byte| *byte == b'\n') {
                 let rest = read.split_off(end + 1);
@@ -99,7 +99,7 @@ impl Pipes {
         }
     }
 
-    fn say(&mut self, mut text: &[u8], over: &Stop) -> io::Result<()> {
+    fn say(&mut self, mut text: &[u8], over: &CancelToken) -> io::Result<()> {
         while !text.is_empty() {
             match self.answers.write(text) {
                 Ok(count) => text = &text[count..],
@@ -115,7 +115,7 @@ impl Pipes {
     }
 
     /// Waits until there is something to read or room to write; no if the program is over.
-    fn wait(&self, for_what: PollFlags, over: &Stop) -> bool {
+    fn wait(&self, for_what: PollFlags, over: &CancelToken) -> bool {
         let file = if for_what == PollFlags::IN { &self.calls } else { &self.answers };
         while !over.is_stopped() {
             let mut fds = [PollFd::new(file, for_what)];

@@ -14,7 +14,8 @@ use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{Confinement, ConfinementLevel, Connection};
 use agentry_protocol::job::{JobReport, JobState};
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Error, Finished, Job as Confinable, Kept, Source, Stop, Streams,
+    CancelToken, Command, Cwd, Error, HeadTailBuffer, OutputSource, ProcessBounds, ProcessEnding,
+    ProcessOutcome, SandboxJob as Confinable, Streams,
 };
 use agentry_tools::Confined;
 use secrecy::ExposeSecret;
@@ -103,7 +104,7 @@ impl Local {
         assignment: &Assignment,
         slot: &Slot,
         hear: &dyn Fn(&str),
-        stop: &Stop,
+        stop: &CancelToken,
     ) -> Result<Performed, String> {
         let input = serde_json::to_vec(&assignment.input).map_err(|error| error.to_string())?;
         let own = |error: std::io::Error| format!("its files cannot be made: {error}");
@@ -126,7 +127,7 @@ impl Local {
             stdin: Some(input),
             streams: Streams::Apart,
         };
-        let over = Stop::new();
+        let over = CancelToken::new();
         thread::scope(|scope| {
             if let (Some(pipes), Some(callback)) = (pipes, &assignment.callback) {
                 let over = over.clone();
@@ -144,17 +145,18 @@ impl Local {
         assignment: &Assignment,
         slot: &Slot,
         command: &Command,
-        (hear, stop): (&dyn Fn(&str), &Stop),
+        (hear, stop): (&dyn Fn(&str), &CancelToken),
     ) -> Result<Performed, String> {
         let time = Duration::from_millis(assignment.job.timeout_ms);
-        let bounds = Bounds { time, output_bytes_max: JOB_OUTPUT_BYTES_MAX };
+        let bounds = ProcessBounds { time, output_bytes_max: JOB_OUTPUT_BYTES_MAX };
         let lines = Lines::new(hear);
-        let listen = |source: Source, piece: &[u8]| lines.take(source, piece);
+        let listen = |source: OutputSource, piece: &[u8]| lines.take(source, piece);
         let (finished, refused) = match &assignment.confining {
             Confining::Missing(why) => return Err(why.to_string()),
-            Confining::Off => {
-                (agentry_sandbox::run_heard(command, &bounds, stop, Some(&listen)), Vec::new())
-            }
+            Confining::Off => (
+                agentry_sandbox::run_with_listener(command, &bounds, stop, Some(&listen)),
+                Vec::new(),
+            ),
             Confining::In(confined) => {
                 let confinement = Self::confinement(confined.confinement(), assignment, slot);
                 in_sandbox(confined, &confinement, command, (&bounds, &listen), stop)
@@ -203,7 +205,12 @@ impl Executor for Local {
         "local"
     }
 
-    fn perform(&self, assignment: &Assignment, hear: &dyn Fn(&str), stop: &Stop) -> Performed {
+    fn perform(
+        &self,
+        assignment: &Assignment,
+        hear: &dyn Fn(&str),
+        stop: &CancelToken,
+    ) -> Performed {
         // Whoever finds what another left must be allowed the same.
         let (key, user) = match &assignment.confining {
             Confining::In(confined) => {
@@ -266,15 +273,15 @@ fn check_hash(assignment: &Assignment, hash: &ContentHash) -> Result<(), String>
     ))
 }
 
-type Heard<'a> = (&'a Bounds, &'a dyn Fn(Source, &[u8]));
+type Heard<'a> = (&'a ProcessBounds, &'a dyn Fn(OutputSource, &[u8]));
 
 fn in_sandbox(
     confined: &Confined,
     confinement: &Confinement,
     command: &Command,
     (bounds, listen): Heard<'_>,
-    stop: &Stop,
-) -> (Result<Finished, Error>, Vec<String>) {
+    stop: &CancelToken,
+) -> (Result<ProcessOutcome, Error>, Vec<String>) {
     let refused = Arc::new(Mutex::new(Vec::new()));
     let (tell, seen) = (confined.connected(), refused.clone());
     let connected = Arc::new(move |connection: Connection| {
@@ -293,26 +300,26 @@ fn in_sandbox(
 fn performed(
     assignment: &Assignment,
     slot: &Slot,
-    finished: &Finished,
+    finished: &ProcessOutcome,
     refused: &[String],
 ) -> Performed {
     let seconds = finished.duration.as_secs_f64();
     let (mut state, exit_code, mut why) = match finished.ending {
-        Ending::Exited(0) => (JobState::Succeeded, Some(0), None),
-        Ending::Exited(code) => {
+        ProcessEnding::Exited(0) => (JobState::Succeeded, Some(0), None),
+        ProcessEnding::Exited(code) => {
             (JobState::Failed, Some(code), Some(format!("it ended with exit code {code}")))
         }
-        Ending::Signalled(signal) => {
+        ProcessEnding::Signalled(signal) => {
             (JobState::Failed, None, Some(format!("it was ended by signal {signal}")))
         }
-        Ending::TimedOut => {
+        ProcessEnding::TimedOut => {
             let why = format!("it took longer than {seconds:.1} s and was ended");
             (JobState::TimedOut, None, Some(why))
         }
-        Ending::OutOfMemory => {
+        ProcessEnding::OutOfMemory => {
             (JobState::Failed, None, Some("it had more memory than it may".to_owned()))
         }
-        Ending::Stopped => (JobState::Cancelled, None, Some("it was stopped".to_owned())),
+        ProcessEnding::Stopped => (JobState::Cancelled, None, Some("it was stopped".to_owned())),
     };
     let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
     let mut denied: Vec<String> = refused.iter().cloned().chain(broken).collect();
@@ -347,7 +354,7 @@ fn performed(
 }
 
 /// The end of what was said, as text.
-fn end_of(kept: &Kept) -> String {
+fn end_of(kept: &HeadTailBuffer) -> String {
     let mut bytes = kept.whole().unwrap_or_else(|| kept.tail());
     let from = bytes.len().saturating_sub(JOB_SAID_BYTES_MAX);
     let text = String::from_utf8_lossy(&bytes.split_off(from)).into_owned();
@@ -366,8 +373,8 @@ impl<'a> Lines<'a> {
         Self { hear, rest: RefCell::default(), told: Cell::new(0) }
     }
 
-    fn take(&self, source: Source, piece: &[u8]) {
-        if source == Source::Output || self.told.get() >= PROGRESS_LINES_MAX {
+    fn take(&self, source: OutputSource, piece: &[u8]) {
+        if source == OutputSource::Output || self.told.get() >= PROGRESS_LINES_MAX {
             return;
         }
         let mut rest = self.rest.borrow_mut();
@@ -440,7 +447,7 @@ mod tests {
         let done = Local::default().perform(
             &assignment(&text, ContentHash::of(b"another")),
             &|_| {},
-            &Stop::new(),
+            &CancelToken::new(),
         );
         assert_eq!(done.state, JobState::Failed);
         assert!(done.report.why.unwrap().contains("is not what it was"));
@@ -457,7 +464,7 @@ mod tests {
             let done = executor.perform(
                 &assignment(text, ContentHash::of(text.as_bytes())),
                 &|line| heard.borrow_mut().push(line.to_owned()),
-                &Stop::new(),
+                &CancelToken::new(),
             );
             assert_eq!(done.state, JobState::Succeeded, "{:?}", done.report);
             assert_eq!(done.left.output.unwrap().unwrap(), b"{}\n");

@@ -15,7 +15,7 @@ use agentry_protocol::message::Message;
 use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec,
 };
-use agentry_sandbox::{Stop, denied_paths};
+use agentry_sandbox::{CancelToken, denied_paths};
 use agentry_tools::{ToolBounds, ToolContext, Workspace};
 
 use super::{Consulted, Powers};
@@ -37,7 +37,7 @@ pub(super) struct Worker {
     pub(super) news: Sender<News>,
     pub(super) witness: Arc<dyn Witness>,
     pub(super) about: EntrySubject,
-    pub(super) stop: Stop,
+    pub(super) stop: CancelToken,
     pub(super) bounds: ToolBounds,
     pub(super) any_host: bool,
 }

@@ -8,7 +8,7 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use serde_json::Value;
 
 use super::{Ground, Programs};
@@ -37,7 +37,7 @@ pub fn try_tool(
     definitions: &Definitions,
     trial: Trial<'_>,
     hear: &dyn Fn(&str),
-    stop: &Stop,
+    stop: &CancelToken,
 ) -> Result<ToolOutcome, Error> {
     let Trial { agent, tool, arguments } = trial;
     let programs = Programs::of(definitions, agent)?;

@@ -14,7 +14,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::verdict::Verdict;
 use agentry_runtime::facts;
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use agentry_tools::{Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ fn run(
     call: &ToolCall,
     judged: Option<&ResolvedPath>,
 ) -> agentry_protocol::tool_call::ToolOutcome {
-    let (stop, fetch) = (Stop::new(), FetchRules::default());
+    let (stop, fetch) = (CancelToken::new(), FetchRules::default());
     let context = ToolContext {
         workspace,
         stop: &stop,

@@ -6,25 +6,25 @@ use crate::limits::EGRESS_CHUNK_LINE_BYTES_MAX;
 
 /// A body that is passing by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
+pub(crate) enum BodyFraming {
     /// So many bytes are still to come.
     Length(u64),
     /// Chunks, and where in them we are.
-    Chunks(Chunks),
+    Chunks(ChunkParser),
     /// It ends with the connection.
     UntilClosed,
 }
 
 /// Where in a chunked body we are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chunks {
-    at: At,
+pub(crate) struct ChunkParser {
+    at: ChunkState,
     /// The bytes of this line, or of all trailers.
     line: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum ChunkState {
     Size { value: u64, digits: u32 },
     Extension { value: u64 },
     SizeNewline { value: u64 },
@@ -38,16 +38,16 @@ enum At {
     End,
 }
 
-impl Body {
+impl BodyFraming {
     pub(crate) fn chunked() -> Self {
-        Self::Chunks(Chunks { at: At::Size { value: 0, digits: 0 }, line: 0 })
+        Self::Chunks(ChunkParser { at: ChunkState::Size { value: 0, digits: 0 }, line: 0 })
     }
 
     /// Whether nothing more belongs to it.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Length(left) => *left == 0,
-            Self::Chunks(chunks) => chunks.at == At::End,
+            Self::Chunks(chunks) => chunks.at == ChunkState::End,
             Self::UntilClosed => false,
         }
     }
@@ -66,20 +66,20 @@ impl Body {
     }
 }
 
-impl Chunks {
+impl ChunkParser {
     fn take(&mut self, bytes: &[u8]) -> Result<usize, &'static str> {
         let mut taken = 0;
         while let Some(rest) = bytes.get(taken..)
             && let Some(first) = rest.first()
         {
             match self.at {
-                At::End => break,
-                At::Content { left } => {
+                ChunkState::End => break,
+                ChunkState::Content { left } => {
                     let count = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
                     taken += count;
                     self.at = match left - count as u64 {
-                        0 => At::ContentReturn,
-                        left => At::Content { left },
+                        0 => ChunkState::ContentReturn,
+                        left => ChunkState::Content { left },
                     };
                 }
                 around => {
@@ -89,7 +89,7 @@ impl Chunks {
                     }
                     self.at = next(around, *first)?;
                     taken += 1;
-                    if matches!(self.at, At::Content { .. }) {
+                    if matches!(self.at, ChunkState::Content { .. }) {
                         self.line = 0;
                     }
                 }
@@ -99,28 +99,30 @@ impl Chunks {
     }
 }
 
-fn next(at: At, byte: u8) -> Result<At, &'static str> {
+fn next(at: ChunkState, byte: u8) -> Result<ChunkState, &'static str> {
     let wrong = Err("the chunks of the body are malformed");
     let is_text = byte == b'\t' || (b' '..=b'~').contains(&byte) || byte >= 0x80;
     Ok(match (at, byte) {
-        (At::Size { digits: 1.., value }, b'\r') => At::SizeNewline { value },
-        (At::Size { digits: 1.., value }, b';' | b' ' | b'\t') => At::Extension { value },
-        (At::Size { value, digits: digits @ 0..16 }, _) if byte.is_ascii_hexdigit() => {
-            let digit = char::from(byte).to_digit(16).map_or(0, u64::from);
-            At::Size { value: value << 4 | digit, digits: digits + 1 }
+        (ChunkState::Size { digits: 1.., value }, b'\r') => ChunkState::SizeNewline { value },
+        (ChunkState::Size { digits: 1.., value }, b';' | b' ' | b'\t') => {
+            ChunkState::Extension { value }
         }
-        (At::Extension { value }, b'\r') => At::SizeNewline { value },
-        (At::Extension { value }, _) if is_text => At::Extension { value },
-        (At::SizeNewline { value: 0 }, b'\n') => At::TrailerStart,
-        (At::SizeNewline { value }, b'\n') => At::Content { left: value },
-        (At::ContentReturn, b'\r') => At::ContentNewline,
-        (At::ContentNewline, b'\n') => At::Size { value: 0, digits: 0 },
-        (At::TrailerStart, b'\r') => At::LastNewline,
-        (At::TrailerStart, _) if byte.is_ascii_graphic() => At::Trailer,
-        (At::Trailer, b'\r') => At::TrailerNewline,
-        (At::Trailer, _) if is_text => At::Trailer,
-        (At::TrailerNewline, b'\n') => At::TrailerStart,
-        (At::LastNewline, b'\n') => At::End,
+        (ChunkState::Size { value, digits: digits @ 0..16 }, _) if byte.is_ascii_hexdigit() => {
+            let digit = char::from(byte).to_digit(16).map_or(0, u64::from);
+            ChunkState::Size { value: value << 4 | digit, digits: digits + 1 }
+        }
+        (ChunkState::Extension { value }, b'\r') => ChunkState::SizeNewline { value },
+        (ChunkState::Extension { value }, _) if is_text => ChunkState::Extension { value },
+        (ChunkState::SizeNewline { value: 0 }, b'\n') => ChunkState::TrailerStart,
+        (ChunkState::SizeNewline { value }, b'\n') => ChunkState::Content { left: value },
+        (ChunkState::ContentReturn, b'\r') => ChunkState::ContentNewline,
+        (ChunkState::ContentNewline, b'\n') => ChunkState::Size { value: 0, digits: 0 },
+        (ChunkState::TrailerStart, b'\r') => ChunkState::LastNewline,
+        (ChunkState::TrailerStart, _) if byte.is_ascii_graphic() => ChunkState::Trailer,
+        (ChunkState::Trailer, b'\r') => ChunkState::TrailerNewline,
+        (ChunkState::Trailer, _) if is_text => ChunkState::Trailer,
+        (ChunkState::TrailerNewline, b'\n') => ChunkState::TrailerStart,
+        (ChunkState::LastNewline, b'\n') => ChunkState::End,
         _ => return wrong,
     })
 }
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
 
     /// In one piece and byte by byte it must come to the same.
-    fn taken(body: &Body, bytes: &[u8]) -> Result<(usize, bool), &'static str> {
+    fn taken(body: &BodyFraming, bytes: &[u8]) -> Result<(usize, bool), &'static str> {
         let mut whole = body.clone();
         let at_once = whole.take(bytes).map(|count| (count, whole.is_over()));
         let mut pieces = body.clone();
@@ -150,10 +152,10 @@ mod tests {
 
     #[test]
     fn a_length_takes_so_many_bytes_and_no_more() {
-        assert_eq!(taken(&Body::Length(3), b"abcdef"), Ok((3, true)));
-        assert_eq!(taken(&Body::Length(3), b"ab"), Ok((2, false)));
-        assert_eq!(taken(&Body::Length(0), b"ab"), Ok((0, true)));
-        assert_eq!(taken(&Body::UntilClosed, b"ab"), Ok((2, false)));
+        assert_eq!(taken(&BodyFraming::Length(3), b"abcdef"), Ok((3, true)));
+        assert_eq!(taken(&BodyFraming::Length(3), b"ab"), Ok((2, false)));
+        assert_eq!(taken(&BodyFraming::Length(0), b"ab"), Ok((0, true)));
+        assert_eq!(taken(&BodyFraming::UntilClosed, b"ab"), Ok((2, false)));
     }
 
     #[test]
@@ -161,9 +163,9 @@ mod tests {
         let whole = b"3\r\nabc\r\n00A;x=\"y\"\r\n0123456789\r\n0\r\n\r\n";
         let mut more = whole.to_vec();
         more.extend_from_slice(b"GET http://evil.org/ HTTP/1.1\r\n\r\n");
-        assert_eq!(taken(&Body::chunked(), &more), Ok((whole.len(), true)));
-        assert_eq!(taken(&Body::chunked(), b"0\r\nA: b\r\n\r\nrest"), Ok((11, true)));
-        assert_eq!(taken(&Body::chunked(), b"5\r\nabc"), Ok((6, false)));
+        assert_eq!(taken(&BodyFraming::chunked(), &more), Ok((whole.len(), true)));
+        assert_eq!(taken(&BodyFraming::chunked(), b"0\r\nA: b\r\n\r\nrest"), Ok((11, true)));
+        assert_eq!(taken(&BodyFraming::chunked(), b"5\r\nabc"), Ok((6, false)));
     }
 
     #[test]
@@ -185,10 +187,10 @@ mod tests {
             b"0\r\nA: b\n\r\n",
             b"3\rabc",
         ] {
-            assert!(taken(&Body::chunked(), bytes).is_err(), "{}", bytes.escape_ascii());
+            assert!(taken(&BodyFraming::chunked(), bytes).is_err(), "{}", bytes.escape_ascii());
         }
         let mut long = b"1;".to_vec();
         long.resize(EGRESS_CHUNK_LINE_BYTES_MAX + 1, b'a');
-        assert!(taken(&Body::chunked(), &long).is_err());
+        assert!(taken(&BodyFraming::chunked(), &long).is_err());
     }
 }

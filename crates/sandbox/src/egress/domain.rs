@@ -15,13 +15,13 @@ const PRIVATE_ENDS: [&str; 4] = ["internal", "local", "localhost", "test"];
 
 /// A host that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Host {
+pub(crate) enum EgressHost {
     /// In small letters, without a dot at its end.
     Name(String),
     Address(IpAddr),
 }
 
-impl Host {
+impl EgressHost {
     /// Reads a host as a process writes it.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, &'static str> {
         if text.is_empty() {
@@ -46,7 +46,7 @@ impl Host {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for EgressHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => f.write_str(name),
@@ -56,8 +56,8 @@ impl fmt::Display for Host {
     }
 }
 
-fn address(parsed: Option<IpAddr>) -> Result<Host, &'static str> {
-    parsed.map(|it| Host::Address(it.to_canonical())).ok_or("the address is malformed")
+fn address(parsed: Option<IpAddr>) -> Result<EgressHost, &'static str> {
+    parsed.map(|it| EgressHost::Address(it.to_canonical())).ok_or("the address is malformed")
 }
 
 fn plain_name(text: &str) -> Result<String, &'static str> {
@@ -142,9 +142,9 @@ impl Domain {
         if text.matches(':').count() == 1 && text.rsplit(':').next().is_some_and(is_port) {
             return Err("write the host alone, without a port");
         }
-        Ok(match Host::parse(text.as_bytes())? {
-            Host::Name(name) => Self::Exactly(name),
-            Host::Address(address) => Self::Address(address),
+        Ok(match EgressHost::parse(text.as_bytes())? {
+            EgressHost::Name(name) => Self::Exactly(name),
+            EgressHost::Address(address) => Self::Address(address),
         })
     }
 
@@ -152,25 +152,27 @@ impl Domain {
         if parent.contains('*') {
             return Err("`*` stands only for the first part, as in `*.example.org`");
         }
-        match Host::parse(parent.as_bytes())? {
-            Host::Address(_) => Err("nothing is below an address"),
-            Host::Name(name) if !name.contains('.') && !PRIVATE_ENDS.contains(&name.as_str()) => {
+        match EgressHost::parse(parent.as_bytes())? {
+            EgressHost::Address(_) => Err("nothing is below an address"),
+            EgressHost::Name(name)
+                if !name.contains('.') && !PRIVATE_ENDS.contains(&name.as_str()) =>
+            {
                 Err("that is a whole top-level domain; name what you need below it")
             }
-            Host::Name(name) => Ok(Self::Below(name)),
+            EgressHost::Name(name) => Ok(Self::Below(name)),
         }
     }
 
     /// Whether this entry allows that host.
-    pub(crate) fn matches(&self, host: &Host) -> bool {
+    pub(crate) fn matches(&self, host: &EgressHost) -> bool {
         match (self, host) {
-            (Self::Exactly(name), Host::Name(asked)) => name == asked,
-            (Self::Below(parent), Host::Name(asked)) => asked
+            (Self::Exactly(name), EgressHost::Name(asked)) => name == asked,
+            (Self::Below(parent), EgressHost::Name(asked)) => asked
                 .strip_suffix(parent.as_str())
                 .is_some_and(|front| front.len() > 1 && front.ends_with('.')),
-            (Self::Address(address), Host::Address(asked)) => address == asked,
-            (Self::Exactly(_) | Self::Below(_), Host::Address(_))
-            | (Self::Address(_), Host::Name(_)) => false,
+            (Self::Address(address), EgressHost::Address(asked)) => address == asked,
+            (Self::Exactly(_) | Self::Below(_), EgressHost::Address(_))
+            | (Self::Address(_), EgressHost::Name(_)) => false,
         }
     }
 }
@@ -181,7 +183,7 @@ mod tests {
 
     #[track_caller]
     fn check(entry: &str, asked: &str, expected: bool) {
-        let allowed = Host::parse(asked.as_bytes())
+        let allowed = EgressHost::parse(asked.as_bytes())
             .is_ok_and(|host| Domain::parse(entry).unwrap().matches(&host));
         assert_eq!(allowed, expected, "{entry} for {asked}");
     }
@@ -244,12 +246,12 @@ mod tests {
             &long_label,
             &long_name,
         ] {
-            assert!(Host::parse(text.as_bytes()).is_err(), "{text:?}");
+            assert!(EgressHost::parse(text.as_bytes()).is_err(), "{text:?}");
         }
-        assert!(Host::parse(b"\xffa.org").is_err());
+        assert!(EgressHost::parse(b"\xffa.org").is_err());
         let longest = format!("{}.{}", "a".repeat(63), ["abcdefghi"; 18].join("."));
-        assert!(Host::parse(longest.as_bytes()).is_ok());
-        assert!(Host::parse(b"_acme.xn--bcher-kva.example").is_ok());
+        assert!(EgressHost::parse(longest.as_bytes()).is_ok());
+        assert!(EgressHost::parse(b"_acme.xn--bcher-kva.example").is_ok());
     }
 
     #[test]
@@ -268,15 +270,22 @@ mod tests {
             "::ffff:127.0.0.1",
             "[::ffff:7f00:1]",
         ] {
-            let host = Host::parse(text.as_bytes());
-            assert_eq!(host, Ok(Host::Address(Ipv4Addr::LOCALHOST.into())), "{text}");
+            let host = EgressHost::parse(text.as_bytes());
+            assert_eq!(host, Ok(EgressHost::Address(Ipv4Addr::LOCALHOST.into())), "{text}");
         }
-        assert_eq!(Host::parse(b"[::1]"), Ok(Host::Address(Ipv6Addr::LOCALHOST.into())));
-        assert_eq!(Host::parse(b"0x"), Ok(Host::Address(Ipv4Addr::UNSPECIFIED.into())));
+        assert_eq!(
+            EgressHost::parse(b"[::1]"),
+            Ok(EgressHost::Address(Ipv6Addr::LOCALHOST.into()))
+        );
+        assert_eq!(EgressHost::parse(b"0x"), Ok(EgressHost::Address(Ipv4Addr::UNSPECIFIED.into())));
         for text in
             ["1.2.3.4.5", "256.1.1.1", "1.2.3.256", "1.2.65536", "4294967296", "09.1.1.1", "a.1"]
         {
-            assert_eq!(Host::parse(text.as_bytes()), Err("the address is malformed"), "{text}");
+            assert_eq!(
+                EgressHost::parse(text.as_bytes()),
+                Err("the address is malformed"),
+                "{text}"
+            );
         }
     }
 

@@ -5,8 +5,8 @@
 //!
 //! Must never: pass on a header that is meant for a proxy, or a second opinion on where a body ends.
 
-use super::body::Body;
-use super::domain::Host;
+use super::body::BodyFraming;
+use super::domain::EgressHost;
 use super::rules::HTTP_PORT;
 use crate::limits::EGRESS_HEADERS_MAX;
 
@@ -26,7 +26,7 @@ const HOP_HEADERS: [&str; 10] = [
 
 /// A host and a port as they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Authority {
+pub(crate) struct HttpAuthority {
     pub(crate) host: Vec<u8>,
     /// Nothing was written.
     pub(crate) port: Option<u16>,
@@ -34,23 +34,23 @@ pub(crate) struct Authority {
 
 /// What a request is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum RequestTarget {
     /// A tunnel.
-    Tunnel(Authority),
+    Tunnel(HttpAuthority),
     /// A page at a host that is named.
-    Absolute(Authority, String),
+    Absolute(HttpAuthority, String),
     /// A page at the host that we speak with already.
     Origin(String),
 }
 
 /// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct RequestHead {
     pub(crate) method: String,
-    pub(crate) target: Target,
-    pub(crate) body: Body,
+    pub(crate) target: RequestTarget,
+    pub(crate) body: BodyFraming,
     minor_version: u8,
-    host_header: Option<Authority>,
+    host_header: Option<HttpAuthority>,
     expects_continue: bool,
     headers: Vec<(String, Vec<u8>)>,
 }
@@ -71,7 +71,7 @@ pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     Ok(None)
 }
 
-impl Head {
+impl RequestHead {
     /// Reads a whole head.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         let mut room = [httparse::EMPTY_HEADER; EGRESS_HEADERS_MAX];
@@ -89,7 +89,7 @@ impl Head {
         };
         let headers = Headers(request.headers);
         let host_header = match headers.at_most_one("host")? {
-            Some(value) => Some(Authority::parse(value)?),
+            Some(value) => Some(HttpAuthority::parse(value)?),
             None if minor_version == 0 => None,
             None => return Err("the Host header is missing"),
         };
@@ -100,7 +100,9 @@ impl Head {
         };
         let body = headers.body(minor_version)?;
         let target = target(method, path)?;
-        if matches!(target, Target::Tunnel(_)) && (body != Body::Length(0) || expects_continue) {
+        if matches!(target, RequestTarget::Tunnel(_))
+            && (body != BodyFraming::Length(0) || expects_continue)
+        {
             return Err("a CONNECT has no body");
         }
         Ok(Self {
@@ -115,17 +117,18 @@ impl Head {
     }
 
     /// Whether the Host header says the same; a tunnel's may leave out the port.
-    pub(crate) fn agrees(&self, host: &Host, port: u16) -> bool {
+    pub(crate) fn agrees(&self, host: &EgressHost, port: u16) -> bool {
         let Some(header) = &self.host_header else { return true };
         let default = match self.target {
-            Target::Tunnel(_) => port,
-            Target::Absolute(..) | Target::Origin(_) => HTTP_PORT,
+            RequestTarget::Tunnel(_) => port,
+            RequestTarget::Absolute(..) | RequestTarget::Origin(_) => HTTP_PORT,
         };
-        Host::parse(&header.host).as_ref() == Ok(host) && header.port.unwrap_or(default) == port
+        EgressHost::parse(&header.host).as_ref() == Ok(host)
+            && header.port.unwrap_or(default) == port
     }
 
     /// The head for the server, with nothing in it but what was judged.
-    pub(crate) fn written(&self, path: &str, host: &Host, port: u16) -> Vec<u8> {
+    pub(crate) fn written(&self, path: &str, host: &EgressHost, port: u16) -> Vec<u8> {
         let mut text = format!("{} {path} HTTP/1.{}\r\n", self.method, self.minor_version);
         match port {
             HTTP_PORT => text += &format!("Host: {host}\r\n"),
@@ -140,12 +143,13 @@ impl Head {
         }
         match &self.body {
             // A missing length and a length of zero are the same; some servers insist on it.
-            Body::Length(0) if !matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") => {}
-            Body::Length(length) => {
+            BodyFraming::Length(0) if !matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") => {
+            }
+            BodyFraming::Length(length) => {
                 bytes.extend_from_slice(format!("Content-Length: {length}\r\n").as_bytes());
             }
-            Body::Chunks(_) => bytes.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
-            Body::UntilClosed => {}
+            BodyFraming::Chunks(_) => bytes.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+            BodyFraming::UntilClosed => {}
         }
         if self.expects_continue {
             bytes.extend_from_slice(b"Expect: 100-continue\r\n");
@@ -155,7 +159,7 @@ impl Head {
     }
 }
 
-impl Authority {
+impl HttpAuthority {
     /// Reads `host` or `host:port`.
     fn parse(text: &[u8]) -> Result<Self, &'static str> {
         let (host, port) = match text.iter().rposition(|byte| *byte == b':') {
@@ -180,17 +184,17 @@ fn port(text: &[u8]) -> Result<u16, &'static str> {
     }
 }
 
-fn target(method: &str, path: &str) -> Result<Target, &'static str> {
+fn target(method: &str, path: &str) -> Result<RequestTarget, &'static str> {
     if !path.bytes().all(|byte| byte.is_ascii_graphic()) || path.contains('#') {
         return Err("the address is malformed");
     }
     if method == "CONNECT" {
-        let authority = Authority::parse(path.as_bytes())?;
+        let authority = HttpAuthority::parse(path.as_bytes())?;
         authority.port.ok_or("a CONNECT names a port")?;
-        return Ok(Target::Tunnel(authority));
+        return Ok(RequestTarget::Tunnel(authority));
     }
     if path.starts_with('/') {
-        return Ok(Target::Origin(path.to_owned()));
+        return Ok(RequestTarget::Origin(path.to_owned()));
     }
     let (scheme, rest) = path.split_once("://").ok_or("the address is not absolute")?;
     if !scheme.eq_ignore_ascii_case("http") {
@@ -199,7 +203,7 @@ fn target(method: &str, path: &str) -> Result<Target, &'static str> {
     let cut = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at(cut);
     let path = if rest.starts_with('/') { rest.to_owned() } else { format!("/{rest}") };
-    Ok(Target::Absolute(Authority::parse(authority.as_bytes())?, path))
+    Ok(RequestTarget::Absolute(HttpAuthority::parse(authority.as_bytes())?, path))
 }
 
 /// The headers as they came.
@@ -220,15 +224,17 @@ impl<'a> Headers<'a> {
         }
     }
 
-    fn body(&self, minor_version: u8) -> Result<Body, &'static str> {
+    fn body(&self, minor_version: u8) -> Result<BodyFraming, &'static str> {
         let length = self.at_most_one("content-length")?;
         match (length, self.at_most_one("transfer-encoding")?) {
             (Some(_), Some(_)) => Err("the body has two ends: a length and an encoding"),
             (None, Some(_)) if minor_version == 0 => Err("HTTP/1.0 has no transfer encoding"),
-            (None, Some(value)) if value.eq_ignore_ascii_case(b"chunked") => Ok(Body::chunked()),
+            (None, Some(value)) if value.eq_ignore_ascii_case(b"chunked") => {
+                Ok(BodyFraming::chunked())
+            }
             (None, Some(_)) => Err("the transfer encoding is unknown"),
-            (Some(value), None) => length_of(value).map(Body::Length),
-            (None, None) => Ok(Body::Length(0)),
+            (Some(value), None) => length_of(value).map(BodyFraming::Length),
+            (None, None) => Ok(BodyFraming::Length(0)),
         }
     }
 
@@ -266,9 +272,9 @@ pub(crate) fn length_of(value: &[u8]) -> Result<u64, &'static str> {
 mod tests {
     use super::*;
 
-    fn parsed(head: &str) -> Result<Head, &'static str> {
+    fn parsed(head: &str) -> Result<RequestHead, &'static str> {
         let end = end(head.as_bytes())?.ok_or("not whole")?;
-        Head::parse(&head.as_bytes()[..end])
+        RequestHead::parse(&head.as_bytes()[..end])
     }
 
     #[test]
@@ -280,10 +286,10 @@ mod tests {
              Content-Length: 4\r\nExpect: 100-continue\r\n\r\n",
         )
         .unwrap();
-        let Target::Absolute(authority, path) = &head.target else { panic!("{head:?}") };
-        let host = Host::parse(&authority.host).unwrap();
+        let RequestTarget::Absolute(authority, path) = &head.target else { panic!("{head:?}") };
+        let host = EgressHost::parse(&authority.host).unwrap();
         assert!(head.agrees(&host, 80) && !head.agrees(&host, 81));
-        assert_eq!(head.body, Body::Length(4));
+        assert_eq!(head.body, BodyFraming::Length(4));
         assert_eq!(
             String::from_utf8(head.written(path, &host, 80)).unwrap(),
             "POST /?q HTTP/1.1\r\nHost: ok.test\r\nA: 1\r\nCookie: a=b\r\nContent-Length: 4\r\n\
@@ -343,7 +349,7 @@ mod tests {
     #[test]
     fn the_host_header_must_say_the_same() {
         let head = |line: &str, header: &str| parsed(&format!("{line}\r\nHost: {header}\r\n\r\n"));
-        let name = Host::Name("a.test".to_owned());
+        let name = EgressHost::Name("a.test".to_owned());
         let get = "GET http://a.test/ HTTP/1.1";
         for header in ["a.test", "A.test.", "a.test:80"] {
             assert!(head(get, header).unwrap().agrees(&name, 80), "{header}");
@@ -356,6 +362,6 @@ mod tests {
             assert_eq!(head(connect, header).unwrap().agrees(&name, 443), agrees, "{header}");
         }
         let v6 = head("CONNECT [::1]:443 HTTP/1.1", "[::1]").unwrap();
-        assert!(v6.agrees(&Host::parse(b"[::1]").unwrap(), 443));
+        assert!(v6.agrees(&EgressHost::parse(b"[::1]").unwrap(), 443));
     }
 }

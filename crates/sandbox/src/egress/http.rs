@@ -6,64 +6,66 @@
 
 use std::time::Instant;
 
-use super::answer::Answer;
-use super::domain::Host;
-use super::head::{self, Authority, Head, Target};
-use super::reach::{Unreached, reach};
-use super::relay::{Leg, Passing, relay};
+use super::connect::{ReachError, reach};
+use super::connection::{ProxyConnection, UpstreamServer};
+use super::domain::EgressHost;
+use super::head::{self, HttpAuthority, RequestHead, RequestTarget};
+use super::relay::{RelayLeg, RelayMode, relay};
+use super::response::ResponseRelay;
 use super::rules::{HTTP_PORT, TLS_PORT};
+use super::timed_stream::WaitError;
 use super::tls;
-use super::visit::{Server, Visit};
-use super::wire::Cut;
 use crate::limits::EGRESS_BUFFER_BYTES;
 
 const BAD_REQUEST: &str = "400 Bad Request";
 const FORBIDDEN: &str = "403 Forbidden";
 const BAD_GATEWAY: &str = "502 Bad Gateway";
 
-impl Visit<'_> {
+impl ProxyConnection<'_> {
     /// Serves one request, of which the first bytes are read already.
     pub(crate) fn serve_http(&mut self, first: Vec<u8>) {
         let Some((head, rest)) = self.read_head(first) else { return };
         match head.target.clone() {
-            Target::Tunnel(authority) => {
+            RequestTarget::Tunnel(authority) => {
                 let Some(server) = self.server(&head, &authority) else { return };
                 let welcome = b"HTTP/1.1 200 Connection established\r\n\r\n";
-                if self.say(welcome) {
+                if self.write(welcome) {
                     self.tunnel(&server, rest);
                 }
             }
-            Target::Absolute(authority, path) => {
+            RequestTarget::Absolute(authority, path) => {
                 let Some(server) = self.server(&head, &authority) else { return };
                 self.forward(&server, &head, (&path, &rest));
             }
-            Target::Origin(_) => self.malformed("this is a proxy, and the address names no host"),
+            RequestTarget::Origin(_) => {
+                self.malformed("this is a proxy, and the address names no host")
+            }
         }
     }
 
     /// Carries what a tunnel may carry, which depends on its port.
-    pub(crate) fn tunnel(&mut self, server: &Server, early: Vec<u8>) {
+    pub(crate) fn tunnel(&mut self, server: &UpstreamServer, early: Vec<u8>) {
         let beginning = match server.port {
             HTTP_PORT => return self.http_in_tunnel(server, early),
             TLS_PORT => {
                 match tls::greeting(self.client, early, &server.host, &self.shared.rules.caps) {
                     Ok(greeting) => greeting,
-                    Err(tls::Wrong::Refused(why)) => return self.attempt.refuse(why),
-                    Err(tls::Wrong::Cut(cut)) => return self.cut(&cut),
+                    Err(tls::TlsGreetingError::Refused(why)) => return self.attempt.refuse(why),
+                    Err(tls::TlsGreetingError::Cut(cut)) => return self.cut(&cut),
                 }
             }
             _ => early,
         };
         let sent = &self.shared.sent;
-        let mut out = Leg::new(self.client, &server.wire, Passing::Everything, sent);
+        let mut out = RelayLeg::new(self.client, &server.wire, RelayMode::Everything, sent);
         let begun = out.begin(&beginning);
-        self.carry(server, out, Passing::Everything, begun);
+        self.carry(server, out, RelayMode::Everything, begun);
     }
 
     /// A tunnel to where plain HTTP is spoken: the one request in it must be for its host.
-    fn http_in_tunnel(&mut self, server: &Server, early: Vec<u8>) {
+    fn http_in_tunnel(&mut self, server: &UpstreamServer, early: Vec<u8>) {
         let Some((head, rest)) = self.read_head(early) else { return };
-        let Target::Origin(path) = head.target.clone() else {
+        let RequestTarget::Origin(path) = head.target.clone() else {
             return self.malformed("a tunnel is for one host, and the address names one again");
         };
         if !head.agrees(&server.host, server.port) {
@@ -73,12 +75,17 @@ impl Visit<'_> {
     }
 
     /// Passes one request on and its answer back.
-    fn forward(&mut self, server: &Server, head: &Head, (path, rest): (&str, &[u8])) {
-        let passing = Passing::Request(head.body.clone());
-        let mut out = Leg::new(self.client, &server.wire, passing, &self.shared.sent);
+    fn forward(
+        &mut self,
+        server: &UpstreamServer,
+        head: &RequestHead,
+        (path, rest): (&str, &[u8]),
+    ) {
+        let passing = RelayMode::Request(head.body.clone());
+        let mut out = RelayLeg::new(self.client, &server.wire, passing, &self.shared.sent);
         let begun =
             out.begin(&head.written(path, &server.host, server.port)).and_then(|()| out.take(rest));
-        let answer = Passing::Answer(Answer::to(&head.method));
+        let answer = RelayMode::Answer(ResponseRelay::for_method(&head.method));
         if let Some(why) = self.carry(server, out, answer, begun) {
             let text = format!("closed by sandbox: {}: {why}\n", self.attempt);
             self.answer(BAD_GATEWAY, &text);
@@ -88,12 +95,12 @@ impl Visit<'_> {
     /// Carries both ways; gives the reason if that broke off before the process heard anything.
     fn carry(
         &mut self,
-        server: &Server,
-        mut out: Leg<'_>,
-        passing: Passing,
+        server: &UpstreamServer,
+        mut out: RelayLeg<'_>,
+        passing: RelayMode,
         begun: Result<(), String>,
     ) -> Option<String> {
-        let mut back = Leg::new(&server.wire, self.client, passing, &self.shared.received);
+        let mut back = RelayLeg::new(&server.wire, self.client, passing, &self.shared.received);
         let idle = self.shared.rules.caps.idle;
         let carried = begun.and_then(|()| relay(&mut out, &mut back, idle));
         self.attempt.carried(out.carried, back.carried);
@@ -103,7 +110,7 @@ impl Visit<'_> {
     }
 
     /// Reads a head; if it is none, that is answered and recorded.
-    fn read_head(&mut self, mut read: Vec<u8>) -> Option<(Head, Vec<u8>)> {
+    fn read_head(&mut self, mut read: Vec<u8>) -> Option<(RequestHead, Vec<u8>)> {
         let caps = self.shared.rules.caps;
         let until = Instant::now() + caps.head_time;
         let mut buffer = [0; EGRESS_BUFFER_BYTES];
@@ -111,7 +118,7 @@ impl Visit<'_> {
             match head::end(&read) {
                 Ok(Some(end)) => {
                     let rest = read.split_off(end);
-                    return match Head::parse(&read) {
+                    return match RequestHead::parse(&read) {
                         Ok(head) => Some((head, rest)),
                         Err(why) => self.malformed_none(why),
                     };
@@ -126,7 +133,7 @@ impl Visit<'_> {
             match self.client.read(&mut buffer[..room], until) {
                 Ok(0) => return self.malformed_none("the head is not whole"),
                 Ok(count) => read.extend_from_slice(&buffer[..count]),
-                Err(Cut::Late) => return self.malformed_none("the head took too long"),
+                Err(WaitError::Late) => return self.malformed_none("the head took too long"),
                 Err(cut) => {
                     self.cut(&cut);
                     return None;
@@ -136,10 +143,10 @@ impl Visit<'_> {
     }
 
     /// Reaches the host; if that may or can not be, it is answered and recorded.
-    fn server(&mut self, head: &Head, authority: &Authority) -> Option<Server> {
+    fn server(&mut self, head: &RequestHead, authority: &HttpAuthority) -> Option<UpstreamServer> {
         let port = authority.port.unwrap_or(HTTP_PORT);
-        self.attempt.names(&authority.host, port);
-        let host = match Host::parse(&authority.host) {
+        self.attempt.record_target(&authority.host, port);
+        let host = match EgressHost::parse(&authority.host) {
             Ok(host) => host,
             Err(why) => return self.denied(why.to_owned()),
         };
@@ -147,12 +154,12 @@ impl Visit<'_> {
             return self.malformed_none("the Host header names another host");
         }
         match reach(self.shared, &host, port) {
-            Ok(wire) => Some(Server { host, port, wire }),
-            Err(Unreached::Refused(why)) => self.denied(why),
-            Err(Unreached::Unresolved(why)) => self.not_reached(&why),
-            Err(Unreached::Unconnected(error)) => self.not_reached(&error.to_string()),
-            Err(Unreached::Stopped) => {
-                self.cut(&Cut::Stopped);
+            Ok(wire) => Some(UpstreamServer { host, port, wire }),
+            Err(ReachError::Refused(why)) => self.denied(why),
+            Err(ReachError::Unresolved(why)) => self.not_reached(&why),
+            Err(ReachError::Unconnected(error)) => self.not_reached(&error.to_string()),
+            Err(ReachError::Stopped) => {
+                self.cut(&WaitError::Stopped);
                 None
             }
         }
@@ -185,7 +192,7 @@ impl Visit<'_> {
     fn answer(&mut self, status: &str, text: &str) {
         let denied = if status == BAD_GATEWAY { "" } else { "X-Denied-By: sandbox\r\n" };
         let length = text.len();
-        self.say(
+        self.write(
             format!(
                 "HTTP/1.1 {status}\r\n{denied}Content-Type: text/plain; charset=utf-8\r\n\
                  Content-Length: {length}\r\nConnection: close\r\n\r\n{text}"

@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
 
-use super::answer::Answer;
-use super::body::Body;
-use super::wire::{Cut, Wire, wait};
+use super::body::BodyFraming;
+use super::response::ResponseRelay;
+use super::timed_stream::{TimedStream, WaitError, wait};
 use crate::limits::EGRESS_BUFFER_BYTES;
 
 /// How much a sandbox has carried in one direction, over all its connections.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct TransferBudget {
     spent: AtomicU64,
     max: u64,
 }
 
-impl Budget {
+impl TransferBudget {
     pub(crate) fn new(max: u64) -> Self {
         Self { spent: AtomicU64::new(0), max }
     }
@@ -37,21 +37,21 @@ impl Budget {
 }
 
 /// What may pass in one direction.
-pub(crate) enum Passing {
+pub(crate) enum RelayMode {
     /// Everything, and the end of it.
     Everything,
     /// The body of one request.
-    Request(Body),
+    Request(BodyFraming),
     /// One answer.
-    Answer(Answer),
+    Answer(ResponseRelay),
 }
 
 /// One direction.
-pub(crate) struct Leg<'a> {
-    from: &'a Wire,
-    to: &'a Wire,
-    passing: Passing,
-    budget: &'a Budget,
+pub(crate) struct RelayLeg<'a> {
+    from: &'a TimedStream,
+    to: &'a TimedStream,
+    passing: RelayMode,
+    budget: &'a TransferBudget,
     pending: Vec<u8>,
     ended: bool,
     end_told: bool,
@@ -59,11 +59,16 @@ pub(crate) struct Leg<'a> {
     pub(crate) carried: u64,
 }
 
-impl<'a> Leg<'a> {
-    pub(crate) fn new(from: &'a Wire, to: &'a Wire, passing: Passing, budget: &'a Budget) -> Self {
+impl<'a> RelayLeg<'a> {
+    pub(crate) fn new(
+        from: &'a TimedStream,
+        to: &'a TimedStream,
+        passing: RelayMode,
+        budget: &'a TransferBudget,
+    ) -> Self {
         let ended = match &passing {
-            Passing::Everything | Passing::Answer(_) => false,
-            Passing::Request(body) => body.is_over(),
+            RelayMode::Everything | RelayMode::Answer(_) => false,
+            RelayMode::Request(body) => body.is_over(),
         };
         let pending = Vec::new();
         Self { from, to, passing, budget, pending, ended, end_told: false, carried: 0 }
@@ -80,13 +85,13 @@ impl<'a> Leg<'a> {
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         let before = self.pending.len();
         match &mut self.passing {
-            Passing::Everything => self.pending.extend_from_slice(bytes),
-            Passing::Request(body) => {
+            RelayMode::Everything => self.pending.extend_from_slice(bytes),
+            RelayMode::Request(body) => {
                 let count = body.take(bytes)?;
                 self.pending.extend_from_slice(&bytes[..count]);
                 self.ended = body.is_over();
             }
-            Passing::Answer(answer) => {
+            RelayMode::Answer(answer) => {
                 answer.pass(bytes, &mut self.pending)?;
                 self.ended = answer.is_over();
             }
@@ -109,9 +114,9 @@ impl<'a> Leg<'a> {
     }
 
     /// Carries what can be carried now.
-    fn step(&mut self, buffer: &mut [u8]) -> Result<Step, String> {
+    fn step(&mut self, buffer: &mut [u8]) -> Result<RelayStep, String> {
         let step = if self.pending.is_empty() { self.fill(buffer)? } else { self.flush() };
-        if self.is_done() && !self.end_told && matches!(self.passing, Passing::Everything) {
+        if self.is_done() && !self.end_told && matches!(self.passing, RelayMode::Everything) {
             self.end_told = true;
             // A side that is gone already needs no end.
             self.to.stream.shutdown(Shutdown::Write).ok();
@@ -119,85 +124,91 @@ impl<'a> Leg<'a> {
         Ok(step)
     }
 
-    fn fill(&mut self, buffer: &mut [u8]) -> Result<Step, String> {
+    fn fill(&mut self, buffer: &mut [u8]) -> Result<RelayStep, String> {
         if self.ended {
-            return Ok(Step::Nothing);
+            return Ok(RelayStep::Idle);
         }
         match (&self.from.stream).read(buffer) {
-            Ok(0) if matches!(self.passing, Passing::Request(_)) => {
+            Ok(0) if matches!(self.passing, RelayMode::Request(_)) => {
                 Err("the body of the request ended too early".to_owned())
             }
-            Ok(0) if matches!(&self.passing, Passing::Answer(answer) if !answer.has_begun()) => {
+            Ok(0) if matches!(&self.passing, RelayMode::Answer(answer) if !answer.has_begun()) => {
                 Err("the server ended without an answer".to_owned())
             }
             Ok(0) => {
                 self.ended = true;
-                Ok(Step::Some)
+                Ok(RelayStep::Progress)
             }
-            Ok(count) => self.take(&buffer[..count]).map(|()| Step::Some),
-            Err(error) => Ok(Step::of(&error, Step::SourceGone)),
+            Ok(count) => self.take(&buffer[..count]).map(|()| RelayStep::Progress),
+            Err(error) => Ok(RelayStep::of(&error, RelayStep::SourceGone)),
         }
     }
 
-    fn flush(&mut self) -> Step {
+    fn flush(&mut self) -> RelayStep {
         match (&self.to.stream).write(&self.pending) {
-            Ok(0) => Step::SinkGone,
+            Ok(0) => RelayStep::SinkGone,
             Ok(count) => {
                 self.pending.drain(..count);
                 self.carried += count as u64;
-                Step::Some
+                RelayStep::Progress
             }
-            Err(error) => Step::of(&error, Step::SinkGone),
+            Err(error) => RelayStep::of(&error, RelayStep::SinkGone),
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Nothing,
-    Some,
+enum RelayStep {
+    Idle,
+    Progress,
     SourceGone,
     SinkGone,
 }
 
-impl Step {
+impl RelayStep {
     fn of(error: &std::io::Error, gone: Self) -> Self {
         match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::Interrupted => Self::Nothing,
+            ErrorKind::WouldBlock | ErrorKind::Interrupted => Self::Idle,
             _ => gone,
         }
     }
 }
 
 /// Carries both ways until both have ended, or the one answer is over; an error is a cut.
-pub(crate) fn relay(out: &mut Leg<'_>, back: &mut Leg<'_>, idle: Duration) -> Result<(), String> {
-    let one_answer = matches!(back.passing, Passing::Answer(_));
+pub(crate) fn relay(
+    out: &mut RelayLeg<'_>,
+    back: &mut RelayLeg<'_>,
+    idle: Duration,
+) -> Result<(), String> {
+    let one_answer = matches!(back.passing, RelayMode::Answer(_));
     let mut buffer = vec![0; EGRESS_BUFFER_BYTES];
     let mut until = Instant::now() + idle;
     loop {
         let sent = out.step(&mut buffer)?;
         let received = back.step(&mut buffer)?;
-        if sent == Step::SinkGone {
+        if sent == RelayStep::SinkGone {
             // The server reads no more; it may still have something to say.
             out.pending.clear();
             out.ended = true;
         }
-        if sent == Step::SourceGone || matches!(received, Step::SourceGone | Step::SinkGone) {
+        if sent == RelayStep::SourceGone
+            || matches!(received, RelayStep::SourceGone | RelayStep::SinkGone)
+        {
             return Ok(());
         }
         if back.is_done() && (one_answer || out.is_done()) {
             return Ok(());
         }
-        if sent != Step::Nothing || received != Step::Nothing {
+        if sent != RelayStep::Idle || received != RelayStep::Idle {
             until = Instant::now() + idle;
             continue;
         }
         let watched = out.watched().into_iter().chain(back.watched());
         match wait(&out.from.stop, watched, until) {
             Ok(()) => {}
-            Err(Cut::Stopped) => return Ok(()),
-            Err(Cut::Late) => return Err(format!("nothing was said for {idle:?}")),
-            Err(Cut::Gone(error)) => return Err(error.to_string()),
+            Err(WaitError::Stopped) => return Ok(()),
+            Err(WaitError::Late) => return Err(format!("nothing was said for {idle:?}")),
+            Err(WaitError::Gone(error)) => return Err(error.to_string()),
         }
     }
 }
@@ -208,11 +219,11 @@ mod tests {
 
     #[test]
     fn a_budget_is_never_overspent() {
-        let budget = Budget::new(10);
+        let budget = TransferBudget::new(10);
         assert!(budget.spend(10).is_ok() && budget.spend(0).is_ok());
         assert!(budget.spend(1).is_err());
-        assert!(Budget::new(5).spend(u64::MAX).is_err());
-        let shared = Budget::new(1_000);
+        assert!(TransferBudget::new(5).spend(u64::MAX).is_err());
+        let shared = TransferBudget::new(1_000);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..1_000).for_each(|_| drop(shared.spend(1))));

@@ -12,7 +12,7 @@ use std::time::Duration;
 use agentry_protocol::confinement::NetworkAccess;
 use thiserror::Error;
 
-use super::domain::{Domain, Host};
+use super::domain::{Domain, EgressHost};
 use crate::address;
 use crate::limits::{
     EGRESS_BYTES_MAX, EGRESS_CONNECT_MS_MAX, EGRESS_CONNECTIONS_AT_ONCE_MAX,
@@ -27,16 +27,16 @@ pub(crate) const TLS_PORT: u16 = 443;
 
 /// Which hosts may be reached.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct EgressRules {
     allow: Vec<Domain>,
-    addresses: Vec<Range>,
+    addresses: Vec<AddressRange>,
     ports: BTreeSet<u16>,
-    pub(crate) caps: Caps,
+    pub(crate) caps: EgressLimits,
 }
 
 /// How much one sandbox may take of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps {
+pub struct EgressLimits {
     /// Connections at a time.
     pub connections_at_once: usize,
     /// Connections in all, with those that were refused.
@@ -55,7 +55,7 @@ pub struct Caps {
     pub connect_time: Duration,
 }
 
-impl Default for Caps {
+impl Default for EgressLimits {
     fn default() -> Self {
         Self {
             connections_at_once: EGRESS_CONNECTIONS_AT_ONCE_MAX,
@@ -72,7 +72,7 @@ impl Default for Caps {
 
 /// An entry that says nothing clear, so that nothing is allowed by it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum WrongRule {
+pub enum EgressRuleError {
     /// It is no name of a host.
     #[error("`{entry}` is no domain that can be allowed: {why}")]
     Domain {
@@ -89,30 +89,32 @@ pub enum WrongRule {
     },
 }
 
-impl Rules {
+impl EgressRules {
     /// Reads what a confinement says; no network and an empty list both deny everything.
-    pub fn new(network: &NetworkAccess) -> Result<Self, WrongRule> {
+    pub fn new(network: &NetworkAccess) -> Result<Self, EgressRuleError> {
         let (allow, addresses) = match network {
             NetworkAccess::None => (&[][..], &[][..]),
             NetworkAccess::Domains { allow, addresses } => (&allow[..], &addresses[..]),
         };
         let domain = |entry: &String| {
-            Domain::parse(entry).map_err(|why| WrongRule::Domain { entry: entry.clone(), why })
+            Domain::parse(entry)
+                .map_err(|why| EgressRuleError::Domain { entry: entry.clone(), why })
         };
         let range = |entry: &String| {
-            Range::parse(entry).ok_or_else(|| WrongRule::Address { entry: entry.clone() })
+            AddressRange::parse(entry)
+                .ok_or_else(|| EgressRuleError::Address { entry: entry.clone() })
         };
         Ok(Self {
             allow: allow.iter().map(domain).collect::<Result<_, _>>()?,
             addresses: addresses.iter().map(range).collect::<Result<_, _>>()?,
             ports: BTreeSet::from([HTTP_PORT, TLS_PORT]),
-            caps: Caps::default(),
+            caps: EgressLimits::default(),
         })
     }
 
     /// The same with other caps.
     #[must_use]
-    pub fn with_caps(self, caps: Caps) -> Self {
+    pub fn with_caps(self, caps: EgressLimits) -> Self {
         Self { caps, ..self }
     }
 
@@ -121,7 +123,7 @@ impl Rules {
     /// # Errors
     /// With the reason.
     pub fn allows(&self, host: &str, port: u16) -> Result<(), String> {
-        self.admit(&Host::parse(host.as_bytes())?, port)
+        self.admit(&EgressHost::parse(host.as_bytes())?, port)
     }
 
     /// Whether an address counts as public because the operator said so.
@@ -130,11 +132,11 @@ impl Rules {
     }
 
     /// Whether a name may be asked for at all, before anyone else hears of it.
-    pub(crate) fn admit(&self, host: &Host, port: u16) -> Result<(), String> {
+    pub(crate) fn admit(&self, host: &EgressHost, port: u16) -> Result<(), String> {
         if !self.allow.iter().any(|domain| domain.matches(host)) {
             return Err(match host {
-                Host::Name(_) => "the host is not among the allowed domains".to_owned(),
-                Host::Address(_) => "the address is not among the allowed domains".to_owned(),
+                EgressHost::Name(_) => "the host is not among the allowed domains".to_owned(),
+                EgressHost::Address(_) => "the address is not among the allowed domains".to_owned(),
             });
         }
         // With no listed address, no answer could make another port right.
@@ -142,7 +144,7 @@ impl Rules {
     }
 
     /// Whether the host may be reached at all of its addresses.
-    pub(crate) fn judge(&self, port: u16, answers: &[SocketAddr]) -> Result<(), String> {
+    pub(crate) fn check_addresses(&self, port: u16, answers: &[SocketAddr]) -> Result<(), String> {
         for answer in answers.iter().map(|answer| answer.ip().to_canonical()) {
             if self.addresses.iter().any(|range| range.contains(answer)) {
                 continue;
@@ -165,12 +167,12 @@ impl Rules {
 
 /// Addresses that begin with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
+struct AddressRange {
     address: IpAddr,
     prefix: u32,
 }
 
-impl Range {
+impl AddressRange {
     fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
@@ -209,20 +211,21 @@ impl Range {
 mod tests {
     use super::*;
 
-    fn rules(allow: &[&str], addresses: &[&str]) -> Result<Rules, WrongRule> {
-        Rules::new(&NetworkAccess::Domains {
+    fn rules(allow: &[&str], addresses: &[&str]) -> Result<EgressRules, EgressRuleError> {
+        EgressRules::new(&NetworkAccess::Domains {
             allow: allow.iter().map(ToString::to_string).collect(),
             addresses: addresses.iter().map(ToString::to_string).collect(),
         })
     }
 
-    fn admits(rules: &Rules, host: &str, port: u16) -> bool {
-        rules.admit(&Host::parse(host.as_bytes()).unwrap(), port).is_ok()
+    fn admits(rules: &EgressRules, host: &str, port: u16) -> bool {
+        rules.admit(&EgressHost::parse(host.as_bytes()).unwrap(), port).is_ok()
     }
 
     #[test]
     fn no_network_and_an_empty_list_deny_everything() {
-        for rules in [Rules::new(&NetworkAccess::None), rules(&[], &[]), rules(&[], &["0.0.0.0/0"])]
+        for rules in
+            [EgressRules::new(&NetworkAccess::None), rules(&[], &[]), rules(&[], &["0.0.0.0/0"])]
         {
             let rules = rules.unwrap();
             for host in ["x.com", "localhost", "1.1.1.1", "[::1]"] {
@@ -234,10 +237,13 @@ mod tests {
     #[test]
     fn a_blank_entry_is_an_error_and_not_a_hole() {
         for allow in [&[""][..], &[" "], &["x.com", ""]] {
-            assert!(matches!(rules(allow, &[]), Err(WrongRule::Domain { .. })));
+            assert!(matches!(rules(allow, &[]), Err(EgressRuleError::Domain { .. })));
         }
         for address in ["", "localhost", "1.2.3", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "*"] {
-            assert!(matches!(rules(&[], &[address]), Err(WrongRule::Address { .. })), "{address}");
+            assert!(
+                matches!(rules(&[], &[address]), Err(EgressRuleError::Address { .. })),
+                "{address}"
+            );
         }
     }
 
@@ -250,7 +256,7 @@ mod tests {
         let judge = |port, answers: &[&str]| {
             let answers: Vec<_> =
                 answers.iter().map(|it| SocketAddr::new(it.parse().unwrap(), port)).collect();
-            listed.judge(port, &answers).is_ok()
+            listed.check_addresses(port, &answers).is_ok()
         };
         assert!(judge(22, &["10.1.2.3", "::1", "::ffff:10.1.0.0"]));
         assert!(!judge(22, &["10.1.2.3", "8.8.8.8"]));
@@ -262,7 +268,7 @@ mod tests {
     #[test]
     fn a_range_holds_what_begins_alike() {
         let holds = |range: &str, address: &str| {
-            Range::parse(range).unwrap().contains(address.parse().unwrap())
+            AddressRange::parse(range).unwrap().contains(address.parse().unwrap())
         };
         assert!(holds("127.0.0.1", "127.0.0.1") && !holds("127.0.0.1", "127.0.0.2"));
         assert!(holds("10.0.0.0/8", "10.255.0.1") && !holds("10.0.0.0/8", "11.0.0.0"));

@@ -6,10 +6,10 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
-use super::domain::Host;
-use super::reach::{Unreached, reach};
-use super::visit::{Server, Visit};
-use super::wire::Cut;
+use super::connect::{ReachError, reach};
+use super::connection::{ProxyConnection, UpstreamServer};
+use super::domain::EgressHost;
+use super::timed_stream::WaitError;
 
 const VERSION: u8 = 5;
 const WITHOUT_PASSWORD: u8 = 0;
@@ -21,7 +21,7 @@ const ADDRESS_6: u8 = 4;
 
 /// What a request is answered with.
 #[derive(Clone, Copy)]
-enum Reply {
+enum SocksReply {
     Succeeded = 0,
     Failure = 1,
     NotAllowed = 2,
@@ -33,57 +33,57 @@ enum Reply {
 }
 
 /// Why there is no request.
-enum Wrong {
-    Answered(Reply, &'static str),
+enum SocksError {
+    Answered(SocksReply, &'static str),
     Silent(&'static str),
-    Cut(Cut),
+    Cut(WaitError),
 }
 
-impl Visit<'_> {
+impl ProxyConnection<'_> {
     /// Serves one request, of which the first bytes are read already.
     pub(crate) fn serve_socks(&mut self, first: Vec<u8>, until: Instant) {
-        let mut input = Input { read: first, used: 0, until };
+        let mut input = SocksInput { read: first, used: 0, until };
         let (host, port) = match self.request(&mut input) {
             Ok(request) => request,
-            Err(Wrong::Answered(reply, why)) => return self.reply(reply, malformed(why)),
-            Err(Wrong::Silent(why)) => return self.attempt.refuse(malformed(why)),
-            Err(Wrong::Cut(cut)) => return self.cut(&cut),
+            Err(SocksError::Answered(reply, why)) => return self.reply(reply, malformed(why)),
+            Err(SocksError::Silent(why)) => return self.attempt.refuse(malformed(why)),
+            Err(SocksError::Cut(cut)) => return self.cut(&cut),
         };
-        self.attempt.names(&host, port);
-        let host = match Host::parse(&host) {
+        self.attempt.record_target(&host, port);
+        let host = match EgressHost::parse(&host) {
             Ok(host) => host,
-            Err(why) => return self.reply(Reply::NotAllowed, why.to_owned()),
+            Err(why) => return self.reply(SocksReply::NotAllowed, why.to_owned()),
         };
         let wire = match reach(self.shared, &host, port) {
             Ok(wire) => wire,
-            Err(Unreached::Refused(why)) => return self.reply(Reply::NotAllowed, why),
-            Err(Unreached::Unresolved(why)) => {
-                return self.reply(Reply::HostUnreachable, format!("not reached: {why}"));
+            Err(ReachError::Refused(why)) => return self.reply(SocksReply::NotAllowed, why),
+            Err(ReachError::Unresolved(why)) => {
+                return self.reply(SocksReply::HostUnreachable, format!("not reached: {why}"));
             }
-            Err(Unreached::Unconnected(error)) => {
+            Err(ReachError::Unconnected(error)) => {
                 return self.reply(unconnected(error.kind()), format!("not reached: {error}"));
             }
-            Err(Unreached::Stopped) => return self.cut(&Cut::Stopped),
+            Err(ReachError::Stopped) => return self.cut(&WaitError::Stopped),
         };
-        if self.say(&answer(Reply::Succeeded)) {
+        if self.write(&answer(SocksReply::Succeeded)) {
             let early = input.read.split_off(input.used);
-            self.tunnel(&Server { host, port, wire }, early);
+            self.tunnel(&UpstreamServer { host, port, wire }, early);
         }
     }
 
-    fn request(&mut self, input: &mut Input) -> Result<(Vec<u8>, u16), Wrong> {
+    fn request(&mut self, input: &mut SocksInput) -> Result<(Vec<u8>, u16), SocksError> {
         let [_, methods] = self.exactly(input)?;
         let offered = self.next(input, usize::from(methods))?;
         if !offered.contains(&WITHOUT_PASSWORD) {
-            self.say(&[VERSION, NO_METHOD]);
-            return Err(Wrong::Silent("a password is offered, and none is known"));
+            self.write(&[VERSION, NO_METHOD]);
+            return Err(SocksError::Silent("a password is offered, and none is known"));
         }
-        if !self.say(&[VERSION, WITHOUT_PASSWORD]) {
-            return Err(Wrong::Silent("the process is gone"));
+        if !self.write(&[VERSION, WITHOUT_PASSWORD]) {
+            return Err(SocksError::Silent("the process is gone"));
         }
         let [version, command, _, kind] = self.exactly(input)?;
         if version != VERSION {
-            return Err(Wrong::Silent("the version changed"));
+            return Err(SocksError::Silent("the version changed"));
         }
         let host = match kind {
             ADDRESS_4 => Ipv4Addr::from(self.exactly(input)?).to_string().into_bytes(),
@@ -92,32 +92,47 @@ impl Visit<'_> {
                 let [length] = self.exactly(input)?;
                 self.next(input, usize::from(length))?
             }
-            _ => return Err(Wrong::Answered(Reply::UnknownAddress, "the address is unknown")),
+            _ => {
+                return Err(SocksError::Answered(
+                    SocksReply::UnknownAddress,
+                    "the address is unknown",
+                ));
+            }
         };
         let port = u16::from_be_bytes(self.exactly(input)?);
-        self.attempt.names(&host, port);
+        self.attempt.record_target(&host, port);
         match (command, port) {
             (CONNECT, 1..) => Ok((host, port)),
-            (CONNECT, 0) => Err(Wrong::Answered(Reply::NotAllowed, "the port is malformed")),
-            _ => Err(Wrong::Answered(Reply::UnknownCommand, "only connections out are made")),
+            (CONNECT, 0) => {
+                Err(SocksError::Answered(SocksReply::NotAllowed, "the port is malformed"))
+            }
+            _ => Err(SocksError::Answered(
+                SocksReply::UnknownCommand,
+                "only connections out are made",
+            )),
         }
     }
 
-    fn exactly<const COUNT: usize>(&mut self, input: &mut Input) -> Result<[u8; COUNT], Wrong> {
+    fn exactly<const COUNT: usize>(
+        &mut self,
+        input: &mut SocksInput,
+    ) -> Result<[u8; COUNT], SocksError> {
         let bytes = self.next(input, COUNT)?;
-        bytes.try_into().map_err(|_| Wrong::Silent("the request is not whole"))
+        bytes.try_into().map_err(|_| SocksError::Silent("the request is not whole"))
     }
 
-    fn next(&mut self, input: &mut Input, count: usize) -> Result<Vec<u8>, Wrong> {
+    fn next(&mut self, input: &mut SocksInput, count: usize) -> Result<Vec<u8>, SocksError> {
         let end = input.used + count;
         // A request is shorter than this: a greeting of 257 bytes and a request of 262.
         let mut buffer = [0; 512];
         while input.read.len() < end {
             match self.client.read(&mut buffer, input.until) {
-                Ok(0) => return Err(Wrong::Silent("the request is not whole")),
+                Ok(0) => return Err(SocksError::Silent("the request is not whole")),
                 Ok(more) => input.read.extend_from_slice(&buffer[..more]),
-                Err(Cut::Late) => return Err(Wrong::Silent("the request took too long")),
-                Err(cut) => return Err(Wrong::Cut(cut)),
+                Err(WaitError::Late) => {
+                    return Err(SocksError::Silent("the request took too long"));
+                }
+                Err(cut) => return Err(SocksError::Cut(cut)),
             }
         }
         let bytes = input.read[input.used..end].to_vec();
@@ -125,14 +140,14 @@ impl Visit<'_> {
         Ok(bytes)
     }
 
-    fn reply(&mut self, reply: Reply, why: String) {
+    fn reply(&mut self, reply: SocksReply, why: String) {
         self.attempt.refuse(why);
-        self.say(&answer(reply));
+        self.write(&answer(reply));
     }
 }
 
 /// What was read, and how much of it is understood.
-struct Input {
+struct SocksInput {
     read: Vec<u8>,
     used: usize,
     until: Instant,
@@ -142,15 +157,15 @@ fn malformed(why: &str) -> String {
     format!("malformed request: {why}")
 }
 
-fn answer(reply: Reply) -> [u8; 10] {
+fn answer(reply: SocksReply) -> [u8; 10] {
     [VERSION, reply as u8, 0, ADDRESS_4, 0, 0, 0, 0, 0, 0]
 }
 
-fn unconnected(kind: ErrorKind) -> Reply {
+fn unconnected(kind: ErrorKind) -> SocksReply {
     match kind {
-        ErrorKind::ConnectionRefused => Reply::Refused,
-        ErrorKind::NetworkUnreachable => Reply::NetworkUnreachable,
-        ErrorKind::HostUnreachable | ErrorKind::TimedOut => Reply::HostUnreachable,
-        _ => Reply::Failure,
+        ErrorKind::ConnectionRefused => SocksReply::Refused,
+        ErrorKind::NetworkUnreachable => SocksReply::NetworkUnreachable,
+        ErrorKind::HostUnreachable | ErrorKind::TimedOut => SocksReply::HostUnreachable,
+        _ => SocksReply::Failure,
     }
 }

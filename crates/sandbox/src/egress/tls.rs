@@ -9,27 +9,27 @@ use std::time::Instant;
 
 use rustls::server::Acceptor;
 
-use super::domain::Host;
-use super::rules::Caps;
-use super::wire::{Cut, Wire};
+use super::domain::EgressHost;
+use super::rules::EgressLimits;
+use super::timed_stream::{TimedStream, WaitError};
 use crate::limits::EGRESS_BUFFER_BYTES;
 
 /// Why a greeting was not passed on.
 #[derive(Debug)]
-pub(crate) enum Wrong {
+pub(crate) enum TlsGreetingError {
     /// It is not what was announced.
     Refused(String),
     /// It did not come.
-    Cut(Cut),
+    Cut(WaitError),
 }
 
 /// Reads until the greeting is whole and names that host; gives all that was read.
 pub(crate) fn greeting(
-    client: &Wire,
+    client: &TimedStream,
     early: Vec<u8>,
-    host: &Host,
-    caps: &Caps,
-) -> Result<Vec<u8>, Wrong> {
+    host: &EgressHost,
+    caps: &EgressLimits,
+) -> Result<Vec<u8>, TlsGreetingError> {
     let until = Instant::now() + caps.head_time;
     let mut acceptor = Acceptor::default();
     let mut read = early;
@@ -38,7 +38,7 @@ pub(crate) fn greeting(
     loop {
         let mut fresh = read.get(judged..).unwrap_or_default();
         while !fresh.is_empty() {
-            if is_named(&mut acceptor, &mut fresh, host).map_err(Wrong::Refused)? {
+            if is_named(&mut acceptor, &mut fresh, host).map_err(TlsGreetingError::Refused)? {
                 return Ok(read);
             }
         }
@@ -46,21 +46,27 @@ pub(crate) fn greeting(
         let room = caps.head_bytes.saturating_sub(judged).min(buffer.len());
         if room == 0 {
             let most = caps.head_bytes;
-            return Err(Wrong::Refused(format!("the TLS greeting is longer than {most} bytes")));
+            return Err(TlsGreetingError::Refused(format!(
+                "the TLS greeting is longer than {most} bytes"
+            )));
         }
         match client.read(&mut buffer[..room], until) {
-            Ok(0) => return Err(Wrong::Refused("the TLS greeting is not complete".to_owned())),
-            Ok(count) => read.extend_from_slice(&buffer[..count]),
-            Err(Cut::Late) => {
-                return Err(Wrong::Refused("the TLS greeting took too long".to_owned()));
+            Ok(0) => {
+                return Err(TlsGreetingError::Refused(
+                    "the TLS greeting is not complete".to_owned(),
+                ));
             }
-            Err(cut) => return Err(Wrong::Cut(cut)),
+            Ok(count) => read.extend_from_slice(&buffer[..count]),
+            Err(WaitError::Late) => {
+                return Err(TlsGreetingError::Refused("the TLS greeting took too long".to_owned()));
+            }
+            Err(cut) => return Err(TlsGreetingError::Cut(cut)),
         }
     }
 }
 
 /// Whether the greeting is whole and right; an error if it is wrong.
-fn is_named(acceptor: &mut Acceptor, fresh: &mut &[u8], host: &Host) -> Result<bool, String> {
+fn is_named(acceptor: &mut Acceptor, fresh: &mut &[u8], host: &EgressHost) -> Result<bool, String> {
     let not_tls = |error: &dyn std::fmt::Display| format!("this is no TLS greeting: {error}");
     acceptor.read_tls(fresh as &mut dyn Read).map_err(|error| not_tls(&error))?;
     let Some(accepted) = acceptor.accept().map_err(|(error, _)| not_tls(&error))? else {
@@ -68,9 +74,9 @@ fn is_named(acceptor: &mut Acceptor, fresh: &mut &[u8], host: &Host) -> Result<b
     };
     match (accepted.client_hello().server_name(), host) {
         // A greeting cannot name an address.
-        (None, Host::Address(_)) => Ok(true),
-        (None, Host::Name(_)) => Err("the TLS greeting names no host".to_owned()),
-        (Some(named), host) if Host::parse(named.as_bytes()).as_ref() == Ok(host) => Ok(true),
+        (None, EgressHost::Address(_)) => Ok(true),
+        (None, EgressHost::Name(_)) => Err("the TLS greeting names no host".to_owned()),
+        (Some(named), host) if EgressHost::parse(named.as_bytes()).as_ref() == Ok(host) => Ok(true),
         (Some(named), _) => Err(format!("the TLS greeting names another host: {named}")),
     }
 }
@@ -84,7 +90,7 @@ mod tests {
     use rustls::{ClientConfig, ClientConnection, RootCertStore};
 
     use super::*;
-    use crate::stop::Stop;
+    use crate::cancel::CancelToken;
 
     fn hello(host: &str) -> Vec<u8> {
         let provider = Arc::new(aws_lc_rs::default_provider());
@@ -102,12 +108,13 @@ mod tests {
     fn judged(bytes: &[u8], host: &str) -> Result<Vec<u8>, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let client = Wire::new(stream, Arc::new(Stop::new().listen().unwrap())).unwrap();
-        let host = Host::parse(host.as_bytes()).unwrap();
-        match greeting(&client, bytes.to_vec(), &host, &Caps::default()) {
+        let client =
+            TimedStream::new(stream, Arc::new(CancelToken::new().listen().unwrap())).unwrap();
+        let host = EgressHost::parse(host.as_bytes()).unwrap();
+        match greeting(&client, bytes.to_vec(), &host, &EgressLimits::default()) {
             Ok(read) => Ok(read),
-            Err(Wrong::Refused(why)) => Err(why),
-            Err(Wrong::Cut(cut)) => panic!("{cut:?}"),
+            Err(TlsGreetingError::Refused(why)) => Err(why),
+            Err(TlsGreetingError::Cut(cut)) => panic!("{cut:?}"),
         }
     }
 

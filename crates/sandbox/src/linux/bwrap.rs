@@ -17,22 +17,22 @@ use rustix::mount::{MountPropagationFlags, MoveMountFlags, mount_change, move_mo
 
 use crate::helper::{INSIDE, VERB};
 use crate::limits::SHARED_MEMORY_BYTES_MAX;
-use crate::linux::init::Given;
-use crate::linux::mounts::Tree;
-use crate::spec::{AtStep, BindKind, Spec, Trouble, View};
+use crate::linux::init::InitInput;
+use crate::linux::mounts::MountTree;
+use crate::spec::{BindKind, FilesystemView, SandboxFailure, SandboxSpec, StepContext};
 
 /// Where our own binary is inside.
 const BINARY: &str = "/run/agentry";
 
 /// Becomes bubblewrap; comes back only if that does not work.
-pub(crate) fn run(spec: &Spec, given: Given) -> Trouble {
+pub(crate) fn run(spec: &SandboxSpec, given: InitInput) -> SandboxFailure {
     match prepare(spec, given) {
-        Ok(mut command) => Trouble::new("start bubblewrap", &command.exec()),
+        Ok(mut command) => SandboxFailure::new("start bubblewrap", &command.exec()),
         Err(trouble) => trouble,
     }
 }
 
-fn prepare(spec: &Spec, given: Given) -> Result<std::process::Command, Trouble> {
+fn prepare(spec: &SandboxSpec, given: InitInput) -> Result<std::process::Command, SandboxFailure> {
     let bubblewrap = crate::attest::bubblewrap().map_err(io::Error::other);
     let bubblewrap = bubblewrap.at_step("find bubblewrap")?;
     let binary = std::fs::read_link("/proc/self/exe").at_step("find our own binary")?;
@@ -66,7 +66,7 @@ fn prepare(spec: &Spec, given: Given) -> Result<std::process::Command, Trouble> 
 }
 
 /// Lends the files in place: bubblewrap, which cannot, then finds them lent.
-fn overlay(view: &View, trees: Vec<Tree>) -> Result<(), Trouble> {
+fn overlay(view: &FilesystemView, trees: Vec<MountTree>) -> Result<(), SandboxFailure> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).at_step("make the mounts private")?;
     for (bind, tree) in view.binds.iter().zip(trees) {
@@ -78,7 +78,11 @@ fn overlay(view: &View, trees: Vec<Tree>) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn arguments(view: &View, binary: &Path, held: &mut Vec<OwnedFd>) -> io::Result<Vec<OsString>> {
+fn arguments(
+    view: &FilesystemView,
+    binary: &Path,
+    held: &mut Vec<OwnedFd>,
+) -> io::Result<Vec<OsString>> {
     let mut args: Vec<OsString> = [
         "--unshare-user",
         "--unshare-pid",

@@ -29,63 +29,66 @@ use rustix::thread::{
     set_thread_res_gid, set_thread_res_uid,
 };
 
-use crate::escape;
-use crate::helper::{Role, Roles};
+use crate::escape_probe;
+use crate::fd_channel::FdChannel;
+use crate::helper::{RoleFn, RoleTable};
 use crate::limits::{IDLE_END_MS_MAX, MEMORY_LOOK_MS, PROXY_PORT};
-use crate::linux::afresh::Afresh;
-use crate::linux::copies::Copy;
-use crate::linux::mounts::{self, Lender, Tree};
-use crate::linux::seccomp::Filter;
-use crate::linux::{fence, landlock, memory, sys};
-use crate::spec::{AtStep, ENTER, Order, Program, START, Spec, Status, Trouble, Word};
-use crate::streams::{is_ready, poll_until};
-use crate::wire::Channel;
+use crate::linux::file_copies::FileCopy;
+use crate::linux::mounts::{self, IdMapper, MountTree};
+use crate::linux::reset::SandboxBaseline;
+use crate::linux::seccomp::SyscallFilter;
+use crate::linux::{landlock, lockdown, memory, sys};
+use crate::spec::{
+    ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure, SandboxSpec,
+    SandboxedProgram, StepContext,
+};
+use crate::stdio_pump::{is_ready, poll_until};
 
 /// What the first process is given beside the spec.
-pub(crate) struct Given {
+pub(crate) struct InitInput {
     /// The program's input, output and errors.
     pub(crate) streams: [OwnedFd; 3],
     /// The way to the supervisor.
-    pub(crate) control: Channel,
+    pub(crate) control: FdChannel,
     /// The parts of the machine, if the helper had to take hold of them.
-    pub(crate) trees: Option<Vec<Tree>>,
+    pub(crate) trees: Option<Vec<MountTree>>,
     /// Small files of the machine.
-    pub(crate) copies: Vec<Copy>,
+    pub(crate) copies: Vec<FileCopy>,
     /// What parts of ourselves can run in a sandbox.
-    pub(crate) roles: Roles,
+    pub(crate) roles: RoleTable,
     /// What the kernel refuses to the program.
-    pub(crate) filter: Filter,
+    pub(crate) filter: SyscallFilter,
 }
 
 /// What the program's process says when every step has worked, before it becomes the program.
 const CONFINED: [u8; 1] = [b'!'];
 
 /// The whole life of the first process.
-pub(crate) fn live(spec: &Spec, given: Given) -> ! {
-    let Given { streams, control, trees, copies, roles, filter } = given;
+pub(crate) fn run(spec: &SandboxSpec, given: InitInput) -> ! {
+    let InitInput { streams, control, trees, copies, roles, filter } = given;
     let served = set_up(spec, &control, (trees, &copies))
         .and_then(|built| serve(spec, streams, (roles, &filter), (&control, &built)));
     if let Err(trouble) = served {
         // If the supervisor is gone, nobody needs to know.
-        control.send(&Word::Failed(trouble), &[]).unwrap_or_default();
+        control.send(&InitMessage::Failed(trouble), &[]).unwrap_or_default();
     }
     sys::exit_now(0)
 }
 
 /// What came of building.
-struct Built {
-    reach: Reach,
+struct BuiltSandbox {
+    reach: SignalScope,
     /// How it was; nothing if it serves one program only.
-    afresh: Option<Afresh>,
+    afresh: Option<SandboxBaseline>,
 }
 
 /// Runs the program, and the others that are asked for after it.
 fn serve(
-    spec: &Spec,
+    spec: &SandboxSpec,
     mut streams: [OwnedFd; 3],
-    own: (Roles, &Filter),
-    (control, built): (&Channel, &Built),
-) -> Result<(), Trouble> {
+    own: (RoleTable, &SyscallFilter),
+    (control, built): (&FdChannel, &BuiltSandbox),
+) -> Result<(), SandboxFailure> {
     let children = sys::watch_children().at_step("watch the children")?;
     let mut spec = Cow::Borrowed(spec);
     loop {
@@ -94,11 +97,12 @@ fn serve(
             end_others(spec.level, built.reach);
         })?;
         let over = watch((&spec, built.reach), program, &children, control);
-        let Some(afresh) = built.afresh.as_ref().filter(|_| over == Over::ByItself) else {
+        let Some(afresh) = built.afresh.as_ref().filter(|_| over == ProgramExitCause::ByItself)
+        else {
             return Ok(());
         };
         // Who cannot be made as new just ends: nobody waits for it.
-        let ready = afresh.restore().and_then(|()| control.send(&Word::Ready, &[]));
+        let ready = afresh.restore().and_then(|()| control.send(&InitMessage::Ready, &[]));
         let Some((program, given)) = ready.ok().and_then(|()| next_program(control)) else {
             return Ok(());
         };
@@ -108,25 +112,25 @@ fn serve(
 }
 
 /// Waits for another program; nothing when none comes.
-fn next_program(control: &Channel) -> Option<(Program, [OwnedFd; 3])> {
+fn next_program(control: &FdChannel) -> Option<(SandboxedProgram, [OwnedFd; 3])> {
     let until = Instant::now() + Duration::from_millis(IDLE_END_MS_MAX);
     if !is_ready(control, until).ok()? {
         return None;
     }
-    match control.receive::<Order>() {
-        Ok(Some((Order::Run(program), streams))) => {
+    match control.receive::<InitRequest>() {
+        Ok(Some((InitRequest::Run(program), streams))) => {
             let streams = streams.try_into().ok()?;
             // From here on nobody else may run it.
-            control.send(&Word::Taken, &[]).ok()?;
+            control.send(&InitMessage::Taken, &[]).ok()?;
             Some((program, streams))
         }
-        Ok(Some((Order::Terminate | Order::Kill, _)) | None) | Err(_) => None,
+        Ok(Some((InitRequest::Terminate | InitRequest::Kill, _)) | None) | Err(_) => None,
     }
 }
 
 /// Whom a signal to all reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
+enum SignalScope {
     /// Whatever came from the program, and nobody else.
     Ours,
     /// Everybody, so that each has to be looked for.
@@ -134,10 +138,10 @@ enum Reach {
 }
 
 fn set_up(
-    spec: &Spec,
-    control: &Channel,
-    (trees, copies): (Option<Vec<Tree>>, &[Copy]),
-) -> Result<Built, Trouble> {
+    spec: &SandboxSpec,
+    control: &FdChannel,
+    (trees, copies): (Option<Vec<MountTree>>, &[FileCopy]),
+) -> Result<BuiltSandbox, SandboxFailure> {
     let mut afresh = None;
     rustix::process::umask(Mode::empty());
     if let (Some(user), ConfinementLevel::Ns | ConfinementLevel::Landlock) = (spec.user, spec.level)
@@ -155,7 +159,7 @@ fn set_up(
             rustix::system::sethostname(b"sandbox").at_step("name the host")?;
             let trees = match trees {
                 Some(trees) => trees,
-                None => mounts::trees(&spec.view, &mut Lender::to(0))?,
+                None => mounts::trees(&spec.view, &mut IdMapper::to(0))?,
             };
             let own = mounts::enter(&spec.view, trees, copies)?;
             loopback().at_step("bring up the loopback interface")?;
@@ -174,21 +178,21 @@ fn set_up(
         let mounts = afresh.as_ref().and_then(|_| std::fs::File::open("/proc/self/mountinfo").ok());
         let mut handles = vec![listener.as_fd()];
         handles.extend(mounts.as_ref().map(AsFd::as_fd));
-        control.send(&Word::Listening, &handles).at_step("hand out the listener")?;
+        control.send(&InitMessage::Listening, &handles).at_step("hand out the listener")?;
     }
     // Without it there is a new sandbox for every program.
-    let afresh = afresh.and_then(|own| Afresh::remember(own, &spec.view).ok());
+    let afresh = afresh.and_then(|own| SandboxBaseline::capture(own, &spec.view).ok());
     drop_rights().at_step("give up all rights")?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).at_step("hide ourselves")?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     let reach = match spec.level {
-        ConfinementLevel::Ns | ConfinementLevel::Bwrap => Reach::Ours,
+        ConfinementLevel::Ns | ConfinementLevel::Bwrap => SignalScope::Ours,
         ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
-            let bounded = landlock::bound_signals().map_err(fence::trouble)?;
-            if bounded { Reach::Ours } else { Reach::Everybody }
+            let bounded = landlock::bound_signals().map_err(lockdown::trouble)?;
+            if bounded { SignalScope::Ours } else { SignalScope::Everybody }
         }
     };
-    Ok(Built { reach, afresh })
+    Ok(BuiltSandbox { reach, afresh })
 }
 
 /// The user that files are lent to. At the level of namespaces it is the only one there is.
@@ -244,11 +248,11 @@ fn drop_rights() -> io::Result<()> {
 
 /// Starts the program, and makes sure that it is the program that runs.
 fn start(
-    spec: &Spec,
+    spec: &SandboxSpec,
     streams: [OwnedFd; 3],
-    own: (Roles, &Filter),
-    control: &Channel,
-) -> Result<Pid, Trouble> {
+    own: (RoleTable, &SyscallFilter),
+    control: &FdChannel,
+) -> Result<Pid, SandboxFailure> {
     let (mut reader, writer) = io::pipe().at_step("watch the start")?;
     let Some(pid) = sys::fork().at_step("split off the program")? else {
         drop(reader);
@@ -271,37 +275,37 @@ fn start(
         let died = io::Error::other("the process ended before it was confined");
         return Err(died).at_step("confine the program");
     }
-    control.send(&Word::Started, &[]).at_step("tell of the start")?;
+    control.send(&InitMessage::Started, &[]).at_step("tell of the start")?;
     Ok(pid)
 }
 
 /// Confines this process and becomes the program; comes back only if that does not work.
 fn become_program(
-    spec: &Spec,
+    spec: &SandboxSpec,
     streams: [OwnedFd; 3],
-    (roles, filter): (Roles, &Filter),
+    (roles, filter): (RoleTable, &SyscallFilter),
     mut writer: &PipeWriter,
-) -> Trouble {
+) -> SandboxFailure {
     let confined = confine(spec, streams, filter)
         .and_then(|()| writer.write_all(&CONFINED).at_step("tell that all is confined"));
     if let Err(trouble) = confined {
         return trouble;
     }
     match &spec.program {
-        Program::Command { program, args, env, .. } => {
+        SandboxedProgram::Command { program, args, env, .. } => {
             let mut command = std::process::Command::new(program);
             command.args(args).env_clear().envs(env.iter().map(|(name, value)| (name, value)));
-            Trouble::new(START, &command.exec())
+            SandboxFailure::new(START, &command.exec())
         }
-        Program::Role { name, arguments, .. } => {
-            let own: [(&str, Role); 1] = [(escape::ROLE, escape::run)];
+        SandboxedProgram::Role { name, arguments, .. } => {
+            let own: [(&str, RoleFn); 1] = [(escape_probe::ROLE, escape_probe::run)];
             let mut all = own.iter().chain(roles);
             let Some((_, role)) = all.find(|(known, _)| *known == name.as_str()) else {
                 let unknown = io::Error::other(format!("there is no part named {name}"));
-                return Trouble::new(START, &unknown);
+                return SandboxFailure::new(START, &unknown);
             };
             if let Err(error) = sys::close_from(3) {
-                return Trouble::new(START, &error);
+                return SandboxFailure::new(START, &error);
             }
             let code = role(arguments);
             std::process::exit(code)
@@ -309,7 +313,11 @@ fn become_program(
     }
 }
 
-fn confine(spec: &Spec, streams: [OwnedFd; 3], filter: &Filter) -> Result<(), Trouble> {
+fn confine(
+    spec: &SandboxSpec,
+    streams: [OwnedFd; 3],
+    filter: &SyscallFilter,
+) -> Result<(), SandboxFailure> {
     set_parent_process_death_signal(Some(Signal::KILL))
         .at_step("bind the program's life to ours")?;
     sys::let_signals_through().at_step("let signals through")?;
@@ -319,29 +327,30 @@ fn confine(spec: &Spec, streams: [OwnedFd; 3], filter: &Filter) -> Result<(), Tr
     rustix::stdio::dup2_stdout(&output).at_step("connect the output")?;
     rustix::stdio::dup2_stderr(&errors).at_step("connect the errors")?;
     sys::close_on_exec_from(3).at_step("close other descriptors")?;
-    let (Program::Command { cwd, .. } | Program::Role { cwd, .. }) = &spec.program;
+    let (SandboxedProgram::Command { cwd, .. } | SandboxedProgram::Role { cwd, .. }) =
+        &spec.program;
     rustix::process::chdir(cwd).at_step(ENTER)?;
-    fence::raise(spec, filter)
+    lockdown::apply(spec, filter)
 }
 
 /// How a program came to be over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
+enum ProgramExitCause {
     ByItself,
-    ByUs,
+    Terminated,
 }
 
 /// Waits until the program is over, the supervisor wants the end, or is gone.
 fn watch(
-    (spec, reach): (&Spec, Reach),
+    (spec, reach): (&SandboxSpec, SignalScope),
     program: Pid,
     children: &OwnedFd,
-    control: &Channel,
-) -> Over {
+    control: &FdChannel,
+) -> ProgramExitCause {
     // Our own code is bounded by the limit for each process; looking at it for a whole session would be a waste.
     let look_every = match &spec.program {
-        Program::Command { .. } => Duration::from_millis(MEMORY_LOOK_MS),
-        Program::Role { .. } => Duration::from_millis(spec.limits.timeout_ms),
+        SandboxedProgram::Command { .. } => Duration::from_millis(MEMORY_LOOK_MS),
+        SandboxedProgram::Role { .. } => Duration::from_millis(spec.limits.timeout_ms),
     };
     let mut next_look = Instant::now() + look_every;
     let mut out_of_memory = false;
@@ -351,22 +360,26 @@ fn watch(
             PollFd::new(control, PollFlags::IN | PollFlags::HUP),
         ];
         if poll_until(&mut fds, Some(next_look)).is_err() {
-            return Over::ByUs;
+            return ProgramExitCause::Terminated;
         }
         let (child, spoken) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
         if child && let Some(status) = reap(program, children) {
             let left_behind = end_others(spec.level, reach);
-            let word = Word::Ended { status, left_behind, out_of_memory };
+            let word = InitMessage::Ended { status, left_behind, out_of_memory };
             let told = control.send(&word, &[]);
-            return if told.is_ok() && !out_of_memory { Over::ByItself } else { Over::ByUs };
+            return if told.is_ok() && !out_of_memory {
+                ProgramExitCause::ByItself
+            } else {
+                ProgramExitCause::Terminated
+            };
         }
         if spoken {
-            match control.receive::<Order>() {
-                Ok(Some((Order::Terminate, _))) => signal_others(reach, libc::SIGTERM),
+            match control.receive::<InitRequest>() {
+                Ok(Some((InitRequest::Terminate, _))) => signal_others(reach, libc::SIGTERM),
                 // Or the supervisor is gone, or does not make sense any more.
-                Ok(Some((Order::Kill | Order::Run(_), _)) | None) | Err(_) => {
+                Ok(Some((InitRequest::Kill | InitRequest::Run(_), _)) | None) | Err(_) => {
                     end_others(spec.level, reach);
-                    return Over::ByUs;
+                    return ProgramExitCause::Terminated;
                 }
             }
         }
@@ -380,7 +393,7 @@ fn watch(
     }
 }
 
-fn is_out_of_memory(spec: &Spec) -> bool {
+fn is_out_of_memory(spec: &SandboxSpec) -> bool {
     let proc = Path::new("/proc");
     let processes = match spec.level {
         ConfinementLevel::Ns | ConfinementLevel::Bwrap => {
@@ -388,14 +401,14 @@ fn is_out_of_memory(spec: &Spec) -> bool {
         }
         // The table has everybody's.
         ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
-            crate::tree::descendants_of_us()
+            crate::process_tree::descendants_of_us()
         }
     };
-    memory::over(proc, processes, spec.limits.memory_bytes)
+    memory::exceeds(proc, processes, spec.limits.memory_bytes)
 }
 
 /// Buries the dead; says how the program ended if it is among them.
-fn reap(program: Pid, children: &OwnedFd) -> Option<Status> {
+fn reap(program: Pid, children: &OwnedFd) -> Option<ProgramStatus> {
     let mut buffer = [0; 1024];
     while rustix::io::read(children, &mut buffer).is_ok_and(|length| length > 0) {}
     let mut found = None;
@@ -407,28 +420,28 @@ fn reap(program: Pid, children: &OwnedFd) -> Option<Status> {
     found
 }
 
-fn status_of(status: WaitStatus) -> Status {
+fn status_of(status: WaitStatus) -> ProgramStatus {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Status::Exited(code),
-        (None, signal) => Status::Signalled(signal.unwrap_or_default()),
+        (Some(code), _) => ProgramStatus::Exited(code),
+        (None, signal) => ProgramStatus::Signalled(signal.unwrap_or_default()),
     }
 }
 
-fn signal_others(reach: Reach, signal: i32) {
+fn signal_others(reach: SignalScope, signal: i32) {
     match reach {
-        Reach::Ours => sys::signal_all(signal),
-        Reach::Everybody => crate::tree::signal_descendants(signal),
+        SignalScope::Ours => sys::signal_all(signal),
+        SignalScope::Everybody => crate::process_tree::signal_descendants(signal),
     }
 }
 
 /// Ends whatever is left, and says how many there were.
-fn end_others(level: ConfinementLevel, reach: Reach) -> usize {
+fn end_others(level: ConfinementLevel, reach: SignalScope) -> usize {
     let left = match (level, reach) {
         (ConfinementLevel::Ns | ConfinementLevel::Bwrap, _) => {
             memory::processes(Path::new("/proc")).map_or(0, |left| left.len())
         }
-        (_, Reach::Ours) => crate::tree::descendants_of_us().len(),
-        (_, Reach::Everybody) => return crate::tree::kill_descendants(),
+        (_, SignalScope::Ours) => crate::process_tree::descendants_of_us().len(),
+        (_, SignalScope::Everybody) => return crate::process_tree::kill_descendants(),
     };
     // One call for all: nobody can be born in between and stay.
     sys::signal_all(libc::SIGKILL);
@@ -438,7 +451,7 @@ fn end_others(level: ConfinementLevel, reach: Reach) -> usize {
 }
 
 /// Waits for one child; for the helper.
-pub(crate) fn bury(pid: Pid) {
+pub(crate) fn reap_child(pid: Pid) {
     waitpid(Some(pid), WaitOptions::NOHANG).map(drop).unwrap_or_default();
 }
 

@@ -13,17 +13,17 @@ use landlock::{
 };
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 
-use crate::linux::Failed;
+use crate::linux::StepError;
 
 const STEP: &str = "confine paths (Landlock)";
 
 /// What a process may use; everything else it may not.
 #[derive(Clone, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct LandlockRules {
     /// What may be read and executed.
-    pub(crate) read: Vec<Allowed>,
+    pub(crate) read: Vec<LandlockPath>,
     /// What may also be written and changed; no device node is made there.
-    pub(crate) write: Vec<Allowed>,
+    pub(crate) write: Vec<LandlockPath>,
     /// Whether TCP is refused, in and out; kernels know that from version 4.
     pub(crate) deny_tcp: bool,
     /// The version of Landlock below which nothing is started.
@@ -32,14 +32,14 @@ pub(crate) struct Rules {
 
 /// One path, a file or a directory with all below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Allowed {
+pub(crate) struct LandlockPath {
     /// The path; what is read may be named by a link, which is followed when the rule is made.
     pub(crate) path: PathBuf,
     /// Whether it may be missing.
     pub(crate) optional: bool,
 }
 
-impl Allowed {
+impl LandlockPath {
     /// A path that must be there.
     pub(crate) fn required(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), optional: false }
@@ -65,14 +65,14 @@ pub(crate) fn abi() -> u32 {
 }
 
 /// Puts the calling thread, and whatever it starts, under the rules for good.
-pub(crate) fn restrict(rules: &Rules) -> Result<(), Failed> {
+pub(crate) fn restrict(rules: &LandlockRules) -> Result<(), StepError> {
     let found = abi();
     if found < rules.abi_min || found == 0 {
         let why = match found {
             0 => "the kernel has no Landlock, or it was not switched on at boot".to_owned(),
             found => format!("the kernel has version {found}, and {} is needed", rules.abi_min),
         };
-        return Err(Failed::refused(STEP, why));
+        return Err(StepError::refused(STEP, why));
     }
     let abi = ABI::from(i32::try_from(found).unwrap_or(i32::MAX));
     let mut ruleset = created(abi, rules.deny_tcp).map_err(|error| failed(STEP, error))?;
@@ -80,7 +80,10 @@ pub(crate) fn restrict(rules: &Rules) -> Result<(), Failed> {
     let read = AccessFs::from_read(abi);
     let write = everything & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     // Whoever was confined before may have put a link in the place of what may be written.
-    let lists = [(&rules.read, read, Links::Followed), (&rules.write, write, Links::Refused)];
+    let lists = [
+        (&rules.read, read, SymlinkPolicy::Followed),
+        (&rules.write, write, SymlinkPolicy::Refused),
+    ];
     for (list, access, links) in lists {
         for allowed in list {
             ruleset = with(ruleset, (allowed, links), access, AccessFs::from_file(abi))?;
@@ -90,13 +93,13 @@ pub(crate) fn restrict(rules: &Rules) -> Result<(), Failed> {
     match status.ruleset {
         RulesetStatus::FullyEnforced => Ok(()),
         RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced => {
-            Err(Failed::refused(STEP, "the kernel enforces only a part"))
+            Err(StepError::refused(STEP, "the kernel enforces only a part"))
         }
     }
 }
 
 /// Lets this process signal only itself and what it starts from now on. False where the kernel cannot.
-pub(crate) fn bound_signals() -> Result<bool, Failed> {
+pub(crate) fn bound_signals() -> Result<bool, StepError> {
     const STEP: &str = "bounding signals (Landlock)";
     let abi = ABI::from(i32::try_from(abi()).unwrap_or(i32::MAX));
     if !Scope::from_all(abi).contains(Scope::Signal) {
@@ -133,22 +136,22 @@ fn created(abi: ABI, deny_tcp: bool) -> Result<RulesetCreated, RulesetError> {
 
 /// What becomes of links in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Links {
+enum SymlinkPolicy {
     Followed,
     Refused,
 }
 
 fn with(
     ruleset: RulesetCreated,
-    (allowed, links): (&Allowed, Links),
+    (allowed, links): (&LandlockPath, SymlinkPolicy),
     access: BitFlags<AccessFs>,
     access_of_files: BitFlags<AccessFs>,
-) -> Result<RulesetCreated, Failed> {
+) -> Result<RulesetCreated, StepError> {
     let step = || format!("{STEP}: allow {}", allowed.path.display());
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = match links {
-        Links::Followed => rustix::fs::open(&allowed.path, flags, Mode::empty()),
-        Links::Refused => {
+        SymlinkPolicy::Followed => rustix::fs::open(&allowed.path, flags, Mode::empty()),
+        SymlinkPolicy::Refused => {
             let resolve = ResolveFlags::NO_SYMLINKS;
             rustix::fs::openat2(CWD, &allowed.path, flags, Mode::empty(), resolve)
         }
@@ -156,9 +159,9 @@ fn with(
     let path = match opened.map_err(io::Error::from) {
         Ok(path) => path,
         Err(cause) if allowed.optional && is_missing(&cause) => return Ok(ruleset),
-        Err(cause) => return Err(Failed::new(step(), cause)),
+        Err(cause) => return Err(StepError::new(step(), cause)),
     };
-    let is_directory = is_directory(&path).map_err(|cause| Failed::new(step(), cause))?;
+    let is_directory = is_directory(&path).map_err(|cause| StepError::new(step(), cause))?;
     let access = if is_directory { access } else { access & access_of_files };
     ruleset.add_rule(PathBeneath::new(path, access)).map_err(|error| failed(&step(), error))
 }
@@ -174,15 +177,15 @@ fn is_directory(path: &OwnedFd) -> io::Result<bool> {
 }
 
 /// Keeps the number that the system answered with, where there is one.
-fn failed(step: &str, error: RulesetError) -> Failed {
+fn failed(step: &str, error: RulesetError) -> StepError {
     match error {
         RulesetError::CreateRuleset(CreateRulesetError::CreateRulesetCall { source, .. })
         | RulesetError::AddRules(AddRulesError::Fs(AddRuleError::AddRuleCall { source, .. }))
         | RulesetError::RestrictSelf(
             RestrictSelfError::SetNoNewPrivsCall { source, .. }
             | RestrictSelfError::RestrictSelfCall { source, .. },
-        ) => Failed::new(step, source),
-        other => Failed::refused(step, other.to_string()),
+        ) => StepError::new(step, source),
+        other => StepError::refused(step, other.to_string()),
     }
 }
 
@@ -208,12 +211,12 @@ mod tests {
         std::env::var_os(PLACE).expect("the parent names a place").into()
     }
 
-    fn rules(read: Vec<Allowed>, write: Vec<Allowed>) -> Rules {
-        Rules { read, write, deny_tcp: false, abi_min: ABI_MIN }
+    fn rules(read: Vec<LandlockPath>, write: Vec<LandlockPath>) -> LandlockRules {
+        LandlockRules { read, write, deny_tcp: false, abi_min: ABI_MIN }
     }
 
-    fn system() -> Vec<Allowed> {
-        ["/usr", "/lib", "/lib64", "/bin", "/etc"].map(Allowed::optional).into()
+    fn system() -> Vec<LandlockPath> {
+        ["/usr", "/lib", "/lib64", "/bin", "/etc"].map(LandlockPath::optional).into()
     }
 
     /// Says so once where this kernel cannot be tested.
@@ -255,8 +258,8 @@ mod tests {
             let dir = place();
             let [read, write, hidden] = ["read", "write", "hidden"].map(|name| dir.join(name));
             let mut readable = system();
-            readable.push(Allowed::required(&read));
-            let writable = [write.as_path(), Path::new("/dev/null")].map(Allowed::required);
+            readable.push(LandlockPath::required(&read));
+            let writable = [write.as_path(), Path::new("/dev/null")].map(LandlockPath::required);
             restrict(&rules(readable, writable.into())).unwrap();
 
             assert_eq!(fs::read_to_string(read.join("file")).unwrap(), "text");
@@ -302,13 +305,13 @@ mod tests {
     #[ignore = "runs only as the child of another test"]
     fn child_with_missing_paths() {
         in_child(|| {
-            let missing = rules(vec![Allowed::required("/nowhere/at/all")], Vec::new());
+            let missing = rules(vec![LandlockPath::required("/nowhere/at/all")], Vec::new());
             let error = restrict(&missing).unwrap_err();
             assert_eq!(error.cause.raw_os_error(), Some(libc::ENOENT));
             assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
             // Nothing was enforced halfway.
             fs::read_dir("/usr").unwrap();
-            let optional = rules(system(), vec![Allowed::optional("/nowhere/at/all")]);
+            let optional = rules(system(), vec![LandlockPath::optional("/nowhere/at/all")]);
             restrict(&optional).unwrap();
             assert!(is_refused(fs::read_dir("/")));
         });
@@ -316,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_is_too_old_is_an_error_and_confines_nothing() {
-        let wanted = Rules { abi_min: abi() + 1, ..rules(system(), Vec::new()) };
+        let wanted = LandlockRules { abi_min: abi() + 1, ..rules(system(), Vec::new()) };
         let error = restrict(&wanted).unwrap_err();
         assert!(error.to_string().contains("is needed"), "{error}");
         fs::read_dir("/").unwrap();
@@ -339,7 +342,7 @@ mod tests {
             let port: u16 = place().to_str().unwrap().parse().unwrap();
             restrict(&rules(system(), Vec::new())).unwrap();
             TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-            let closed = Rules { deny_tcp: true, ..rules(system(), Vec::new()) };
+            let closed = LandlockRules { deny_tcp: true, ..rules(system(), Vec::new()) };
             restrict(&closed).unwrap();
             assert!(is_refused(TcpStream::connect((Ipv4Addr::LOCALHOST, port))));
             assert!(is_refused(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))));

@@ -13,7 +13,7 @@ use std::path::Path;
 const FIRST: u32 = 1;
 
 /// Whether these processes of a `/proc` directory use more.
-pub(crate) fn over(proc: &Path, processes: Vec<u32>, limit_bytes: u64) -> bool {
+pub(crate) fn exceeds(proc: &Path, processes: Vec<u32>, limit_bytes: u64) -> bool {
     let page_bytes = u64::try_from(rustix::param::page_size()).unwrap_or(u64::MAX);
     let resident: Vec<(u32, u64)> = processes
         .into_iter()
@@ -78,7 +78,7 @@ mod tests {
     use crate::linux::tests::{again, in_child, say};
 
     fn all_over(proc: &Path, limit_bytes: u64) -> bool {
-        over(proc, processes(proc).unwrap(), limit_bytes)
+        exceeds(proc, processes(proc).unwrap(), limit_bytes)
     }
 
     const MIB: u64 = 1 << 20;

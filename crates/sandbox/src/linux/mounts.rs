@@ -20,24 +20,27 @@ use rustix::mount::{
 };
 
 use crate::limits::{ROOT_BYTES_MAX, SHARED_MEMORY_BYTES_MAX};
-use crate::linux::copies::Copy;
+use crate::linux::file_copies::FileCopy;
 use crate::linux::sys::{
-    self, Forked, MountChange, NO_DEVICES, NO_SETUID, READ_ONLY, mount_setattr,
+    self, ForkSide, MountChange, NO_DEVICES, NO_SETUID, READ_ONLY, mount_setattr,
 };
-use crate::spec::{AtStep, Bind, BindKind, Trouble, View};
+use crate::spec::{BindKind, BindMount, FilesystemView, SandboxFailure, StepContext};
 
 /// A part of the machine, held and not yet placed.
-pub(crate) type Tree = Option<OwnedFd>;
+pub(crate) type MountTree = Option<OwnedFd>;
 
 /// Where the new root is put together before it becomes the root. Its old content is not needed any more then.
 const PLACES: [&str; 3] = ["/tmp", "/mnt", "/proc"];
 
 /// Takes hold of the parts of the machine that a sandbox sees.
-pub(crate) fn trees(view: &View, lender: &mut Lender) -> Result<Vec<Tree>, Trouble> {
+pub(crate) fn trees(
+    view: &FilesystemView,
+    lender: &mut IdMapper,
+) -> Result<Vec<MountTree>, SandboxFailure> {
     view.binds.iter().map(|bind| tree(bind, lender)).collect()
 }
 
-fn tree(bind: &Bind, lender: &mut Lender) -> Result<Tree, Trouble> {
+fn tree(bind: &BindMount, lender: &mut IdMapper) -> Result<MountTree, SandboxFailure> {
     let shown = bind.from.display();
     let found = match find(CWD, &bind.from) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) if bind.optional => {
@@ -67,10 +70,10 @@ fn tree(bind: &Bind, lender: &mut Lender) -> Result<Tree, Trouble> {
 /// Lets the sandbox's own user have the files as their owner has them. What is only read may go without.
 fn lend(
     tree: &OwnedFd,
-    bind: &Bind,
+    bind: &BindMount,
     owner: (u32, u32),
-    lender: &mut Lender,
-) -> Result<(), Trouble> {
+    lender: &mut IdMapper,
+) -> Result<(), SandboxFailure> {
     let step = format!("lend {}", bind.from.display());
     let owners = lender.owners(owner).at_step(&step)?;
     let change = MountChange { owners: Some(owners), ..MountChange::default() };
@@ -93,12 +96,12 @@ fn find(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// Who owns files, seen through a mount: the owner on the disk counts as the sandbox's own user.
-pub(crate) struct Lender {
+pub(crate) struct IdMapper {
     user: u32,
     known: HashMap<(u32, u32), OwnedFd>,
 }
 
-impl Lender {
+impl IdMapper {
     /// Lends to this user.
     pub(crate) fn to(user: u32) -> Self {
         Self { user, known: HashMap::new() }
@@ -117,13 +120,13 @@ impl Lender {
 fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
     let (reader, writer) = io::pipe()?;
     match sys::clone(sys::USERS)? {
-        Forked::Child => {
+        ForkSide::Child => {
             drop(writer);
             // Nothing is ever written; the end comes when the mapping has been taken.
             io::copy(&mut &reader, &mut io::sink()).unwrap_or_default();
             sys::exit_now(0)
         }
-        Forked::Parent { pid, .. } => {
+        ForkSide::Parent { pid, .. } => {
             let number = pid.as_raw_nonzero();
             let taken =
                 std::fs::write(format!("/proc/{number}/uid_map"), format!("{} {user} 1", owner.0))
@@ -142,7 +145,7 @@ fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
 }
 
 /// The file systems of a sandbox that its program can change and that are nobody else's.
-pub(crate) struct Own {
+pub(crate) struct WritableMounts {
     /// Temporary files.
     pub(crate) scratch: OwnedFd,
     /// Shared memory.
@@ -152,7 +155,11 @@ pub(crate) struct Own {
 }
 
 /// Puts the files together and makes them the root. Nothing else is left.
-pub(crate) fn enter(view: &View, trees: Vec<Tree>, copies: &[Copy]) -> Result<Own, Trouble> {
+pub(crate) fn enter(
+    view: &FilesystemView,
+    trees: Vec<MountTree>,
+    copies: &[FileCopy],
+) -> Result<WritableMounts, SandboxFailure> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).at_step("make the mounts private")?;
     let proc = new_file_system("proc", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC);
@@ -161,7 +168,7 @@ pub(crate) fn enter(view: &View, trees: Vec<Tree>, copies: &[Copy]) -> Result<Ow
     let root = root.at_step("make the root")?;
     let place = PLACES.iter().find(|place| Path::new(place).is_dir()).copied().unwrap_or("/");
     attach(&root, CWD, Path::new(place)).at_step("make the root")?;
-    let root = Root { root, writable: !view.broad };
+    let root = SandboxRoot { root, writable: !view.broad };
     let own = root.basics(view, copies)?;
     root.place(proc.as_fd(), Path::new("/proc"), FileType::Directory).at_step("mount /proc")?;
     for (bind, tree) in view.binds.iter().zip(trees) {
@@ -209,15 +216,19 @@ fn attach(tree: impl AsFd, at: impl AsFd, path: &Path) -> io::Result<()> {
 }
 
 /// The root that is being put together.
-struct Root {
+struct SandboxRoot {
     root: OwnedFd,
     /// Whether directories can be made in it.
     writable: bool,
 }
 
-impl Root {
+impl SandboxRoot {
     /// What every sandbox has: devices, temporary files, made-up settings.
-    fn basics(&self, view: &View, copies: &[Copy]) -> Result<Own, Trouble> {
+    fn basics(
+        &self,
+        view: &FilesystemView,
+        copies: &[FileCopy],
+    ) -> Result<WritableMounts, SandboxFailure> {
         let (shared, terminals) = self.devices().at_step("make /dev")?;
         let (bytes, files) = (view.scratch_bytes, (view.scratch_bytes / 4096).max(64));
         let (bytes, files) = (bytes.to_string(), files.to_string());
@@ -244,7 +255,7 @@ impl Root {
                 })
                 .at_step(&format!("link {}", at.display()))?;
         }
-        Ok(Own { scratch, shared, terminals })
+        Ok(WritableMounts { scratch, shared, terminals })
     }
 
     /// The directory of devices; its shared memory and its terminals are file systems.
@@ -286,7 +297,7 @@ impl Root {
         self.place(empty.as_fd(), Path::new(path), FileType::Directory)
     }
 
-    fn bind(&self, bind: &Bind, tree: &OwnedFd) -> Result<(), Trouble> {
+    fn bind(&self, bind: &BindMount, tree: &OwnedFd) -> Result<(), SandboxFailure> {
         let step = format!("mount {}", bind.to.display());
         let kind = rustix::fs::statat(tree, "", AtFlags::EMPTY_PATH).at_step(&step)?.st_mode;
         let placed = self.place(tree.as_fd(), &bind.to, FileType::from_raw_mode(kind));
@@ -299,7 +310,7 @@ impl Root {
     }
 
     /// Puts an empty thing that nobody may open over what may not be read.
-    fn hide(&self, view: &View) -> Result<(), Trouble> {
+    fn hide(&self, view: &FilesystemView) -> Result<(), SandboxFailure> {
         if view.masks.is_empty() {
             return Ok(());
         }

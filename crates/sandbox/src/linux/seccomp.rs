@@ -6,8 +6,8 @@
 //!
 //! Must never: let a call through because it is new, or look at memory that the process can change.
 
-mod allowed;
-mod denied;
+mod allowlist;
+mod denylist;
 mod ranges;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use std::io;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch};
 
-use crate::linux::Failed;
+use crate::linux::StepError;
 
 /// What a call answers that is not let through: there is no such call.
 const NOT_THERE: u16 = 38;
@@ -75,19 +75,19 @@ impl Kind {
 
 /// A filter that is ready to be installed, any number of times.
 #[derive(Clone, Debug)]
-pub(crate) struct Filter {
+pub(crate) struct SyscallFilter {
     // Invariant: in the order of installation; of two refusals the kernel takes the later one.
     programs: [BpfProgram; 2],
 }
 
-impl Filter {
+impl SyscallFilter {
     /// Makes the filter for one kind of process.
-    pub(crate) fn new(kind: Kind) -> Result<Self, Failed> {
-        let denied = denied::rules(kind).map_err(compiling)?;
+    pub(crate) fn new(kind: Kind) -> Result<Self, StepError> {
+        let denied = denylist::rules(kind).map_err(compiling)?;
         Ok(Self {
             programs: [
                 // Programs ask for a new call and fall back when it does not exist.
-                ranges::program(&allowed::calls(kind), NOT_THERE),
+                ranges::program(&allowlist::calls(kind), NOT_THERE),
                 program(
                     denied,
                     SeccompAction::Allow,
@@ -98,7 +98,7 @@ impl Filter {
     }
 
     /// Puts the calling thread, and whatever it starts, under the filter for good.
-    pub(crate) fn install(&self) -> Result<(), Failed> {
+    pub(crate) fn install(&self) -> Result<(), StepError> {
         self.programs
             .iter()
             .try_for_each(|program| seccompiler::apply_filter(program).map_err(installing))
@@ -109,22 +109,22 @@ fn program(
     rules: BTreeMap<i64, Vec<SeccompRule>>,
     otherwise: SeccompAction,
     matched: SeccompAction,
-) -> Result<BpfProgram, Failed> {
+) -> Result<BpfProgram, StepError> {
     let machine = TargetArch::try_from(std::env::consts::ARCH).map_err(compiling)?;
     let filter = SeccompFilter::new(rules, otherwise, matched, machine).map_err(compiling)?;
     filter.try_into().map_err(compiling)
 }
 
-fn compiling(error: seccompiler::BackendError) -> Failed {
-    Failed::refused("make the filter of calls (seccomp)", error.to_string())
+fn compiling(error: seccompiler::BackendError) -> StepError {
+    StepError::refused("make the filter of calls (seccomp)", error.to_string())
 }
 
-fn installing(error: seccompiler::Error) -> Failed {
+fn installing(error: seccompiler::Error) -> StepError {
     use seccompiler::Error;
     match error {
-        Error::Prctl(cause) => Failed::new("give up new privileges (prctl)", cause),
-        Error::Seccomp(cause) => Failed::new("install the filter of calls (seccomp)", cause),
-        other @ (Error::Backend(_) | Error::EmptyFilter | Error::ThreadSync(_)) => Failed::new(
+        Error::Prctl(cause) => StepError::new("give up new privileges (prctl)", cause),
+        Error::Seccomp(cause) => StepError::new("install the filter of calls (seccomp)", cause),
+        other @ (Error::Backend(_) | Error::EmptyFilter | Error::ThreadSync(_)) => StepError::new(
             "install the filter of calls (seccomp)",
             io::Error::other(other.to_string()),
         ),

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use rustix::process::Pid;
 
 /// Which of the two returns from a fork this is.
-pub(crate) enum Forked {
+pub(crate) enum ForkSide {
     /// The one that was there before.
     Parent {
         /// The new process.
@@ -39,7 +39,7 @@ pub(crate) const USERS: i32 = libc::CLONE_NEWUSER;
 pub(crate) const MOUNTS: i32 = libc::CLONE_NEWNS;
 
 /// Splits this process in two, the new one in namespaces of its own.
-pub(crate) fn clone(namespaces: i32) -> io::Result<Forked> {
+pub(crate) fn clone(namespaces: i32) -> io::Result<ForkSide> {
     let mut handle: RawFd = -1;
     let flags = namespaces | libc::CLONE_PIDFD;
     // The older call: containers often say that the newer one does not exist.
@@ -58,12 +58,12 @@ pub(crate) fn clone(namespaces: i32) -> io::Result<Forked> {
     };
     match i32::try_from(pid).ok().filter(|pid| *pid >= 0) {
         None => Err(io::Error::last_os_error()),
-        Some(0) => Ok(Forked::Child),
+        Some(0) => Ok(ForkSide::Child),
         Some(pid) => {
             let pid = Pid::from_raw(pid).expect("the system numbers processes from 1");
             // SAFETY: the system has just put a new descriptor there, and nobody else knows it.
             let handle = unsafe { OwnedFd::from_raw_fd(handle) };
-            Ok(Forked::Parent { pid, handle })
+            Ok(ForkSide::Parent { pid, handle })
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
-use crate::{Bounds, Command, Cwd, Ending, Stop, Streams};
+use crate::{CancelToken, Command, Cwd, ProcessBounds, ProcessEnding, Streams};
 
 /// Says that a test is such a child.
 const CHILD: &str = "AGENTRY_TEST_CHILD";
@@ -57,12 +57,12 @@ impl Again {
     #[track_caller]
     pub(crate) fn run(self) -> String {
         let (ending, said) = self.end();
-        assert_eq!(ending, Ending::Exited(0), "{said}");
+        assert_eq!(ending, ProcessEnding::Exited(0), "{said}");
         said
     }
 
     /// How it ended, and what it said.
-    pub(crate) fn end(self) -> (Ending, String) {
+    pub(crate) fn end(self) -> (ProcessEnding, String) {
         let command = Command {
             program: std::env::current_exe().expect("the test has a file").into(),
             args: self.args(),
@@ -71,9 +71,9 @@ impl Again {
             stdin: None,
             streams: Streams::Together,
         };
-        let bounds = Bounds { time: LONG, output_bytes_max: 1 << 20 };
+        let bounds = ProcessBounds { time: LONG, output_bytes_max: 1 << 20 };
         let finished =
-            crate::run(&command, &bounds, &Stop::new()).expect("the test can be started");
+            crate::run(&command, &bounds, &CancelToken::new()).expect("the test can be started");
         let said = finished.stdout.whole().expect("the output is short");
         (finished.ending, String::from_utf8_lossy(&said).into_owned())
     }

@@ -12,7 +12,7 @@ const INSIDE: &str = "INSIDE";
 const CONFINES_NOTHING: &str = "shift 3; exec \"$@\"";
 
 /// A machine whose binary is this test; the first two lines are the test's own.
-fn machine(sandbox_exec: &str) -> (OnMacos, TempDir) {
+fn machine(sandbox_exec: &str) -> (MacosBackend, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let script = |name: &str, text: &str| {
         let path = directory.path().join(name);
@@ -30,25 +30,25 @@ fn machine(sandbox_exec: &str) -> (OnMacos, TempDir) {
         "shift; {INSIDE}=\"$*\" exec {test} {again} macos::tests::child_that_is_inside \
          | {{ read -r _; read -r _; exec cat; }}"
     );
-    let setup = Setup {
+    let setup = SandboxSetup {
         binary: script("agentry", &binary),
         path: String::new(),
         quarantine: directory.path().join("quarantine"),
         resolve: crate::egress::system(),
     };
     let program = script("sandbox-exec", sandbox_exec);
-    let watches = Watches::new(&setup.quarantine, ConfinementLevel::Seatbelt);
-    (OnMacos { setup, watches, hard_links: HardLinkCache::default(), program }, directory)
+    let watches = ProtectionWatcher::new(&setup.quarantine, ConfinementLevel::Seatbelt);
+    (MacosBackend { setup, watches, hard_links: HardLinkCache::default(), program }, directory)
 }
 
 #[test]
 #[ignore = "runs only as the child of another test"]
 fn child_that_is_inside() {
     let words = std::env::var(INSIDE).expect("it is told what to do");
-    inside::obey(&[], words.split(' ').map(OsString::from)).expect("it becomes something else");
+    launcher::run(&[], words.split(' ').map(OsString::from)).expect("it becomes something else");
 }
 
-fn run(sandbox_exec: &str, program: &str, args: &[&str]) -> Result<Finished, Error> {
+fn run(sandbox_exec: &str, program: &str, args: &[&str]) -> Result<ProcessOutcome, Error> {
     let command = Command {
         program: program.into(),
         args: args.iter().map(Into::into).collect(),
@@ -61,21 +61,21 @@ fn run(sandbox_exec: &str, program: &str, args: &[&str]) -> Result<Finished, Err
         ConfinementLimits { files: 90, disk_bytes: 8 << 20, ..ConfinementLimits::default() };
     let confinement =
         Confinement { level: ConfinementLevel::Seatbelt, limits, ..Confinement::most_restricted() };
-    let job = Job {
+    let job = SandboxJob {
         command: &command,
         confinement: &confinement,
-        bounds: &Bounds { time: Duration::from_secs(600), output_bytes_max: 64 * 1024 },
+        bounds: &ProcessBounds { time: Duration::from_secs(600), output_bytes_max: 64 * 1024 },
         connected: Arc::new(drop),
         hear: None,
     };
     let (own, _directory) = machine(sandbox_exec);
-    Backend::run(&own, &job, &Stop::new())
+    Backend::run(&own, &job, &CancelToken::new())
 }
 
 #[test]
 fn a_command_runs_with_its_limits_and_private_directories() {
     let finished = run(CONFINES_NOTHING, "cat", &["/proc/self/limits"]).unwrap();
-    assert_eq!(finished.ending, Ending::Exited(0));
+    assert_eq!(finished.ending, ProcessEnding::Exited(0));
     let said = String::from_utf8(finished.stdout.whole().unwrap()).unwrap();
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("Max open files 90 90"), "{said}");
@@ -125,7 +125,7 @@ fn the_command_comes_after_the_profile_and_our_own_binary() {
 #[test]
 fn what_was_found_is_in_the_profile_beside_what_is_written() {
     let (own, _directory) = machine(CONFINES_NOTHING);
-    let scratch = Scratch::new().unwrap();
+    let scratch = MacosScratch::new().unwrap();
     let found = [PathBuf::from("/site/deep/.git")];
     let profile = own.profile(&Confinement::most_restricted(), &found, &scratch, None).unwrap();
     let binary = own.setup.binary.display();
@@ -144,7 +144,7 @@ fn what_a_denied_link_leads_to_is_denied() {
     let deny_read = vec![link.display().to_string()];
     let allow_read = vec![place.display().to_string()];
     let confinement = Confinement { allow_read, deny_read, ..Confinement::most_restricted() };
-    let profile = own.profile(&confinement, &[], &Scratch::new().unwrap(), None).unwrap();
+    let profile = own.profile(&confinement, &[], &MacosScratch::new().unwrap(), None).unwrap();
     let denied = profile.lines().filter(|line| line.starts_with("(deny file-read*"));
     let denied: String = denied.collect();
     assert!(denied.contains(&format!("{}\"", secret.display())), "{profile}");

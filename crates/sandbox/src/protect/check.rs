@@ -17,26 +17,28 @@ use std::time::{Duration, Instant};
 use agentry_protocol::confinement::GitAccess;
 use agentry_protocol::protected::REPOSITORY;
 
-use super::dir::{self, Id, Kind, Status};
-use super::git::{self, Settings};
-use super::place::{Content, Found, Known, Place, Role, Survey};
-use super::repair::{Aside, Repair};
-use super::violation::{Violation, What};
-use super::walk::{self, Task};
+use super::dir::{self, FileId, FileStatus, Kind};
+use super::git::{self, GitConfigScope};
+use super::repair::{DisplacedEntry, Repair};
+use super::rooted_path::{
+    BaselineEntry, ProtectionRole, RootedPath, SavedContent, Survey, SurveyEntry,
+};
+use super::violation::{ProtectionViolation, ViolationKind};
+use super::walk::{self, WalkTask};
 use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_MS_MAX, REPAIR_RACES_MAX, VIOLATIONS_LISTED_MAX};
 
 /// What a check works with.
-pub(crate) struct Check<'a> {
-    pub(crate) task: Task<'a>,
-    pub(crate) known: &'a BTreeMap<Place, Known>,
+pub(crate) struct GuardCheck<'a> {
+    pub(crate) task: WalkTask<'a>,
+    pub(crate) known: &'a BTreeMap<RootedPath, BaselineEntry>,
     /// The directories that were there before the call; none if nobody knows.
-    pub(crate) directories: Option<&'a HashSet<Id>>,
+    pub(crate) directories: Option<&'a HashSet<FileId>>,
     pub(crate) repair: Repair<'a>,
-    pub(crate) violations: Vec<Violation>,
+    pub(crate) violations: Vec<ProtectionViolation>,
     /// The number of violations that are not listed.
     pub(crate) unlisted: usize,
     /// What could not be put right, so that it is not tried again in every round.
-    pub(crate) given_up: BTreeMap<Place, Option<Id>>,
+    pub(crate) given_up: BTreeMap<RootedPath, Option<FileId>>,
     /// True if a planted or changed file could not be removed.
     pub(crate) is_unsafe: bool,
     /// The number of times that something moved between a look and its repair: another call is still running.
@@ -44,32 +46,32 @@ pub(crate) struct Check<'a> {
 }
 
 /// A place, what was known of it, and what stands there now.
-type Different<'a> = (&'a Place, &'a Known, Option<Status>);
+type ChangedPath<'a> = (&'a RootedPath, &'a BaselineEntry, Option<FileStatus>);
 
 /// What a round has done so far.
 #[derive(Default)]
-struct Round {
+struct CheckRound {
     /// Places that are not looked at again in this round, with all that is in them.
-    settled: BTreeSet<Place>,
+    settled: BTreeSet<RootedPath>,
     /// Directories that are not where they were, on their way back.
-    aside: BTreeMap<Place, io::Result<Aside>>,
+    aside: BTreeMap<RootedPath, io::Result<DisplacedEntry>>,
     /// A directory that was made again, and the violation that tells of it.
-    remade: Option<(Place, usize)>,
+    remade: Option<(RootedPath, usize)>,
     acted: bool,
 }
 
-impl Round {
-    fn is_settled(&self, place: &Place) -> bool {
-        place.and_above().any(|one| self.settled.contains(&one))
+impl CheckRound {
+    fn is_settled(&self, place: &RootedPath) -> bool {
+        place.ancestors().any(|one| self.settled.contains(&one))
     }
 
-    fn settle(&mut self, place: &Place) {
+    fn settle(&mut self, place: &RootedPath) {
         self.settled.insert(place.clone());
         self.acted = true;
     }
 }
 
-impl Check<'_> {
+impl GuardCheck<'_> {
     /// Repairs until a scan finds nothing to do; returns the reason if there is no such scan.
     pub(crate) fn run(&mut self) -> io::Result<Option<String>> {
         let started = Instant::now();
@@ -110,12 +112,13 @@ impl Check<'_> {
             };
             let Some(now) = now.filter(|now| now.id == known.id()) else { continue };
             let is_closed = now.mode & known.status.mode & 0o700 != known.status.mode & 0o700;
-            let is_protected = known.role != Role::Ancestor && known.role != Role::Repository;
+            let is_protected =
+                known.role != ProtectionRole::Ancestor && known.role != ProtectionRole::Repository;
             if is_closed || is_protected && now.mode != known.status.mode {
                 let (parent, name) = place.open_parent(self.task.roots)?;
                 dir::set_mode(&parent, &name, known.status.mode)?;
                 if is_protected {
-                    self.tell(place, What::Changed, Ok((None, Ok(()))));
+                    self.tell(place, ViolationKind::Changed, Ok((None, Ok(()))));
                 }
             }
         }
@@ -135,12 +138,12 @@ impl Check<'_> {
         let (Some(stuck_at), Some(directories)) = (&survey.stuck_at, self.directories) else {
             return Ok(false);
         };
-        let way: Vec<Place> = stuck_at.and_above().collect();
+        let way: Vec<RootedPath> = stuck_at.ancestors().collect();
         for place in way.iter().rev() {
             let Some(status) = place.status(self.task.roots)? else { return Ok(false) };
             if status.kind == Kind::Directory && !directories.contains(&status.id) {
                 let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
-                return Ok(self.tell(place, What::Planted, outcome));
+                return Ok(self.tell(place, ViolationKind::Planted, outcome));
             }
         }
         Ok(false)
@@ -148,7 +151,7 @@ impl Check<'_> {
 
     /// Repairs what a look has shown; whether there was anything.
     fn round(&mut self, survey: &Survey) -> io::Result<bool> {
-        let mut round = Round::default();
+        let mut round = CheckRound::default();
         let known = self.known;
         let mut different = Vec::new();
         for (place, known) in known {
@@ -178,7 +181,7 @@ impl Check<'_> {
             return Ok(true);
         }
         for (place, found) in &survey.found {
-            let is_news = !known.contains_key(place) && found.role != Role::Ancestor;
+            let is_news = !known.contains_key(place) && found.role != ProtectionRole::Ancestor;
             if is_news && !self.is_done(&round, place) {
                 self.judge(&mut round, survey, (place, found))?;
             }
@@ -187,17 +190,21 @@ impl Check<'_> {
     }
 
     /// Moves directories that are elsewhere now out of the way, before anything is taken that they may be in.
-    fn set_aside(&mut self, round: &mut Round, different: &[Different<'_>]) -> io::Result<()> {
+    fn set_aside(
+        &mut self,
+        round: &mut CheckRound,
+        different: &[ChangedPath<'_>],
+    ) -> io::Result<()> {
         let directories = || different.iter().filter(|(_, known, _)| known.is_directory());
         let sought = directories().map(|(_, known, _)| known.id()).collect();
         let located = walk::locate(&self.task, sought)?;
         for (place, known, _) in directories() {
             let Some(from) = located.get(&known.id()) else { continue };
             // It was moved along with the directory it is in, and comes back with it.
-            let parent = place.and_above().nth(1);
+            let parent = place.ancestors().nth(1);
             let parent_now = parent.and_then(|it| located.get(&self.known.get(&it)?.id()));
             let came_along = parent_now.is_some_and(|parent| {
-                *from == Place { root: parent.root, path: parent.path.join(place.name()) }
+                *from == RootedPath { root: parent.root, path: parent.path.join(place.name()) }
             });
             if !came_along {
                 let aside = self.repair.set_aside(known.id(), from.clone(), place);
@@ -207,43 +214,55 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn is_done(&self, round: &Round, place: &Place) -> bool {
-        round.is_settled(place) || place.and_above().any(|one| self.given_up.contains_key(&one))
+    fn is_done(&self, round: &CheckRound, place: &RootedPath) -> bool {
+        round.is_settled(place) || place.ancestors().any(|one| self.given_up.contains_key(&one))
     }
 
     /// Whether a known place holds what it held.
-    fn is_same(&self, place: &Place, known: &Known, now: Option<&Status>) -> io::Result<bool> {
+    fn is_same(
+        &self,
+        place: &RootedPath,
+        known: &BaselineEntry,
+        now: Option<&FileStatus>,
+    ) -> io::Result<bool> {
         let Some(now) = now else { return Ok(false) };
         if known.status.kind != now.kind {
             return Ok(false);
         }
         // By content, never by times: a time can be set, or be the same for two changes.
         Ok(match &known.content {
-            Content::Bytes(bytes) => {
+            SavedContent::Bytes(bytes) => {
                 known.status.mode == now.mode
                     && place.read(self.task.roots, KEPT_FILE_BYTES_MAX)?.as_ref() == Some(bytes)
             }
-            Content::Digest(digest) => {
+            SavedContent::Digest(digest) => {
                 let is_link = known.status.kind == Kind::Link;
                 (is_link || known.status.mode == now.mode)
                     && super::digest(place, now, self.task.roots)?.as_ref() == Some(digest)
             }
-            Content::Target(_) => super::content(place, now, self.task.roots)? == known.content,
-            Content::Unreadable => known.status == *now,
-            Content::Nothing => {
+            SavedContent::Target(_) => {
+                super::content(place, now, self.task.roots)? == known.content
+            }
+            SavedContent::Unreadable => known.status == *now,
+            SavedContent::Nothing => {
                 known.id() == now.id && (known.is_directory() || known.status.kind == Kind::Other)
             }
         })
     }
 
     /// Puts a directory back; what is in it comes along, and the next round sees whether all of it did.
-    fn put_back(&mut self, round: &mut Round, place: &Place, aside: io::Result<Aside>) {
+    fn put_back(
+        &mut self,
+        round: &mut CheckRound,
+        place: &RootedPath,
+        aside: io::Result<DisplacedEntry>,
+    ) {
         let (what, outcome) = match aside {
             Ok(aside) => {
                 let to = aside.from.absolute(self.task.roots);
-                (What::Moved { to }, self.repair.put_back(&aside, place))
+                (ViolationKind::Moved { to }, self.repair.put_back(&aside, place))
             }
-            Err(error) => (What::Removed, Err(error)),
+            Err(error) => (ViolationKind::Removed, Err(error)),
         };
         self.tell(place, what, outcome.map(|taken| (taken, Ok(()))));
         round.acted = true;
@@ -251,33 +270,36 @@ impl Check<'_> {
 
     fn put_right(
         &mut self,
-        round: &mut Round,
-        (place, known): (&Place, &Known),
-        now: Option<&Status>,
+        round: &mut CheckRound,
+        (place, known): (&RootedPath, &BaselineEntry),
+        now: Option<&FileStatus>,
     ) {
         if let Some(aside) = round.aside.remove(place) {
             self.put_back(round, place, aside);
             return;
         }
-        let is_directory = |it: &Status| it.kind == Kind::Directory;
+        let is_directory = |it: &FileStatus| it.kind == Kind::Directory;
         match known.role {
-            Role::Repository => {
+            ProtectionRole::Repository => {
                 let taken = now.map(|_| self.repair.take(place)).transpose();
                 let lost =
                     || io::Error::other("the repository is gone, only you can bring it back");
-                self.tell(place, What::Removed, taken.map(|taken| (taken, Err(lost()))));
+                self.tell(place, ViolationKind::Removed, taken.map(|taken| (taken, Err(lost()))));
                 round.settle(place);
             }
             // Another directory in its place: what is in it, or is missing there, is judged by itself.
-            Role::Ancestor | Role::Protected | Role::Inner | Role::Part
+            ProtectionRole::Ancestor
+            | ProtectionRole::Protected
+            | ProtectionRole::Inner
+            | ProtectionRole::Part
                 if known.is_directory() && now.is_some_and(is_directory) => {}
-            Role::Ancestor if now.is_none() => {}
-            Role::Ancestor => {
+            ProtectionRole::Ancestor if now.is_none() => {}
+            ProtectionRole::Ancestor => {
                 let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
-                self.tell(place, What::Changed, outcome);
+                self.tell(place, ViolationKind::Changed, outcome);
                 round.settle(place);
             }
-            Role::Protected | Role::Inner | Role::Part => {
+            ProtectionRole::Protected | ProtectionRole::Inner | ProtectionRole::Part => {
                 self.make_again(round, (place, known), now);
             }
         }
@@ -286,11 +308,11 @@ impl Check<'_> {
     /// Takes away what stands in a place, and makes again what stood there.
     fn make_again(
         &mut self,
-        round: &mut Round,
-        (place, known): (&Place, &Known),
-        now: Option<&Status>,
+        round: &mut CheckRound,
+        (place, known): (&RootedPath, &BaselineEntry),
+        now: Option<&FileStatus>,
     ) {
-        let what = if now.is_some() { What::Changed } else { What::Removed };
+        let what = if now.is_some() { ViolationKind::Changed } else { ViolationKind::Removed };
         let taken = now.map(|_| self.repair.take(place)).transpose();
         let outcome = taken.map(|taken| (taken, self.repair.make(place, known)));
         // What is in a directory that was removed is not told one by one.
@@ -321,9 +343,9 @@ impl Check<'_> {
     /// Judges something protected that was not there before the call.
     fn judge(
         &mut self,
-        round: &mut Round,
+        round: &mut CheckRound,
         survey: &Survey,
-        (place, found): (&Place, &Found),
+        (place, found): (&RootedPath, &SurveyEntry),
     ) -> io::Result<()> {
         if self.task.git == GitAccess::Write && self.is_harmless(survey, place, found)? {
             // Its parts were judged with it. Nothing was done, so there is no need for another round.
@@ -331,60 +353,70 @@ impl Check<'_> {
             return Ok(());
         }
         let outcome = self.repair.take(place).map(|taken| (Some(taken), Ok(())));
-        self.tell(place, What::Planted, outcome);
+        self.tell(place, ViolationKind::Planted, outcome);
         round.settle(place);
         Ok(())
     }
 
     /// Whether a repository, or a part of one, makes git run nothing.
-    fn is_harmless(&self, survey: &Survey, place: &Place, found: &Found) -> io::Result<bool> {
+    fn is_harmless(
+        &self,
+        survey: &Survey,
+        place: &RootedPath,
+        found: &SurveyEntry,
+    ) -> io::Result<bool> {
         let is_named = |name: &str| place.name() == name;
         match (found.role, found.status.kind) {
-            (Role::Repository, _) => {
-                for (part, found) in survey.below(place).filter(|(_, it)| it.role == Role::Part) {
+            (ProtectionRole::Repository, _) => {
+                for (part, found) in
+                    survey.below(place).filter(|(_, it)| it.role == ProtectionRole::Part)
+                {
                     if !self.is_harmless(survey, part, found)? {
                         return Ok(false);
                     }
                 }
                 Ok(true)
             }
-            (Role::Part, Kind::Directory) if is_named("hooks") => {
+            (ProtectionRole::Part, Kind::Directory) if is_named("hooks") => {
                 Ok(survey.below(place).all(|(one, found)| {
                     let is_sample = one.path.extension().is_some_and(|it| it == "sample");
                     found.status.kind == Kind::File && is_sample
                 }))
             }
-            (Role::Part, Kind::File) => {
+            (ProtectionRole::Part, Kind::File) => {
                 let Some(bytes) = place.read(self.task.roots, KEPT_FILE_BYTES_MAX)? else {
                     return Ok(false);
                 };
                 Ok(is_harmless_part(&place.path, &bytes))
             }
-            (Role::Protected, Kind::File) if is_named(REPOSITORY) => {
+            (ProtectionRole::Protected, Kind::File) if is_named(REPOSITORY) => {
                 self.is_of_known_repository(survey, place)
             }
-            (Role::Part | Role::Protected, _) | (Role::Ancestor | Role::Inner, _) => Ok(false),
+            (ProtectionRole::Part | ProtectionRole::Protected, _)
+            | (ProtectionRole::Ancestor | ProtectionRole::Inner, _) => Ok(false),
         }
     }
 
     /// Whether a file `.git` names a worktree or a submodule of a repository that is fine itself.
-    fn is_of_known_repository(&self, survey: &Survey, place: &Place) -> io::Result<bool> {
+    fn is_of_known_repository(&self, survey: &Survey, place: &RootedPath) -> io::Result<bool> {
         let roots = self.task.roots;
         let Some(bytes) = place.read(roots, KEPT_FILE_BYTES_MAX)? else { return Ok(false) };
         let directory = place.absolute(roots);
         let directory = directory.parent().unwrap_or_else(|| Path::new("/"));
         let Some(target) = git::points_to(&bytes, directory) else { return Ok(false) };
-        let Some(owner) = git::owner(&target).and_then(|owner| Place::of(owner, roots)) else {
+        let Some(owner) = git::owner(&target).and_then(|owner| RootedPath::of(owner, roots)) else {
             return Ok(false);
         };
         // No link on the way: it would lead elsewhere than its text says.
-        let is_there = Place::of(&target, roots)
+        let is_there = RootedPath::of(&target, roots)
             .filter(|target| target.root == place.root)
             .map(|target| target.status(roots))
             .transpose()?
             .flatten()
             .is_some_and(|status| status.kind == Kind::Directory);
-        let Some(found) = survey.found.get(&owner).filter(|it| it.role == Role::Repository) else {
+        let Some(found) =
+            survey.found.get(&owner).filter(|it| it.role == ProtectionRole::Repository)
+        else {
             return Ok(false);
         };
         Ok(is_there
@@ -402,8 +434,8 @@ impl Check<'_> {
     /// Writes down what was done about a place, and gives it up if that did not work; whether it did.
     fn tell(
         &mut self,
-        place: &Place,
-        what: What,
+        place: &RootedPath,
+        what: ViolationKind,
         outcome: io::Result<(Option<PathBuf>, io::Result<()>)>,
     ) -> bool {
         let mut is_done = true;
@@ -431,7 +463,7 @@ impl Check<'_> {
             return restored && is_done;
         }
         let path = place.absolute(self.task.roots);
-        self.violations.push(Violation { path, what, quarantined, restored, problem });
+        self.violations.push(ProtectionViolation { path, what, quarantined, restored, problem });
         restored && is_done
     }
 }
@@ -441,7 +473,8 @@ fn is_harmless_part(path: &Path, bytes: &[u8]) -> bool {
     match path.file_name().and_then(|name| name.to_str()) {
         Some("config" | "config.worktree") => {
             let is_module = homes.contains("modules");
-            let settings = if is_module { Settings::Module } else { Settings::Repository };
+            let settings =
+                if is_module { GitConfigScope::Module } else { GitConfigScope::Repository };
             git::is_harmless(bytes, settings)
         }
         // What a repository without a directory `.git` is known by.

@@ -23,15 +23,15 @@ use serde::{Deserialize, Serialize};
 const LISTING_BYTES: usize = 32 * 1024;
 
 /// Seconds and nanoseconds, as wide as those of any system.
-pub(crate) type Stamp = (i128, i128);
+pub(crate) type FileTime = (i128, i128);
 
 /// What names a file for as long as it lives, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Id {
+pub(crate) struct FileId {
     pub(crate) dev: i128,
     ino: i128,
     /// When it was made, where the file system says so: the number of a file that is gone is given away again.
-    born: Option<Stamp>,
+    born: Option<FileTime>,
 }
 
 /// What sort of thing stands there.
@@ -46,8 +46,8 @@ pub(crate) enum Kind {
 
 /// What the file system says about a thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Status {
-    pub(crate) id: Id,
+pub(crate) struct FileStatus {
+    pub(crate) id: FileId,
     pub(crate) kind: Kind,
     /// The permission bits.
     pub(crate) mode: RawMode,
@@ -56,7 +56,7 @@ pub(crate) struct Status {
     pub(crate) links: i128,
     pub(crate) size: u64,
     /// When it was last made, changed, linked or renamed; seconds and nanoseconds.
-    pub(crate) changed: Stamp,
+    pub(crate) changed: FileTime,
 }
 
 impl From<FileType> for Kind {
@@ -71,12 +71,12 @@ impl From<FileType> for Kind {
 }
 
 #[cfg(target_os = "linux")]
-impl From<Statx> for Status {
+impl From<Statx> for FileStatus {
     fn from(stat: Statx) -> Self {
         let stamp = |time: rustix::fs::StatxTimestamp| (time.tv_sec.into(), time.tv_nsec.into());
         let knows_birth = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
         Self {
-            id: Id {
+            id: FileId {
                 dev: i128::from(stat.stx_dev_major) << 32 | i128::from(stat.stx_dev_minor),
                 ino: stat.stx_ino.into(),
                 born: knows_birth.then(|| stamp(stat.stx_btime)),
@@ -93,11 +93,11 @@ impl From<Statx> for Status {
 }
 
 #[cfg(not(target_os = "linux"))]
-impl From<Stat> for Status {
+impl From<Stat> for FileStatus {
     fn from(stat: Stat) -> Self {
         let kind = FileType::from_raw_mode(stat.st_mode).into();
         Self {
-            id: Id { dev: stat.st_dev.into(), ino: stat.st_ino.into(), born: None },
+            id: FileId { dev: stat.st_dev.into(), ino: stat.st_ino.into(), born: None },
             kind,
             mode: stat.st_mode & 0o7777,
             uid: stat.st_uid,
@@ -110,7 +110,7 @@ impl From<Stat> for Status {
 }
 
 /// What stands under a name; nothing is an answer too.
-pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> {
+pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<FileStatus>> {
     match look(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat.into())),
         Err(error) if is_absent(error) => Ok(None),
@@ -118,7 +118,7 @@ pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<Status>> 
     }
 }
 
-pub(crate) fn status_of(handle: impl AsFd) -> io::Result<Status> {
+pub(crate) fn status_of(handle: impl AsFd) -> io::Result<FileStatus> {
     #[cfg(target_os = "linux")]
     let flags = AtFlags::EMPTY_PATH;
     #[cfg(not(target_os = "linux"))]
@@ -168,11 +168,11 @@ pub(crate) fn c_name(name: &OsStr) -> Result<CString, Errno> {
 
 /// Where the entries of a directory are put while they are read.
 #[derive(Debug)]
-pub(crate) struct Listing {
+pub(crate) struct DirectoryReader {
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-impl Listing {
+impl DirectoryReader {
     pub(crate) fn new() -> Self {
         Self { buffer: vec![MaybeUninit::uninit(); LISTING_BYTES] }
     }

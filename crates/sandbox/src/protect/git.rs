@@ -11,7 +11,7 @@ use agentry_protocol::protected::REPOSITORY;
 
 /// Which settings are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settings {
+pub(crate) enum GitConfigScope {
     /// Those of a repository.
     Repository,
     /// Those of a submodule's repository, which names its directory.
@@ -19,7 +19,7 @@ pub(crate) enum Settings {
 }
 
 /// Whether a repository's settings hold only what runs nothing.
-pub(crate) fn is_harmless(text: &[u8], settings: Settings) -> bool {
+pub(crate) fn is_harmless(text: &[u8], settings: GitConfigScope) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let mut section: Option<(String, Option<&str>)> = None;
     text.split('\n').map(|line| line.trim_matches([' ', '\t'])).all(|line| {
@@ -56,7 +56,7 @@ fn is_plain(value: &str) -> bool {
     !value.contains(|c: char| c.is_control() || matches!(c, '"' | '\\' | '#' | ';'))
 }
 
-fn is_known(settings: Settings, section: (&str, Option<&str>), line: (&str, &str)) -> bool {
+fn is_known(settings: GitConfigScope, section: (&str, Option<&str>), line: (&str, &str)) -> bool {
     let (key, value) = line;
     match (section.0, section.1, key) {
         ("core", None, "repositoryformatversion") => matches!(value, "0" | "1"),
@@ -67,7 +67,7 @@ fn is_known(settings: Settings, section: (&str, Option<&str>), line: (&str, &str
             | "symlinks",
         )
         | ("submodule", Some(_), "active") => is_switch(value),
-        ("core", None, "worktree") => settings == Settings::Module && is_upwards(value),
+        ("core", None, "worktree") => settings == GitConfigScope::Module && is_upwards(value),
         ("remote" | "submodule", Some(_), "url") => is_address(value),
         ("remote", Some(_), "fetch") => value.trim_start_matches('+').starts_with("refs/"),
         ("branch", Some(_), "remote") => is_word(value),
@@ -163,7 +163,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: bool) {
-        assert_eq!(is_harmless(text.as_bytes(), Settings::Repository), expected, "{text}");
+        assert_eq!(is_harmless(text.as_bytes(), GitConfigScope::Repository), expected, "{text}");
     }
 
     #[test]
@@ -279,14 +279,14 @@ mod tests {
         ] {
             check(text, false);
         }
-        assert!(!is_harmless(b"[user]\nname = \xff", Settings::Repository));
+        assert!(!is_harmless(b"[user]\nname = \xff", GitConfigScope::Repository));
     }
 
     #[test]
     fn only_a_submodule_names_its_directory_and_only_upwards() {
         let check = |value: &str, expected| {
             let text = format!("[core]\nworktree = {value}\n");
-            assert_eq!(is_harmless(text.as_bytes(), Settings::Module), expected, "{value}");
+            assert_eq!(is_harmless(text.as_bytes(), GitConfigScope::Module), expected, "{value}");
         };
         check("../../../sub", true);
         check("/etc", false);

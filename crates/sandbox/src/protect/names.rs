@@ -10,11 +10,11 @@ use agentry_protocol::protected::{AncestorContext, kinds_in};
 
 /// Names that are protected at any depth, compared without regard to case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct ProtectedNames {
     more: Vec<Vec<u8>>,
 }
 
-impl Names {
+impl ProtectedNames {
     /// The listed names and these.
     pub fn with(more: &[&str]) -> Self {
         Self { more: more.iter().map(|name| name.as_bytes().to_vec()).collect() }
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn a_path_is_protected_by_any_name_in_it() {
-        let names = Names::with(&[".own"]);
+        let names = ProtectedNames::with(&[".own"]);
         for yes in ["a/.vscode", ".git/config", "node_modules/a/.git/hooks", "x/.OWN/y", "a/.envrc"]
         {
             assert!(names.holds_path(Path::new(yes)), "{yes}");

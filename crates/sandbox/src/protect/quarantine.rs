@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 
-use super::dir::{self, Id, Kind, Listing, Status};
+use super::dir::{self, DirectoryReader, FileId, FileStatus, Kind};
 use crate::limits::{
     QUARANTINE_BYTES_MAX, QUARANTINE_ENTRIES_MAX, QUARANTINE_FILE_BYTES_MAX, QUARANTINE_THINGS_MAX,
     WALK_DEPTH_MAX,
@@ -45,7 +45,7 @@ impl Quarantine {
             .map_err(|error| told(path, error))?;
         rustix::fs::fchmod(&dir, Mode::from_raw_mode(DIRECTORY_MODE))?;
         let mut next = 1;
-        Listing::new().each(&dir, |name, _| {
+        DirectoryReader::new().each(&dir, |name, _| {
             let number = name.to_str().ok().and_then(|name| name.parse::<u32>().ok());
             next = next.max(number.map_or(0, |number| number.saturating_add(1)));
             std::ops::ControlFlow::Continue(())
@@ -60,7 +60,7 @@ impl Quarantine {
         &mut self,
         (from, name): (&OwnedFd, &CStr),
         directory: &Path,
-        kept: &HashSet<Id>,
+        kept: &HashSet<FileId>,
         aside: (&OwnedFd, &CStr),
     ) -> io::Result<PathBuf> {
         let (cell, number) = self.cell()?;
@@ -120,7 +120,7 @@ fn meaningless(number: &CStr) -> io::Result<CString> {
 /// Moves a tree aside if it is or has one of the `kept` directories; that is an error.
 fn spare(
     (dir, name): (&OwnedFd, &CStr),
-    kept: &HashSet<Id>,
+    kept: &HashSet<FileId>,
     aside: (&OwnedFd, &CStr),
 ) -> io::Result<()> {
     if !holds(dir, name, kept, 0)? {
@@ -132,7 +132,7 @@ fn spare(
 }
 
 /// Returns whether a tree is or has one of some directories.
-fn holds(dir: &OwnedFd, name: &CStr, ids: &HashSet<Id>, depth: usize) -> io::Result<bool> {
+fn holds(dir: &OwnedFd, name: &CStr, ids: &HashSet<FileId>, depth: usize) -> io::Result<bool> {
     let Some(status) = dir::status(dir, name)? else { return Ok(false) };
     if status.kind != Kind::Directory || depth >= WALK_DEPTH_MAX {
         return Ok(false);
@@ -142,7 +142,7 @@ fn holds(dir: &OwnedFd, name: &CStr, ids: &HashSet<Id>, depth: usize) -> io::Res
     }
     // One that may not be read was made so by the call; a directory of the person's is opened before the look.
     let Ok(inner) = dir::open_dir(dir, name) else { return Ok(false) };
-    for name in Listing::new().names(&inner, QUARANTINE_ENTRIES_MAX)?.unwrap_or_default() {
+    for name in DirectoryReader::new().names(&inner, QUARANTINE_ENTRIES_MAX)?.unwrap_or_default() {
         if holds(&inner, &name, ids, depth + 1)? {
             return Ok(true);
         }
@@ -169,14 +169,14 @@ fn defuse(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
                 return Ok(());
             }
             let inner = dir::open_dir(dir, name)?;
-            let names = Listing::new().names(&inner, QUARANTINE_ENTRIES_MAX)?;
+            let names = DirectoryReader::new().names(&inner, QUARANTINE_ENTRIES_MAX)?;
             names.unwrap_or_default().iter().try_for_each(|name| defuse(&inner, name, depth + 1))
         }
     }
 }
 
 /// Replaces a file that has another name somewhere by a copy.
-fn unshare(dir: &OwnedFd, name: &CStr, status: &Status) -> io::Result<()> {
+fn unshare(dir: &OwnedFd, name: &CStr, status: &FileStatus) -> io::Result<()> {
     let copy = c".agentry-copy";
     let mut left = QUARANTINE_FILE_BYTES_MAX;
     // Too long: it stays under its other name, and only there.
@@ -190,7 +190,7 @@ fn unshare(dir: &OwnedFd, name: &CStr, status: &Status) -> io::Result<()> {
 
 /// Copies to another file system, then removes.
 fn take_over(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
-    let mut room = Room { bytes: QUARANTINE_BYTES_MAX, entries: QUARANTINE_ENTRIES_MAX };
+    let mut room = QuarantineQuota { bytes: QUARANTINE_BYTES_MAX, entries: QUARANTINE_ENTRIES_MAX };
     match copy(from, to, &mut room, 0) {
         Ok(()) => remove(from.0, from.1, 0),
         Err(error) => {
@@ -201,7 +201,7 @@ fn take_over(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
     }
 }
 
-struct Room {
+struct QuarantineQuota {
     bytes: u64,
     entries: usize,
 }
@@ -214,7 +214,7 @@ fn too_large() -> io::Error {
 fn copy(
     (from, name): (&OwnedFd, &CStr),
     (to, new_name): (&OwnedFd, &CStr),
-    room: &mut Room,
+    room: &mut QuarantineQuota,
     depth: usize,
 ) -> io::Result<()> {
     room.entries = room.entries.checked_sub(1).ok_or_else(too_large)?;
@@ -240,7 +240,7 @@ fn copy(
             }
             rustix::fs::mkdirat(to, new_name, Mode::from_raw_mode(DIRECTORY_MODE))?;
             let (from, to) = (dir::open_dir(from, name)?, dir::open_dir(to, new_name)?);
-            let names = Listing::new().names(&from, room.entries)?.ok_or_else(too_large)?;
+            let names = DirectoryReader::new().names(&from, room.entries)?.ok_or_else(too_large)?;
             names.iter().try_for_each(|name| copy((&from, name), (&to, name), room, depth + 1))
         }
     }
@@ -250,7 +250,7 @@ fn copy(
 fn copy_file(
     from: (&OwnedFd, &CStr),
     to: (&OwnedFd, &CStr),
-    status: &Status,
+    status: &FileStatus,
     left: &mut u64,
 ) -> io::Result<bool> {
     let Some(source) = dir::open_file(from.0, from.1)? else { return Ok(true) };
@@ -279,7 +279,8 @@ fn remove(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
         dir::set_mode(dir, name, DIRECTORY_MODE)?;
     }
     let inner = dir::open_dir(dir, name)?;
-    let names = Listing::new().names(&inner, QUARANTINE_ENTRIES_MAX)?.ok_or_else(too_large)?;
+    let names =
+        DirectoryReader::new().names(&inner, QUARANTINE_ENTRIES_MAX)?.ok_or_else(too_large)?;
     names.iter().try_for_each(|name| remove(&inner, name, depth + 1))?;
     Ok(rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
 }
@@ -312,7 +313,7 @@ mod tests {
 
         fn take(&mut self, name: &CStr, kept: &[&CStr]) -> io::Result<PathBuf> {
             let id = |path: &&CStr| dir::status(&self.root, path).unwrap().unwrap().id;
-            let kept: HashSet<Id> = kept.iter().map(id).collect();
+            let kept: HashSet<FileId> = kept.iter().map(id).collect();
             let (from, aside) = ((&self.root, name), (&self.root, c"aside"));
             self.quarantine.take(from, Path::new("/w"), &kept, aside)
         }

@@ -24,12 +24,12 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::dir::{Stamp, Status};
-use super::moment::Moment;
-use super::place::{Content, Known, Place, Role};
-use super::{Guard, Protection, WalkBounds, is_protected};
+use super::call_start::CallStart;
+use super::dir::{FileStatus, FileTime};
+use super::rooted_path::{BaselineEntry, ProtectionRole, RootedPath, SavedContent};
+use super::{Protection, ProtectionGuard, WalkBounds, is_protected};
+use crate::cancel::CancelToken;
 use crate::limits::{GUARD_LOOK_MS, GUARD_WAIT_MS_MAX};
-use crate::stop::Stop;
 
 const LOCK: &str = "lock";
 const CALL: &str = "call";
@@ -54,7 +54,7 @@ pub(crate) struct Registration {
 
 /// By which rules which directories are guarded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Rules {
+struct GuardRules {
     roots: Vec<OsText>,
     paths: Vec<OsText>,
     beginnings: Vec<OsText>,
@@ -64,18 +64,18 @@ struct Rules {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct CallRecord {
-    rules: Rules,
+struct GuardCallRecord {
+    rules: GuardRules,
     process: u32,
 }
 
 /// The protected files before the call.
 #[derive(Debug, Serialize, Deserialize)]
-struct KnownRecord {
-    since: Stamp,
+struct BaselineRecord {
+    since: FileTime,
     /// The roots by which places are counted.
     roots: Vec<OsText>,
-    places: Vec<PlaceRecord>,
+    places: Vec<PathRecord>,
     /// The places that are protected without a protected name.
     explicit: Vec<ExplicitRecord>,
 }
@@ -84,15 +84,15 @@ struct KnownRecord {
 struct ExplicitRecord {
     root: usize,
     path: OsText,
-    role: Role,
+    role: ProtectionRole,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct PlaceRecord {
+struct PathRecord {
     root: usize,
     path: OsText,
-    role: Role,
-    status: Status,
+    role: ProtectionRole,
+    status: FileStatus,
     digest: Option<ContentHash>,
     is_readable: bool,
 }
@@ -130,14 +130,18 @@ impl Registry {
     /// Enters the first call of a guard; the guard knows then what was there before it.
     ///
     /// Waits for calls of other processes that guard the same directories by other rules.
-    pub(crate) fn enter(&self, guard: &mut Guard, stop: &Stop) -> io::Result<Registration> {
+    pub(crate) fn enter(
+        &self,
+        guard: &mut ProtectionGuard,
+        stop: &CancelToken,
+    ) -> io::Result<Registration> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-        let rules = Rules::of(guard);
+        let rules = GuardRules::of(guard);
         let until = Instant::now() + Duration::from_millis(GUARD_WAIT_MS_MAX);
         loop {
             let lock = self.lock()?;
             match self.others(&rules)? {
-                Others::Fitting(records) => {
+                ConcurrentCalls::Fitting(records) => {
                     let registration = self.register(&rules)?;
                     drop(lock);
                     guard.learn()?;
@@ -148,7 +152,7 @@ impl Registry {
                     registration.write_known(guard, since)?;
                     return Ok(registration);
                 }
-                Others::Busy(process) => {
+                ConcurrentCalls::Busy(process) => {
                     drop(lock);
                     wait(until, stop, process)?;
                 }
@@ -163,7 +167,7 @@ impl Registry {
     }
 
     /// Settles unchecked calls, then returns the running calls in the same directories.
-    fn others(&self, rules: &Rules) -> io::Result<Others> {
+    fn others(&self, rules: &GuardRules) -> io::Result<ConcurrentCalls> {
         let mut records = Vec::new();
         for entry in std::fs::read_dir(&self.directory)? {
             let call_path = entry?.path();
@@ -172,7 +176,7 @@ impl Registry {
             }
             let file = open(&call_path)?;
             let known_path = call_path.with_extension(KNOWN);
-            let record: CallRecord = match read(&call_path) {
+            let record: GuardCallRecord = match read(&call_path) {
                 Ok(record) => record,
                 // It was being written when its process ended: its call never began.
                 Err(_) if !known_path.exists() && try_lock(&file)? => {
@@ -189,21 +193,21 @@ impl Registry {
                 remove(&known_path)?;
                 std::fs::remove_file(&call_path)?;
             } else if !record.rules.fit(rules) || !known_path.exists() {
-                return Ok(Others::Busy(record.process));
+                return Ok(ConcurrentCalls::Busy(record.process));
             } else {
                 records.push(read(&known_path)?);
             }
         }
-        Ok(Others::Fitting(records))
+        Ok(ConcurrentCalls::Fitting(records))
     }
 
     /// Makes the check of a call that nobody checked.
-    fn settle(&self, record: &CallRecord, known_path: &Path) -> io::Result<()> {
+    fn settle(&self, record: &GuardCallRecord, known_path: &Path) -> io::Result<()> {
         if !known_path.exists() {
             // The call had not begun.
             return Ok(());
         }
-        let known: KnownRecord =
+        let known: BaselineRecord =
             read(known_path).map_err(|error| unreadable(known_path, &error))?;
         let mut guard = record.rules.guard()?;
         guard.take_over(&known);
@@ -229,15 +233,15 @@ impl Registry {
         )))
     }
 
-    fn register(&self, rules: &Rules) -> io::Result<Registration> {
+    fn register(&self, rules: &GuardRules) -> io::Result<Registration> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let process = std::process::id();
-        let name = format!("{process}-{:x}-{number}", Moment::now().stamped.1);
+        let name = format!("{process}-{:x}-{number}", CallStart::now().stamped.1);
         let call_path = self.directory.join(name).with_extension(CALL);
         let call = open(&call_path)?;
         lock(&call, FlockOperation::NonBlockingLockExclusive)?;
-        let record = CallRecord { rules: rules.clone(), process };
+        let record = GuardCallRecord { rules: rules.clone(), process };
         serde_json::to_writer(io::BufWriter::new(&call), &record)?;
         let roots = serde_json::to_vec(&rules.roots)?;
         let check = ContentHash::of(&roots).as_str().replace(':', "-");
@@ -248,9 +252,9 @@ impl Registry {
 }
 
 /// The other calls in the same directories.
-enum Others {
+enum ConcurrentCalls {
     /// They guard them by the same rules, and this was there before them.
-    Fitting(Vec<KnownRecord>),
+    Fitting(Vec<BaselineRecord>),
     /// A process guards them by other rules, or is about to look.
     Busy(u32),
 }
@@ -271,7 +275,7 @@ impl Registration {
         Ok(())
     }
 
-    fn write_known(&self, guard: &Guard, since: Option<Stamp>) -> io::Result<()> {
+    fn write_known(&self, guard: &ProtectionGuard, since: Option<FileTime>) -> io::Result<()> {
         let record = guard.known_record(since);
         let temporary = self.known_path.with_extension("new");
         remove(&temporary)?;
@@ -280,8 +284,8 @@ impl Registration {
     }
 }
 
-impl Rules {
-    fn of(guard: &Guard) -> Self {
+impl GuardRules {
+    fn of(guard: &ProtectionGuard) -> Self {
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| OsText::new(path)).collect();
         let protection = &guard.protection;
         Self {
@@ -293,7 +297,7 @@ impl Rules {
         }
     }
 
-    fn guard(&self) -> io::Result<Guard> {
+    fn guard(&self) -> io::Result<ProtectionGuard> {
         let paths = |texts: &[OsText]| -> Vec<PathBuf> { texts.iter().map(OsText::path).collect() };
         let protection = Protection {
             paths: paths(&self.paths),
@@ -302,7 +306,7 @@ impl Rules {
             whole_repositories: self.whole_repositories,
             ..Protection::default()
         };
-        Guard::open(&paths(&self.roots), protection, WalkBounds::default())
+        ProtectionGuard::open(&paths(&self.roots), protection, WalkBounds::default())
     }
 
     /// Returns whether two guards protect the same paths in their common roots. Nested roots do not fit.
@@ -345,29 +349,31 @@ impl Rules {
     }
 }
 
-impl Guard {
+impl ProtectionGuard {
     /// Knows of the roots of a record what another guard knew of them before the calls that run.
-    fn take_over(&mut self, record: &KnownRecord) {
+    fn take_over(&mut self, record: &BaselineRecord) {
         let here = |root: usize| {
             let path = record.roots.get(root)?.path();
             self.roots.iter().position(|one| one.path == path)
         };
         let taken: BTreeSet<usize> = (0..record.roots.len()).filter_map(here).collect();
         let places = record.places.iter().filter_map(|one| Some((here(one.root)?, one)));
-        let mut places: Vec<(Place, Known)> = places.map(|(root, one)| one.known(root)).collect();
+        let mut places: Vec<(RootedPath, BaselineEntry)> =
+            places.map(|(root, one)| one.known(root)).collect();
         for (place, known) in &mut places {
             // A record has no contents. What still stands there unchanged was read just now, and can be put back.
             if let Some(now) = self.known.get(place)
-                && digest_of(&now.content).is_some_and(|now| known.content == Content::Digest(now))
+                && digest_of(&now.content)
+                    .is_some_and(|now| known.content == SavedContent::Digest(now))
             {
                 known.content = now.content.clone();
             }
         }
-        let explicit: Vec<(Place, Role)> = record
+        let explicit: Vec<(RootedPath, ProtectionRole)> = record
             .explicit
             .iter()
             .filter_map(|one| {
-                Some((Place { root: here(one.root)?, path: one.path.path() }, one.role))
+                Some((RootedPath { root: here(one.root)?, path: one.path.path() }, one.role))
             })
             .collect();
         // What stands elsewhere now is not known, but must not be written there.
@@ -382,15 +388,15 @@ impl Guard {
         self.directories = None;
     }
 
-    fn known_record(&self, since: Option<Stamp>) -> KnownRecord {
-        let now = Moment::now().stamped;
-        let places = self.known.iter().map(|(place, known)| PlaceRecord::of(place, known));
+    fn known_record(&self, since: Option<FileTime>) -> BaselineRecord {
+        let now = CallStart::now().stamped;
+        let places = self.known.iter().map(|(place, known)| PathRecord::of(place, known));
         let explicit = self.sought.explicit.iter().map(|(place, role)| ExplicitRecord {
             root: place.root,
             path: OsText::new(&place.path),
             role: *role,
         });
-        KnownRecord {
+        BaselineRecord {
             roots: self.roots.iter().map(|root| OsText::new(&root.path)).collect(),
             since: since.map_or(now, |since| since.min(now)),
             places: places.collect(),
@@ -399,17 +405,17 @@ impl Guard {
     }
 }
 
-fn digest_of(content: &Content) -> Option<ContentHash> {
+fn digest_of(content: &SavedContent) -> Option<ContentHash> {
     match content {
-        Content::Bytes(bytes) => Some(ContentHash::of(bytes)),
-        Content::Target(target) => Some(ContentHash::of(target.as_bytes())),
-        Content::Digest(digest) => Some(digest.clone()),
-        Content::Unreadable | Content::Nothing => None,
+        SavedContent::Bytes(bytes) => Some(ContentHash::of(bytes)),
+        SavedContent::Target(target) => Some(ContentHash::of(target.as_bytes())),
+        SavedContent::Digest(digest) => Some(digest.clone()),
+        SavedContent::Unreadable | SavedContent::Nothing => None,
     }
 }
 
-impl PlaceRecord {
-    fn of(place: &Place, known: &Known) -> Self {
+impl PathRecord {
+    fn of(place: &RootedPath, known: &BaselineEntry) -> Self {
         let digest = digest_of(&known.content);
         Self {
             root: place.root,
@@ -417,22 +423,22 @@ impl PlaceRecord {
             role: known.role,
             status: known.status.clone(),
             digest,
-            is_readable: known.content != Content::Unreadable,
+            is_readable: known.content != SavedContent::Unreadable,
         }
     }
 
-    fn known(&self, root: usize) -> (Place, Known) {
+    fn known(&self, root: usize) -> (RootedPath, BaselineEntry) {
         let content = match (&self.digest, self.is_readable) {
-            (Some(digest), _) => Content::Digest(digest.clone()),
-            (None, true) => Content::Nothing,
-            (None, false) => Content::Unreadable,
+            (Some(digest), _) => SavedContent::Digest(digest.clone()),
+            (None, true) => SavedContent::Nothing,
+            (None, false) => SavedContent::Unreadable,
         };
-        let place = Place { root, path: self.path.path() };
-        (place, Known { role: self.role, status: self.status.clone(), content })
+        let place = RootedPath { root, path: self.path.path() };
+        (place, BaselineEntry { role: self.role, status: self.status.clone(), content })
     }
 }
 
-fn wait(until: Instant, stop: &Stop, process: u32) -> io::Result<()> {
+fn wait(until: Instant, stop: &CancelToken, process: u32) -> io::Result<()> {
     if stop.is_stopped() {
         return Err(io::Error::new(io::ErrorKind::Interrupted, "it was stopped while it waited"));
     }
@@ -495,10 +501,10 @@ mod tests {
     use super::*;
 
     /// Rules that guard some roots and protect some paths in them.
-    fn rules(roots: &[&str], paths: &[&str]) -> Rules {
+    fn rules(roots: &[&str], paths: &[&str]) -> GuardRules {
         let texts =
             |paths: &[&str]| paths.iter().map(|path| OsText::new(Path::new(path))).collect();
-        Rules {
+        GuardRules {
             roots: texts(roots),
             paths: texts(paths),
             beginnings: Vec::new(),
@@ -556,14 +562,17 @@ mod tests {
             let (first, second) = (rules(&roots, one), rules(&roots, other));
             assert_eq!(first.fit(&second), expected, "{one:?} {other:?}");
             assert_eq!(second.fit(&first), expected, "{other:?} {one:?}");
-            let begun =
-                |rules: Rules| Rules { beginnings: rules.paths, paths: Vec::new(), ..rules };
+            let begun = |rules: GuardRules| GuardRules {
+                beginnings: rules.paths,
+                paths: Vec::new(),
+                ..rules
+            };
             assert_eq!(begun(first).fit(&begun(second)), expected, "{one:?} {other:?}");
         }
         let (same, write) =
-            (rules(&roots, &[]), Rules { git: GitAccess::Write, ..rules(&roots, &[]) });
+            (rules(&roots, &[]), GuardRules { git: GitAccess::Write, ..rules(&roots, &[]) });
         assert!(!same.fit(&write) && !write.fit(&same));
-        let whole = Rules { whole_repositories: true, ..rules(&roots, &[]) };
+        let whole = GuardRules { whole_repositories: true, ..rules(&roots, &[]) };
         assert!(!same.fit(&whole) && !whole.fit(&same) && whole.fit(&whole));
     }
 
@@ -576,13 +585,14 @@ mod tests {
         std::fs::write(&path, "calm").unwrap();
         let open = || {
             let protection = Protection::default();
-            Guard::look(std::slice::from_ref(&root), protection, WalkBounds::default()).unwrap()
+            ProtectionGuard::scan(std::slice::from_ref(&root), protection, WalkBounds::default())
+                .unwrap()
         };
         let first = open().known_record(None);
-        let place = Place { root: 0, path: PathBuf::from("AGENT.md") };
+        let place = RootedPath { root: 0, path: PathBuf::from("AGENT.md") };
         for (now, expected) in [
-            ("calm", Content::Bytes(b"calm".to_vec())),
-            ("wild", Content::Digest(ContentHash::of(b"calm"))),
+            ("calm", SavedContent::Bytes(b"calm".to_vec())),
+            ("wild", SavedContent::Digest(ContentHash::of(b"calm"))),
         ] {
             std::fs::write(&path, now).unwrap();
             let mut second = open();
@@ -593,7 +603,7 @@ mod tests {
         std::fs::create_dir(&path).unwrap();
         let mut third = open();
         third.take_over(&first);
-        assert_eq!(third.known[&place].content, Content::Digest(ContentHash::of(b"calm")));
+        assert_eq!(third.known[&place].content, SavedContent::Digest(ContentHash::of(b"calm")));
     }
 
     /// Some roots beside a registry.
@@ -616,16 +626,16 @@ mod tests {
             self.dir.path().join(path)
         }
 
-        fn guard(&self, roots: &[&str], paths: &[&str]) -> Guard {
+        fn guard(&self, roots: &[&str], paths: &[&str]) -> ProtectionGuard {
             let at = |paths: &[&str]| -> Vec<PathBuf> {
                 paths.iter().map(|path| self.at(path)).collect()
             };
             let protection = Protection { paths: at(paths), ..Protection::default() };
-            Guard::open(&at(roots), protection, WalkBounds::default()).unwrap()
+            ProtectionGuard::open(&at(roots), protection, WalkBounds::default()).unwrap()
         }
 
         fn enter(&self, roots: &[&str]) -> io::Result<Registration> {
-            self.registry.enter(&mut self.guard(roots, &[]), &Stop::new())
+            self.registry.enter(&mut self.guard(roots, &[]), &CancelToken::new())
         }
     }
 
@@ -673,7 +683,7 @@ mod tests {
         first.write_known(&scene.guard(&["a"], &[]), Some((1, 0))).unwrap();
         let second = scene.enter(&["b"]).unwrap();
         let both = scene.enter(&["a", "b"]).unwrap();
-        let since = |of: &Registration| read::<KnownRecord>(&of.known_path).unwrap().since;
+        let since = |of: &Registration| read::<BaselineRecord>(&of.known_path).unwrap().since;
         assert_eq!((since(&first), since(&both)), ((1, 0), (1, 0)));
         assert!(since(&second) > (1, 0));
         // A clock that was set back since is no reason to begin later.
@@ -687,7 +697,9 @@ mod tests {
         let record = scene.guard(&["a"], &["a/theirs"]).known_record(None);
         let mut guard = scene.guard(&["a", "b"], &["a/own", "b/own"]);
         guard.take_over(&record);
-        let place = |root: usize, path: &str| (Place { root, path: path.into() }, Role::Protected);
+        let place = |root: usize, path: &str| {
+            (RootedPath { root, path: path.into() }, ProtectionRole::Protected)
+        };
         assert_eq!(guard.sought.explicit, [place(1, "own"), place(0, "theirs")]);
     }
 
@@ -700,20 +712,23 @@ mod tests {
 
     #[test]
     fn a_place_is_recorded_with_what_is_known_of_its_content() {
-        let known = |content: Content| {
+        let known = |content: SavedContent| {
             let status = super::super::dir::status(rustix::fs::CWD, c"/").unwrap().unwrap();
-            Known { role: Role::Protected, status, content }
+            BaselineEntry { role: ProtectionRole::Protected, status, content }
         };
-        let place = Place { root: 3, path: PathBuf::from("a") };
+        let place = RootedPath { root: 3, path: PathBuf::from("a") };
         for (content, expected) in [
-            (Content::Bytes(b"x".to_vec()), Content::Digest(ContentHash::of(b"x"))),
-            (Content::Digest(ContentHash::of(b"y")), Content::Digest(ContentHash::of(b"y"))),
-            (Content::Nothing, Content::Nothing),
-            (Content::Unreadable, Content::Unreadable),
+            (SavedContent::Bytes(b"x".to_vec()), SavedContent::Digest(ContentHash::of(b"x"))),
+            (
+                SavedContent::Digest(ContentHash::of(b"y")),
+                SavedContent::Digest(ContentHash::of(b"y")),
+            ),
+            (SavedContent::Nothing, SavedContent::Nothing),
+            (SavedContent::Unreadable, SavedContent::Unreadable),
         ] {
-            let record = PlaceRecord::of(&place, &known(content));
+            let record = PathRecord::of(&place, &known(content));
             let text = serde_json::to_string(&record).unwrap();
-            let record: PlaceRecord = serde_json::from_str(&text).unwrap();
+            let record: PathRecord = serde_json::from_str(&text).unwrap();
             let (there, known) = record.known(1);
             assert_eq!((there.root, there.path.as_path()), (1, Path::new("a")));
             assert_eq!(known.content, expected);

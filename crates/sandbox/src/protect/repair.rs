@@ -11,42 +11,51 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
-use super::dir::{self, Id, Kind};
-use super::place::{Content, Known, Place, Root};
+use super::dir::{self, FileId, Kind};
 use super::quarantine::Quarantine;
+use super::rooted_path::{BaselineEntry, RootedPath, SavedContent, WritableRoot};
 
 /// The hands of a check.
 pub(crate) struct Repair<'a> {
-    roots: &'a [Root],
+    roots: &'a [WritableRoot],
     quarantine_path: &'a Path,
     /// Opened when the first thing is put in.
     quarantine: Option<Quarantine>,
     /// The directories that were there before the call; they are never taken.
-    kept: HashSet<Id>,
+    kept: HashSet<FileId>,
     count: u32,
 }
 
 /// Something that is out of the way for a moment.
 #[derive(Debug)]
-pub(crate) struct Aside {
+pub(crate) struct DisplacedEntry {
     dir: OwnedFd,
     name: CString,
     /// Where it was found.
-    pub(crate) from: Place,
+    pub(crate) from: RootedPath,
 }
 
 impl<'a> Repair<'a> {
-    pub(crate) fn new(roots: &'a [Root], quarantine_path: &'a Path, kept: HashSet<Id>) -> Self {
+    pub(crate) fn new(
+        roots: &'a [WritableRoot],
+        quarantine_path: &'a Path,
+        kept: HashSet<FileId>,
+    ) -> Self {
         Self { roots, quarantine_path, quarantine: None, kept, count: 0 }
     }
 
     /// Moves what stands at a place into the quarantine; where it is now.
-    pub(crate) fn take(&mut self, place: &Place) -> io::Result<PathBuf> {
+    pub(crate) fn take(&mut self, place: &RootedPath) -> io::Result<PathBuf> {
         let (parent, name) = place.open_parent(self.roots)?;
         self.take_from(&parent, &name, place)
     }
 
-    fn take_from(&mut self, parent: &OwnedFd, name: &CStr, place: &Place) -> io::Result<PathBuf> {
+    fn take_from(
+        &mut self,
+        parent: &OwnedFd,
+        name: &CStr,
+        place: &RootedPath,
+    ) -> io::Result<PathBuf> {
         let absolute = place.absolute(self.roots);
         let directory = absolute.parent().unwrap_or(&absolute);
         let aside = self.aside()?;
@@ -61,12 +70,17 @@ impl<'a> Repair<'a> {
     /// Moves something out of the way, to the top of the root where it belongs.
     ///
     /// It may stand inside of what is about to be taken.
-    pub(crate) fn set_aside(&mut self, id: Id, from: Place, to: &Place) -> io::Result<Aside> {
+    pub(crate) fn set_aside(
+        &mut self,
+        id: FileId,
+        from: RootedPath,
+        to: &RootedPath,
+    ) -> io::Result<DisplacedEntry> {
         let (from_dir, from_name) = from.open_parent(self.roots)?;
         let dir = dir::open_dir(&self.roots[to.root].dir, c".")?;
         let name = self.aside()?;
         dir::rename((&from_dir, &from_name), (&dir, &name))?;
-        let aside = Aside { dir, name, from };
+        let aside = DisplacedEntry { dir, name, from };
         match dir::status(&aside.dir, &aside.name)? {
             Some(status) if status.id == id => Ok(aside),
             Some(_) | None => {
@@ -78,12 +92,20 @@ impl<'a> Repair<'a> {
     }
 
     /// Puts what was set aside where it was; where that which stood there is now.
-    pub(crate) fn put_back(&mut self, aside: &Aside, to: &Place) -> io::Result<Option<PathBuf>> {
+    pub(crate) fn put_back(
+        &mut self,
+        aside: &DisplacedEntry,
+        to: &RootedPath,
+    ) -> io::Result<Option<PathBuf>> {
         let done = self.try_put_back(aside, to);
         done.map_err(|error| self.undo(aside, error))
     }
 
-    fn try_put_back(&mut self, aside: &Aside, to: &Place) -> io::Result<Option<PathBuf>> {
+    fn try_put_back(
+        &mut self,
+        aside: &DisplacedEntry,
+        to: &RootedPath,
+    ) -> io::Result<Option<PathBuf>> {
         let dir = self.parents(to)?;
         let name = dir::c_name(&to.name())?;
         let taken = match dir::status(&dir, &name)? {
@@ -95,7 +117,7 @@ impl<'a> Repair<'a> {
     }
 
     /// Puts something back to where it was found, and says if even that is not possible.
-    fn undo(&self, aside: &Aside, error: io::Error) -> io::Error {
+    fn undo(&self, aside: &DisplacedEntry, error: io::Error) -> io::Error {
         let undone = aside.from.open_parent(self.roots).map_err(io::Error::from);
         let undone =
             undone.and_then(|(dir, name)| dir::rename((&aside.dir, &aside.name), (&dir, &name)));
@@ -111,20 +133,20 @@ impl<'a> Repair<'a> {
     }
 
     /// Makes a thing anew as it was; its place must be free.
-    pub(crate) fn make(&mut self, place: &Place, known: &Known) -> io::Result<()> {
+    pub(crate) fn make(&mut self, place: &RootedPath, known: &BaselineEntry) -> io::Result<()> {
         let parent = self.parents(place)?;
         let name = dir::c_name(&place.name())?;
         match (&known.content, known.status.kind) {
-            (Content::Bytes(bytes), _) => self.make_file((&parent, &name), bytes, known),
-            (Content::Target(target), _) => {
+            (SavedContent::Bytes(bytes), _) => self.make_file((&parent, &name), bytes, known),
+            (SavedContent::Target(target), _) => {
                 Ok(rustix::fs::symlinkat(target.as_c_str(), &parent, &name)?)
             }
-            (Content::Nothing, Kind::Directory) => {
+            (SavedContent::Nothing, Kind::Directory) => {
                 rustix::fs::mkdirat(&parent, &name, Mode::from_raw_mode(0o700))?;
                 dress(&dir::open_dir(&parent, &name)?, known)
             }
-            (Content::Digest(_) | Content::Unreadable, _)
-            | (Content::Nothing, Kind::File | Kind::Link | Kind::Other) => {
+            (SavedContent::Digest(_) | SavedContent::Unreadable, _)
+            | (SavedContent::Nothing, Kind::File | Kind::Link | Kind::Other) => {
                 Err(io::Error::other("its content was too large to be kept"))
             }
         }
@@ -134,7 +156,7 @@ impl<'a> Repair<'a> {
         &mut self,
         (parent, name): (&OwnedFd, &CStr),
         bytes: &[u8],
-        known: &Known,
+        known: &BaselineEntry,
     ) -> io::Result<()> {
         let aside = self.aside()?;
         let flags =
@@ -153,7 +175,7 @@ impl<'a> Repair<'a> {
     }
 
     /// A handle on the directory of a place, with what is missing of the way made again.
-    fn parents(&self, place: &Place) -> io::Result<OwnedFd> {
+    fn parents(&self, place: &RootedPath) -> io::Result<OwnedFd> {
         let mut dir = dir::open_dir(&self.roots[place.root].dir, c".")?;
         for name in place.path.parent().into_iter().flat_map(Path::iter) {
             let name = dir::c_name(name)?;
@@ -177,7 +199,7 @@ impl<'a> Repair<'a> {
 }
 
 /// Gives a thing its owner and its permissions back.
-fn dress(handle: &OwnedFd, known: &Known) -> io::Result<()> {
+fn dress(handle: &OwnedFd, known: &BaselineEntry) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(known.status.uid), Gid::from_raw(known.status.gid));
     let now = dir::status_of(handle)?;
     if (now.uid, now.gid) != (known.status.uid, known.status.gid) {
@@ -189,19 +211,19 @@ fn dress(handle: &OwnedFd, known: &Known) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protect::place::Role;
+    use crate::protect::rooted_path::ProtectionRole;
 
     /// A root with a directory and a file in it.
-    fn scene() -> (tempfile::TempDir, Vec<Root>) {
+    fn scene() -> (tempfile::TempDir, Vec<WritableRoot>) {
         let scene = tempfile::tempdir().unwrap();
         std::fs::create_dir(scene.path().join("directory")).unwrap();
         std::fs::write(scene.path().join("file"), "theirs").unwrap();
-        let roots = Root::open_all(&[scene.path().to_owned()]).unwrap();
+        let roots = WritableRoot::open_all(&[scene.path().to_owned()]).unwrap();
         (scene, roots)
     }
 
-    fn place(path: &str) -> Place {
-        Place { root: 0, path: path.into() }
+    fn place(path: &str) -> RootedPath {
+        RootedPath { root: 0, path: path.into() }
     }
 
     fn names(scene: &tempfile::TempDir) -> Vec<String> {
@@ -231,8 +253,8 @@ mod tests {
         let (scene, roots) = scene();
         let mut repair = Repair::new(&roots, Path::new("/nowhere"), HashSet::new());
         let status = place("file").status(&roots).unwrap().unwrap();
-        let content = Content::Bytes(b"mine".to_vec());
-        let known = Known { role: Role::Protected, status, content };
+        let content = SavedContent::Bytes(b"mine".to_vec());
+        let known = BaselineEntry { role: ProtectionRole::Protected, status, content };
         let error = repair.make(&place("file"), &known).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(names(&scene), ["directory", "file"]);

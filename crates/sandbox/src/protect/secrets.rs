@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::{ANY_DEPTH, denies};
 
-use super::dir::{self, Id, Kind, Listing};
-use super::place::Root;
+use super::dir::{self, DirectoryReader, FileId, Kind};
+use super::rooted_path::WritableRoot;
 use super::walk::{self, WalkBounds};
 use crate::limits::{HARD_LINKS_MS_MAX, HIDDEN_ENTRIES_MAX};
 
@@ -50,11 +50,11 @@ impl SecretName {
     }
 
     /// Returns whether a name may match; `means` decides by the path.
-    pub(crate) fn may_mean(&self, name: &[u8]) -> bool {
+    pub(crate) fn may_match(&self, name: &[u8]) -> bool {
         name.starts_with(&self.beginning)
     }
 
-    pub(crate) fn means(&self, path: &Path) -> bool {
+    pub(crate) fn matches(&self, path: &Path) -> bool {
         denies(&self.entry, &path.to_string_lossy())
     }
 }
@@ -66,12 +66,16 @@ pub(crate) fn find(roots: &[PathBuf], entries: &[String]) -> io::Result<Vec<Path
 }
 
 /// Finds every name of files below some directories.
-fn names_of(roots: &[PathBuf], ids: HashSet<Id>) -> io::Result<Vec<PathBuf>> {
+fn names_of(roots: &[PathBuf], ids: HashSet<FileId>) -> io::Result<Vec<PathBuf>> {
     if ids.is_empty() { Ok(Vec::new()) } else { search(roots, &[], ids) }
 }
 
-fn search(roots: &[PathBuf], secrets: &[SecretName], ids: HashSet<Id>) -> io::Result<Vec<PathBuf>> {
-    let roots = Root::open_all(roots)?;
+fn search(
+    roots: &[PathBuf],
+    secrets: &[SecretName],
+    ids: HashSet<FileId>,
+) -> io::Result<Vec<PathBuf>> {
+    let roots = WritableRoot::open_all(roots)?;
     let survey = walk::search(&roots, &WalkBounds::default(), secrets, ids)?;
     match survey.incomplete {
         None => Ok(survey.secrets),
@@ -87,18 +91,18 @@ fn search(roots: &[PathBuf], secrets: &[SecretName], ids: HashSet<Id>) -> io::Re
 /// the whole profile of a browser each time.
 #[derive(Debug, Default)]
 pub(crate) struct HardLinkCache {
-    looks: Mutex<BTreeMap<PathBuf, HardLinkLook>>,
+    looks: Mutex<BTreeMap<PathBuf, HardLinkScan>>,
 }
 
 #[derive(Debug)]
-struct HardLinkLook {
+struct HardLinkScan {
     at: Instant,
-    ids: Arc<HashSet<Id>>,
+    ids: Arc<HashSet<FileId>>,
 }
 
 impl HardLinkCache {
     /// Returns the files below a path that have more than one name, as they were a few seconds before `now` or later.
-    fn below(&self, path: &Path, now: Instant) -> io::Result<Arc<HashSet<Id>>> {
+    fn below(&self, path: &Path, now: Instant) -> io::Result<Arc<HashSet<FileId>>> {
         let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
         let age_max = Duration::from_millis(HARD_LINKS_MS_MAX);
         looks.retain(|_, look| now.saturating_duration_since(look.at) < age_max);
@@ -108,7 +112,7 @@ impl HardLinkCache {
         let mut ids = HashSet::new();
         shared_files(path, false, &mut ids)?;
         let ids = Arc::new(ids);
-        looks.insert(path.to_owned(), HardLinkLook { at: now, ids: ids.clone() });
+        looks.insert(path.to_owned(), HardLinkScan { at: now, ids: ids.clone() });
         Ok(ids)
     }
 
@@ -135,7 +139,7 @@ impl HardLinkCache {
 
 /// The files at a path that have more than one name. Of a directory outside of what can be seen only the first entries
 /// are looked at: it may be the whole profile of a browser.
-fn shared_files(path: &Path, is_inside: bool, ids: &mut HashSet<Id>) -> io::Result<()> {
+fn shared_files(path: &Path, is_inside: bool, ids: &mut HashSet<FileId>) -> io::Result<()> {
     let mut left = HIDDEN_ENTRIES_MAX;
     let mut waiting = vec![path.to_owned()];
     while let Some(path) = waiting.pop() {
@@ -145,7 +149,7 @@ fn shared_files(path: &Path, is_inside: bool, ids: &mut HashSet<Id>) -> io::Resu
             Kind::File if status.links > 1 => drop(ids.insert(status.id)),
             Kind::Directory => {
                 let Ok(handle) = dir::open_dir(rustix::fs::CWD, &name) else { continue };
-                let Some(names) = Listing::new().names(&handle, left)? else {
+                let Some(names) = DirectoryReader::new().names(&handle, left)? else {
                     if is_inside {
                         return Err(io::Error::other(format!(
                             "{path:?} is hidden and has more than {HIDDEN_ENTRIES_MAX} entries"
@@ -213,9 +217,9 @@ mod tests {
         let names = SecretName::all(&entries);
         assert_eq!(names.len(), 3);
         for (name, expected) in [(".env", true), (".envrc", true), ("x.env", false), ("", false)] {
-            assert_eq!(names[0].may_mean(name.as_bytes()), expected, "{name}");
+            assert_eq!(names[0].may_match(name.as_bytes()), expected, "{name}");
         }
-        assert!(names[2].may_mean(b"key") && names[2].may_mean(b"keys"));
+        assert!(names[2].may_match(b"key") && names[2].may_match(b"keys"));
 
         let directory = tempfile::tempdir().expect("there is room");
         let root = directory.path().canonicalize().expect("it is there");

@@ -30,12 +30,12 @@ fn scene(files: &[&str]) -> tempfile::TempDir {
     scene
 }
 
-fn look(roots: &[PathBuf]) -> Guard {
-    Guard::look(roots, Protection::default(), WalkBounds::default()).unwrap()
+fn look(roots: &[PathBuf]) -> ProtectionGuard {
+    ProtectionGuard::scan(roots, Protection::default(), WalkBounds::default()).unwrap()
 }
 
-fn place(path: &str) -> Place {
-    Place { root: 0, path: path.into() }
+fn place(path: &str) -> RootedPath {
+    RootedPath { root: 0, path: path.into() }
 }
 
 #[test]
@@ -73,8 +73,8 @@ fn what_could_not_be_put_right_never_becomes_known_while_it_stands_there() {
     let scene = scene(&[".vscode/x", ".envrc", "sub/.mcp.json"]);
     let roots = [scene.path().to_owned()];
     let mut guard = look(&roots);
-    let all: Vec<Place> = guard.known.keys().cloned().collect();
-    let left = |given_up: &str| -> Vec<Place> {
+    let all: Vec<RootedPath> = guard.known.keys().cloned().collect();
+    let left = |given_up: &str| -> Vec<RootedPath> {
         all.iter().filter(|one| !one.is_in(&place(given_up))).cloned().collect()
     };
     let id = |path: &str| Some(guard.known[&place(path)].id());
@@ -93,7 +93,7 @@ fn what_could_not_be_put_right_never_becomes_known_while_it_stands_there() {
         let mut guard = look(&roots);
         guard.given_up.insert(place(path), given_up);
         guard.learn().unwrap();
-        let known: Vec<Place> = guard.known.keys().cloned().collect();
+        let known: Vec<RootedPath> = guard.known.keys().cloned().collect();
         assert_eq!(known, expected, "{path} {given_up:?}");
     }
     guard.given_up.clear();
@@ -105,7 +105,7 @@ fn a_content_that_cannot_be_looked_for_is_an_error() {
     let guard = look(&[scene.path().to_owned()]);
     let status = &guard.known[&place(".envrc")].status;
     let content = |path: &str| content(&place(path), status, &guard.roots);
-    assert_eq!(content(".envrc").unwrap(), Content::Bytes(Vec::new()));
-    assert_eq!(content("missing").unwrap(), Content::Nothing);
+    assert_eq!(content(".envrc").unwrap(), SavedContent::Bytes(Vec::new()));
+    assert_eq!(content("missing").unwrap(), SavedContent::Nothing);
     content(&"x".repeat(300)).unwrap_err();
 }

@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 /// One protected thing that a call made, changed, moved or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
+pub struct ProtectionViolation {
     /// Where it stands, or stood.
     pub path: PathBuf,
     /// What was done to it.
-    pub what: What,
+    pub what: ViolationKind,
     /// Where that which was found in its place is now.
     pub quarantined: Option<PathBuf>,
     /// Whether everything is again as it was before the call.
@@ -22,7 +22,7 @@ pub struct Violation {
 
 /// What was done to something protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum ViolationKind {
     /// It was not there before.
     Planted,
     /// It has another content, other permissions or another sort.
@@ -36,26 +36,29 @@ pub enum What {
     Removed,
 }
 
-impl fmt::Display for Violation {
+impl fmt::Display for ProtectionViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, what, quarantined, restored, problem } = self;
         match what {
-            What::Planted => write!(f, "the call made the protected {path:?}")?,
-            What::Changed => write!(f, "the call changed the protected {path:?}")?,
-            What::Moved { to } => {
+            ViolationKind::Planted => write!(f, "the call made the protected {path:?}")?,
+            ViolationKind::Changed => write!(f, "the call changed the protected {path:?}")?,
+            ViolationKind::Moved { to } => {
                 write!(
                     f,
                     "the call moved {path:?}, which is or holds something protected, to {to:?}"
                 )?;
             }
-            What::Removed => write!(f, "the call removed the protected {path:?}")?,
+            ViolationKind::Removed => write!(f, "the call removed the protected {path:?}")?,
         }
         if let Some(place) = quarantined {
             write!(f, "; what stood there is now in {place:?}")?;
         }
         match (restored, what) {
-            (true, What::Planted) => {}
-            (true, What::Changed | What::Moved { .. } | What::Removed) => {
+            (true, ViolationKind::Planted) => {}
+            (
+                true,
+                ViolationKind::Changed | ViolationKind::Moved { .. } | ViolationKind::Removed,
+            ) => {
                 f.write_str("; it was put back")?;
             }
             (false, _) => f.write_str("; NOT put right, look at it before you go on")?,
@@ -73,9 +76,9 @@ mod tests {
 
     #[test]
     fn a_name_cannot_write_lines_of_its_own() {
-        let violation = Violation {
+        let violation = ProtectionViolation {
             path: "/w/.git\nall is well".into(),
-            what: What::Planted,
+            what: ViolationKind::Planted,
             quarantined: None,
             restored: false,
             problem: Some("no room".into()),

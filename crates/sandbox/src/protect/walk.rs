@@ -22,9 +22,9 @@ use agentry_protocol::confinement::GitAccess;
 use agentry_protocol::protected::{self, AncestorContext};
 use rustix::io::Errno;
 
-use super::dir::{self, Id, Kind, Listing, Stamp, Status};
-use super::names::Names;
-use super::place::{Found, Place, Role, Root, Survey};
+use super::dir::{self, DirectoryReader, FileId, FileStatus, FileTime, Kind};
+use super::names::ProtectedNames;
+use super::rooted_path::{ProtectionRole, RootedPath, Survey, SurveyEntry, WritableRoot};
 use super::secrets::SecretName;
 use crate::limits::{
     NOTED_BYTES_MAX, NOTED_PATH_BYTES_MAX, OPEN_LEVELS_MAX, WALK_DEPTH_MAX, WALK_ENTRIES_MAX,
@@ -62,40 +62,40 @@ impl Default for WalkBounds {
 }
 
 /// What a walk is to do.
-pub(crate) struct Task<'a> {
-    pub(crate) roots: &'a [Root],
-    pub(crate) names: &'a Names,
+pub(crate) struct WalkTask<'a> {
+    pub(crate) roots: &'a [WritableRoot],
+    pub(crate) names: &'a ProtectedNames,
     pub(crate) git: GitAccess,
     pub(crate) whole_repositories: bool,
     pub(crate) bounds: &'a WalkBounds,
     /// Places that are protected although their names are not, and how.
-    pub(crate) explicit: &'a [(Place, Role)],
+    pub(crate) explicit: &'a [(RootedPath, ProtectionRole)],
     /// Places whose names are beginnings of protected ones.
-    pub(crate) beginnings: &'a [Place],
+    pub(crate) beginnings: &'a [RootedPath],
     /// Names that are hidden at any depth.
     pub(crate) secrets: &'a [SecretName],
     /// A directory that was made unreadable since then is opened by force.
-    pub(crate) since: Option<Stamp>,
+    pub(crate) since: Option<FileTime>,
 }
 
 /// Walks all roots.
-pub(crate) fn survey(task: &Task<'_>) -> io::Result<Survey> {
-    let mut walk = Walk::new(task);
+pub(crate) fn survey(task: &WalkTask<'_>) -> io::Result<Survey> {
+    let mut walk = ProtectionWalk::new(task);
     walk.roots()?;
     for (place, role) in task.explicit {
         walk.explicit(place, *role)?;
     }
     for beginning in task.beginnings {
-        for place in walk.begun_by(beginning)? {
-            walk.explicit(&place, Role::Protected)?;
+        for place in walk.with_prefix(beginning)? {
+            walk.explicit(&place, ProtectionRole::Protected)?;
         }
     }
     Ok(walk.survey)
 }
 
 /// Looks at the explicit places only, in addition to what was found before.
-pub(crate) fn survey_more(task: &Task<'_>, survey: Survey) -> io::Result<Survey> {
-    let mut walk = Walk::new(task);
+pub(crate) fn survey_more(task: &WalkTask<'_>, survey: Survey) -> io::Result<Survey> {
+    let mut walk = ProtectionWalk::new(task);
     walk.survey = survey;
     for (place, role) in task.explicit {
         walk.explicit(place, *role)?;
@@ -104,9 +104,12 @@ pub(crate) fn survey_more(task: &Task<'_>, survey: Survey) -> io::Result<Survey>
 }
 
 /// Where directories are now, whatever they are called; every directory is visited, protected or not.
-pub(crate) fn locate(task: &Task<'_>, ids: HashSet<Id>) -> io::Result<HashMap<Id, Place>> {
-    let mut walk = Walk::new(task);
-    walk.search = Search { is_all: true, ids, ..Search::default() };
+pub(crate) fn locate(
+    task: &WalkTask<'_>,
+    ids: HashSet<FileId>,
+) -> io::Result<HashMap<FileId, RootedPath>> {
+    let mut walk = ProtectionWalk::new(task);
+    walk.search = IdentitySearch { is_all: true, ids, ..IdentitySearch::default() };
     if !walk.search.ids.is_empty() {
         walk.roots()?;
     }
@@ -114,10 +117,10 @@ pub(crate) fn locate(task: &Task<'_>, ids: HashSet<Id>) -> io::Result<HashMap<Id
 }
 
 /// A directory whose entries are being visited.
-struct Frame {
+struct WalkFrame {
     /// Kept on the first levels.
     handle: Option<OwnedFd>,
-    id: Id,
+    id: FileId,
     here: AncestorContext,
     /// The directories that are still to be visited.
     below: Vec<CString>,
@@ -125,14 +128,14 @@ struct Frame {
 
 /// Looks for hidden names and for the names of files, and for nothing else.
 pub(crate) fn search(
-    roots: &[Root],
+    roots: &[WritableRoot],
     bounds: &WalkBounds,
     secrets: &[SecretName],
-    ids: HashSet<Id>,
+    ids: HashSet<FileId>,
 ) -> io::Result<Survey> {
-    let task = Task {
+    let task = WalkTask {
         roots,
-        names: &Names::default(),
+        names: &ProtectedNames::default(),
         git: GitAccess::Read,
         whole_repositories: false,
         bounds,
@@ -141,44 +144,44 @@ pub(crate) fn search(
         secrets,
         since: None,
     };
-    let mut walk = Walk::new(&task);
-    walk.search = Search { is_all: true, ids, ..Search::default() };
+    let mut walk = ProtectionWalk::new(&task);
+    walk.search = IdentitySearch { is_all: true, ids, ..IdentitySearch::default() };
     walk.roots()?;
     Ok(walk.survey)
 }
 
 /// The files and directories that a walk looks for by identity.
 #[derive(Default)]
-struct Search {
+struct IdentitySearch {
     /// True if the walk looks for nothing else.
     is_all: bool,
-    ids: HashSet<Id>,
-    located: HashMap<Id, Place>,
+    ids: HashSet<FileId>,
+    located: HashMap<FileId, RootedPath>,
 }
 
-struct Walk<'a> {
-    task: &'a Task<'a>,
-    listing: Listing,
+struct ProtectionWalk<'a> {
+    task: &'a WalkTask<'a>,
+    listing: DirectoryReader,
     started: Instant,
     entries: usize,
     watched: usize,
     root: usize,
     /// The directory that is visited, below the root, and what is known of the directories on the way.
     path: PathBuf,
-    stack: Vec<Status>,
+    stack: Vec<FileStatus>,
     /// The depth of the walk inside a protected directory.
     nested: usize,
     /// The length of all paths that were noted, in bytes.
     noted: usize,
     survey: Survey,
-    search: Search,
+    search: IdentitySearch,
 }
 
-impl<'a> Walk<'a> {
-    fn new(task: &'a Task<'a>) -> Self {
+impl<'a> ProtectionWalk<'a> {
+    fn new(task: &'a WalkTask<'a>) -> Self {
         Self {
             task,
-            listing: Listing::new(),
+            listing: DirectoryReader::new(),
             started: Instant::now(),
             entries: 0,
             watched: 0,
@@ -188,7 +191,7 @@ impl<'a> Walk<'a> {
             nested: 0,
             noted: 0,
             survey: Survey::default(),
-            search: Search::default(),
+            search: IdentitySearch::default(),
         }
     }
 
@@ -208,7 +211,7 @@ impl<'a> Walk<'a> {
     fn tree(&mut self, root: OwnedFd) -> io::Result<()> {
         let (id, here) = (dir::status_of(&root)?.id, AncestorContext::default());
         let below = self.visit(&root, here)?;
-        let mut frames = vec![Frame { handle: None, id, here, below }];
+        let mut frames = vec![WalkFrame { handle: None, id, here, below }];
         let mut current = root;
         while let Some(frame) = frames.last_mut() {
             if self.is_over() {
@@ -234,8 +237,9 @@ impl<'a> Walk<'a> {
             };
             self.path.push(OsStr::from_bytes(name.to_bytes()));
             let opened = self.opened(&current, &name)?;
-            let is_own =
-                |(inner, status): &(OwnedFd, Status)| status.id.dev == dev || !is_made_up(inner);
+            let is_own = |(inner, status): &(OwnedFd, FileStatus)| {
+                status.id.dev == dev || !is_made_up(inner)
+            };
             let Some((inner, status)) = opened.filter(is_own) else {
                 self.path.pop();
                 continue;
@@ -248,7 +252,7 @@ impl<'a> Walk<'a> {
             if frames.len() <= OPEN_LEVELS_MAX {
                 frame_of(&mut frames).handle = Some(parent);
             }
-            frames.push(Frame { handle: None, id, here, below });
+            frames.push(WalkFrame { handle: None, id, here, below });
         }
         Ok(())
     }
@@ -270,7 +274,7 @@ impl<'a> Walk<'a> {
         &mut self,
         dir: &OwnedFd,
         name: &CStr,
-        inside: impl FnOnce(&mut Self, &OwnedFd, &Status) -> io::Result<()>,
+        inside: impl FnOnce(&mut Self, &OwnedFd, &FileStatus) -> io::Result<()>,
     ) -> io::Result<()> {
         self.path.push(OsStr::from_bytes(name.to_bytes()));
         let outcome = self.entered(dir, name, inside);
@@ -282,7 +286,7 @@ impl<'a> Walk<'a> {
         &mut self,
         dir: &OwnedFd,
         name: &CStr,
-        inside: impl FnOnce(&mut Self, &OwnedFd, &Status) -> io::Result<()>,
+        inside: impl FnOnce(&mut Self, &OwnedFd, &FileStatus) -> io::Result<()>,
     ) -> io::Result<()> {
         if self.nested >= self.task.bounds.depth {
             let depth = self.task.bounds.depth;
@@ -302,7 +306,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Opens the directory at the present path; none if there is none, or it is a root of its own, or it is told.
-    fn opened(&mut self, dir: &OwnedFd, name: &CStr) -> io::Result<Option<(OwnedFd, Status)>> {
+    fn opened(&mut self, dir: &OwnedFd, name: &CStr) -> io::Result<Option<(OwnedFd, FileStatus)>> {
         if self.is_another_root() {
             return Ok(None);
         }
@@ -327,7 +331,7 @@ impl<'a> Walk<'a> {
             };
         }
         if self.search.ids.contains(&status.id) {
-            let place = Place { root: self.root, path: self.path.clone() };
+            let place = RootedPath { root: self.root, path: self.path.clone() };
             self.search.located.insert(status.id, place);
         }
         if self.task.since.is_none() {
@@ -356,11 +360,17 @@ impl<'a> Walk<'a> {
         if status.kind == Kind::Directory && protected::is_repository(name.to_bytes()) {
             return self.repository(dir, name, status);
         }
-        self.whole(dir, name, status, Role::Protected)
+        self.whole(dir, name, status, ProtectionRole::Protected)
     }
 
     /// Takes note of something that is protected with all that is in it.
-    fn whole(&mut self, dir: &OwnedFd, name: &CStr, status: Status, role: Role) -> io::Result<()> {
+    fn whole(
+        &mut self,
+        dir: &OwnedFd,
+        name: &CStr,
+        status: FileStatus,
+        role: ProtectionRole,
+    ) -> io::Result<()> {
         let is_directory = status.kind == Kind::Directory;
         self.path.push(OsStr::from_bytes(name.to_bytes()));
         let skipped = is_directory && self.is_another_root();
@@ -384,7 +394,7 @@ impl<'a> Walk<'a> {
                     return Ok(());
                 }
                 if let Some(status) = dir::status(inner, &entry)? {
-                    walk.whole(inner, &entry, status, Role::Inner)?;
+                    walk.whole(inner, &entry, status, ProtectionRole::Inner)?;
                 }
             }
             Ok(())
@@ -392,7 +402,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes note of a thing in the directory that is visited, and of the directories on the way to it.
-    fn note(&mut self, name: &CStr, status: Status, role: Role) {
+    fn note(&mut self, name: &CStr, status: FileStatus, role: ProtectionRole) {
         let length = self.path.as_os_str().len();
         self.noted += length + name.to_bytes().len();
         if self.noted > NOTED_BYTES_MAX {
@@ -409,14 +419,15 @@ impl<'a> Walk<'a> {
         let ancestors: Vec<&Path> = known_way.ancestors().collect();
         // The last ancestor is the root itself, which is nobody's to move.
         for (path, status) in ancestors.iter().rev().skip(1).zip(&self.stack) {
-            let place = Place { root, path: path.to_path_buf() };
-            let ancestor = || Found { role: Role::Ancestor, status: status.clone() };
+            let place = RootedPath { root, path: path.to_path_buf() };
+            let ancestor =
+                || SurveyEntry { role: ProtectionRole::Ancestor, status: status.clone() };
             found.entry(place).or_insert_with(ancestor);
         }
-        let place = Place { root, path: self.path.join(OsStr::from_bytes(name.to_bytes())) };
-        let is_stronger = found.get(&place).is_none_or(|one| one.role == Role::Ancestor);
-        if is_stronger || role == Role::Protected {
-            found.insert(place, Found { role, status });
+        let place = RootedPath { root, path: self.path.join(OsStr::from_bytes(name.to_bytes())) };
+        let is_stronger = found.get(&place).is_none_or(|one| one.role == ProtectionRole::Ancestor);
+        if is_stronger || role == ProtectionRole::Protected {
+            found.insert(place, SurveyEntry { role, status });
         }
     }
 
@@ -456,13 +467,13 @@ impl<'a> Walk<'a> {
     fn incomplete(&mut self, reason: &str) {
         if self.survey.incomplete.is_none() {
             self.survey.incomplete = Some(reason.to_owned());
-            self.survey.stuck_at = Some(Place { root: self.root, path: self.path.clone() });
+            self.survey.stuck_at = Some(RootedPath { root: self.root, path: self.path.clone() });
         }
     }
 }
 
 /// Opens the directory that another is in, if it is still the one that is expected.
-fn parent_of(dir: &OwnedFd, expected: Id) -> io::Result<Option<OwnedFd>> {
+fn parent_of(dir: &OwnedFd, expected: FileId) -> io::Result<Option<OwnedFd>> {
     let parent = match dir::open_dir(dir, c"..") {
         Ok(parent) => parent,
         Err(error) if dir::is_absent(error) || error == Errno::ACCESS => return Ok(None),
@@ -471,7 +482,7 @@ fn parent_of(dir: &OwnedFd, expected: Id) -> io::Result<Option<OwnedFd>> {
     Ok((dir::status_of(&parent)?.id == expected).then_some(parent))
 }
 
-fn frame_of(frames: &mut [Frame]) -> &mut Frame {
+fn frame_of(frames: &mut [WalkFrame]) -> &mut WalkFrame {
     frames.last_mut().expect("a directory below another is visited only from there")
 }
 
@@ -502,11 +513,16 @@ mod tests {
     use super::*;
 
     /// Walks over one directory.
-    fn check(root: &Path, bounds: &WalkBounds, since: Option<Stamp>, test: impl FnOnce(Walk<'_>)) {
-        let roots = Root::open_all(&[root.to_owned()]).unwrap();
-        let task = Task {
+    fn check(
+        root: &Path,
+        bounds: &WalkBounds,
+        since: Option<FileTime>,
+        test: impl FnOnce(ProtectionWalk<'_>),
+    ) {
+        let roots = WritableRoot::open_all(&[root.to_owned()]).unwrap();
+        let task = WalkTask {
             roots: &roots,
-            names: &Names::default(),
+            names: &ProtectedNames::default(),
             git: GitAccess::Read,
             whole_repositories: false,
             bounds,
@@ -515,7 +531,7 @@ mod tests {
             secrets: &[],
             since,
         };
-        test(Walk::new(&task));
+        test(ProtectionWalk::new(&task));
     }
 
     fn open(path: &Path) -> OwnedFd {
@@ -605,7 +621,7 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
             let root = open(scene.path());
             let (seconds, nanos) = dir::status(&root, c"dark").unwrap().unwrap().changed;
-            let opened = |since: Option<Stamp>, expected: bool| {
+            let opened = |since: Option<FileTime>, expected: bool| {
                 check(scene.path(), &WalkBounds::default(), since, |mut walk| {
                     walk.path = "dark".into();
                     let opened = walk.opened(&root, c"dark").unwrap();
@@ -626,7 +642,7 @@ mod tests {
             assert_eq!(is_made_up(&open(Path::new(path))), expected, "{path}");
         }
         let found = |root: &str, entry: String| {
-            let roots = Root::open_all(&[root.into()]).unwrap();
+            let roots = WritableRoot::open_all(&[root.into()]).unwrap();
             let secrets = SecretName::all(&[entry]);
             search(&roots, &WalkBounds::default(), &secrets, HashSet::new()).unwrap().secrets
         };

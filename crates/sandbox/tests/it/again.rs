@@ -11,7 +11,8 @@ use agentry_protocol::confinement::{
     Confinement, ConfinementLevel, ConfinementLimits, NetworkAccess,
 };
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Setup, Stop, Streams, limits,
+    CancelToken, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Sandbox,
+    SandboxJob, SandboxSetup, Streams, limits,
 };
 
 use crate::attacks::Stage;
@@ -36,7 +37,7 @@ impl Bench {
         fs::write(workspace.join(".git/config"), "[core]\n").unwrap();
         fs::write(workspace.join("mine"), "mine").unwrap();
         fs::create_dir(&home).unwrap();
-        let setup = Setup {
+        let setup = SandboxSetup {
             binary: stage.probe(),
             path: String::new(),
             quarantine: root.join("quarantine"),
@@ -68,8 +69,8 @@ impl Bench {
         &self,
         confinement: &Confinement,
         script: &str,
-        bounds: (Duration, &Stop),
-    ) -> Result<Finished, Error> {
+        bounds: (Duration, &CancelToken),
+    ) -> Result<ProcessOutcome, Error> {
         self.run_in(confinement, &[], script, bounds)
     }
 
@@ -78,8 +79,8 @@ impl Bench {
         confinement: &Confinement,
         env: &[(&str, &str)],
         script: &str,
-    ) -> Finished {
-        self.run_in(confinement, env, script, (LONG, &Stop::new())).unwrap()
+    ) -> ProcessOutcome {
+        self.run_in(confinement, env, script, (LONG, &CancelToken::new())).unwrap()
     }
 
     fn run_in(
@@ -87,8 +88,8 @@ impl Bench {
         confinement: &Confinement,
         more: &[(&str, &str)],
         script: &str,
-        (time, stop): (Duration, &Stop),
-    ) -> Result<Finished, Error> {
+        (time, stop): (Duration, &CancelToken),
+    ) -> Result<ProcessOutcome, Error> {
         let mut env = vec![("PROBE".into(), self.stage.probe().into())];
         env.extend(more.iter().map(|(name, value)| ((*name).into(), (*value).into())));
         let command = Command {
@@ -99,8 +100,8 @@ impl Bench {
             stdin: None,
             streams: Streams::Together,
         };
-        let bounds = Bounds { time, output_bytes_max: 64 * 1024 };
-        let job = Job {
+        let bounds = ProcessBounds { time, output_bytes_max: 64 * 1024 };
+        let job = SandboxJob {
             command: &command,
             confinement,
             bounds: &bounds,
@@ -113,7 +114,7 @@ impl Bench {
     /// Whether the command got a new sandbox, and what it said.
     #[track_caller]
     fn said_with(&self, confinement: &Confinement, script: &str) -> (bool, String) {
-        let finished = self.run_with(confinement, script, (LONG, &Stop::new())).unwrap();
+        let finished = self.run_with(confinement, script, (LONG, &CancelToken::new())).unwrap();
         let text = crate::stdout(&finished);
         assert_eq!(finished.violations, Vec::<String>::new());
         let (number, said) = text.split_once('\n').unwrap();
@@ -317,7 +318,7 @@ fn two_commands_at_the_same_time_are_in_two_sandboxes() {
 #[test]
 fn a_command_that_was_ended_takes_its_sandbox_along() {
     let bench = Bench::open();
-    let ended = |confinement: &Confinement, script, time, stop: &Stop, ending| {
+    let ended = |confinement: &Confinement, script, time, stop: &CancelToken, ending| {
         assert!(!bench.said_with(confinement, "true").0);
         let finished = bench.run_with(confinement, script, (time, stop)).unwrap();
         assert_eq!(finished.ending, ending);
@@ -325,8 +326,14 @@ fn a_command_that_was_ended_takes_its_sandbox_along() {
     };
     let plain = &bench.confinement;
     bench.is_new();
-    ended(plain, "sleep 1000", Duration::from_millis(100), &Stop::new(), Ending::TimedOut);
-    let stop = Stop::new();
+    ended(
+        plain,
+        "sleep 1000",
+        Duration::from_millis(100),
+        &CancelToken::new(),
+        ProcessEnding::TimedOut,
+    );
+    let stop = CancelToken::new();
     let pipe = bench.file("pipe");
     make_fifo(&pipe);
     std::thread::scope(|scope| {
@@ -334,15 +341,15 @@ fn a_command_that_was_ended_takes_its_sandbox_along() {
             fs::File::open(&pipe).unwrap().read_exact(&mut [0]).unwrap();
             stop.stop();
         });
-        ended(plain, "echo x > pipe; sleep 1000", LONG, &stop, Ending::Stopped);
+        ended(plain, "echo x > pipe; sleep 1000", LONG, &stop, ProcessEnding::Stopped);
     });
     let small = ConfinementLimits { memory_bytes: 128 * MIB, ..plain.limits };
     let small = Confinement { limits: small, ..plain.clone() };
     bench.said_with(&small, "true");
-    ended(&small, "$PROBE bomb memories", LONG, &Stop::new(), Ending::OutOfMemory);
+    ended(&small, "$PROBE bomb memories", LONG, &CancelToken::new(), ProcessEnding::OutOfMemory);
     // A program that a signal ended is over by itself.
-    let finished = bench.run_with(plain, "kill -9 $$", (LONG, &Stop::new())).unwrap();
-    assert_eq!(finished.ending, Ending::Signalled(9));
+    let finished = bench.run_with(plain, "kill -9 $$", (LONG, &CancelToken::new())).unwrap();
+    assert_eq!(finished.ending, ProcessEnding::Signalled(9));
     assert!(!bench.is_new());
     // What could not be started never ran.
     let gone = bench.file("gone").display().to_string();
@@ -355,10 +362,10 @@ fn a_command_that_was_ended_takes_its_sandbox_along() {
         stdin: None,
         streams: Streams::Apart,
     };
-    let bounds = Bounds { time: LONG, output_bytes_max: 1024 };
+    let bounds = ProcessBounds { time: LONG, output_bytes_max: 1024 };
     let (confinement, connected) = (plain, Arc::new(drop));
-    let job = Job { command: &command, confinement, bounds: &bounds, connected, hear: None };
-    let error = bench.sandbox.run(&job, &Stop::new()).unwrap_err();
+    let job = SandboxJob { command: &command, confinement, bounds: &bounds, connected, hear: None };
+    let error = bench.sandbox.run(&job, &CancelToken::new()).unwrap_err();
     assert!(matches!(error, Error::NoDirectory { .. }), "{error}");
     assert!(bench.is_new());
 }
@@ -369,8 +376,9 @@ fn too_much_memory_is_seen_in_the_second_command_as_in_the_first() {
     let small = ConfinementLimits { memory_bytes: 128 * MIB, ..bench.confinement.limits };
     let small = Confinement { limits: small, ..bench.confinement.clone() };
     assert!(bench.said_with(&small, "true").0);
-    let finished = bench.run_with(&small, "$PROBE bomb memories", (LONG, &Stop::new())).unwrap();
-    assert_eq!(finished.ending, Ending::OutOfMemory);
+    let finished =
+        bench.run_with(&small, "$PROBE bomb memories", (LONG, &CancelToken::new())).unwrap();
+    assert_eq!(finished.ending, ProcessEnding::OutOfMemory);
 }
 
 #[test]
@@ -472,11 +480,11 @@ fn calls_with_other_roots_share_what_is_known_of_the_common_one() {
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
             let script = "echo evil > .envrc; echo > planted; cat gate";
-            bench.run_with(&bench.confinement, script, (LONG, &Stop::new())).unwrap()
+            bench.run_with(&bench.confinement, script, (LONG, &CancelToken::new())).unwrap()
         });
         fs::read(bench.file("planted")).unwrap();
         // It begins while the other runs, and does not take what that one planted for the person's.
-        let second = bench.run_with(&other, "true", (LONG, &Stop::new())).unwrap();
+        let second = bench.run_with(&other, "true", (LONG, &CancelToken::new())).unwrap();
         assert!(second.violations.iter().any(|it| it.contains(".envrc")), "{second:?}");
         assert!(!bench.file(".envrc").exists());
         fs::write(bench.file("gate"), "").unwrap();
@@ -494,14 +502,15 @@ fn a_call_with_other_rules_waits_for_its_turn_and_can_be_stopped() {
     std::thread::scope(|scope| {
         let first = scope.spawn(|| {
             let script = "echo > begun; cat gate; echo done > fixed";
-            bench.run_with(&bench.confinement, script, (LONG, &Stop::new())).unwrap()
+            bench.run_with(&bench.confinement, script, (LONG, &CancelToken::new())).unwrap()
         });
         fs::read(bench.file("begun")).unwrap();
-        let stop = Stop::new();
+        let stop = CancelToken::new();
         stop.stop();
         let refused = bench.run_with(&other, "true", (LONG, &stop)).unwrap_err().to_string();
         assert!(refused.contains("stopped while it waited"), "{refused}");
-        let second = scope.spawn(|| bench.run_with(&other, "cat fixed", (LONG, &Stop::new())));
+        let second =
+            scope.spawn(|| bench.run_with(&other, "cat fixed", (LONG, &CancelToken::new())));
         fs::write(bench.file("gate"), "").unwrap();
         assert!(first.join().unwrap().violations.is_empty());
         let second = second.join().unwrap().unwrap();

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, ConfinementLevel, ConfinementLimits};
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Finished, Job, Sandbox, Setup, Stop, Streams, egress, limits,
+    CancelToken, Command, Cwd, ProcessBounds, ProcessEnding, ProcessOutcome, Sandbox, SandboxJob,
+    SandboxSetup, Streams, egress, limits,
 };
 
 use crate::attacks::{Stage, is_root, users};
@@ -38,7 +39,7 @@ impl Bench {
             let user = Some(limits::USER_FIRST);
             std::os::unix::fs::chown(&workspace, user, user).unwrap();
         }
-        let setup = Setup {
+        let setup = SandboxSetup {
             binary: stage.probe(),
             path: String::new(),
             quarantine: stage.directory.path().join("quarantine"),
@@ -58,7 +59,13 @@ impl Bench {
         self.stage.directory.path().join("ws")
     }
 
-    fn run(&self, program: &str, args: &[&str], time: Duration, stop: &Stop) -> Finished {
+    fn run(
+        &self,
+        program: &str,
+        args: &[&str],
+        time: Duration,
+        stop: &CancelToken,
+    ) -> ProcessOutcome {
         let command = Command {
             program: program.into(),
             args: args.iter().map(Into::into).collect(),
@@ -74,8 +81,8 @@ impl Bench {
             limits: SMALL,
             ..Confinement::most_restricted()
         };
-        let bounds = Bounds { time, output_bytes_max: 64 * 1024 };
-        let job = Job {
+        let bounds = ProcessBounds { time, output_bytes_max: 64 * 1024 };
+        let job = SandboxJob {
             command: &command,
             confinement: &confinement,
             bounds: &bounds,
@@ -86,13 +93,13 @@ impl Bench {
     }
 
     /// The bomb, until it ends or its time is over. Meanwhile other calls are made and answered.
-    fn goes_off(&self, kind: &str, time: Duration) -> Finished {
-        self.goes_off_until(kind, time, &Stop::new(), || ())
+    fn goes_off(&self, kind: &str, time: Duration) -> ProcessOutcome {
+        self.goes_off_until(kind, time, &CancelToken::new(), || ())
     }
 
     /// The bomb that never ends, until it is stopped. Other calls are answered before that.
-    fn goes_off_until_stopped(&self, kind: &str) -> Finished {
-        let stop = Stop::new();
+    fn goes_off_until_stopped(&self, kind: &str) -> ProcessOutcome {
+        let stop = CancelToken::new();
         self.goes_off_until(kind, LONG, &stop, || stop.stop())
     }
 
@@ -100,15 +107,15 @@ impl Bench {
         &self,
         kind: &str,
         time: Duration,
-        stop: &Stop,
+        stop: &CancelToken,
         then: impl FnOnce(),
-    ) -> Finished {
+    ) -> ProcessOutcome {
         let probe = self.stage.probe().display().to_string();
         let finished = std::thread::scope(|scope| {
             let bomb = scope.spawn(|| self.run(&probe, &["bomb", kind], time, stop));
             for _ in 0..5 {
-                let other = self.run("/bin/echo", &["here"], LONG, &Stop::new());
-                assert_eq!(other.ending, Ending::Exited(0));
+                let other = self.run("/bin/echo", &["here"], LONG, &CancelToken::new());
+                assert_eq!(other.ending, ProcessEnding::Exited(0));
                 assert_eq!(other.stdout.whole().unwrap(), b"here\n");
             }
             assert!(time != LONG || !matches!(kind, "forks" | "flood") || !bomb.is_finished());
@@ -116,10 +123,10 @@ impl Bench {
             bomb.join().unwrap()
         });
         assert_eq!(self.left(), Vec::<String>::new(), "nothing may be left");
-        let next = self.run("/bin/echo", &["next"], LONG, &Stop::new());
+        let next = self.run("/bin/echo", &["next"], LONG, &CancelToken::new());
         assert_eq!(
             (next.ending, next.stdout.whole().unwrap()),
-            (Ending::Exited(0), b"next\n".to_vec())
+            (ProcessEnding::Exited(0), b"next\n".to_vec())
         );
         finished
     }
@@ -148,8 +155,8 @@ const SOON: Duration = Duration::from_millis(700);
 #[test]
 fn processes_without_end_are_ended_by_the_time_and_hurt_nobody() {
     each_level(|bench| {
-        assert_eq!(bench.goes_off_until_stopped("forks").ending, Ending::Stopped);
-        assert_eq!(bench.goes_off("forks", SOON).ending, Ending::TimedOut);
+        assert_eq!(bench.goes_off_until_stopped("forks").ending, ProcessEnding::Stopped);
+        assert_eq!(bench.goes_off("forks", SOON).ending, ProcessEnding::TimedOut);
     });
 }
 
@@ -157,7 +164,7 @@ fn processes_without_end_are_ended_by_the_time_and_hurt_nobody() {
 fn threads_without_end_stop_at_the_limit() {
     each_level(|bench| {
         let finished = bench.goes_off("threads", SOON);
-        assert_eq!(finished.ending, Ending::TimedOut);
+        assert_eq!(finished.ending, ProcessEnding::TimedOut);
         let made: u64 =
             String::from_utf8(finished.stdout.whole().unwrap()).unwrap().trim().parse().unwrap();
         assert!(made < SMALL.processes, "{made}");
@@ -169,13 +176,18 @@ fn one_process_gets_no_more_memory_than_the_limit() {
     each_level(|bench| {
         let finished = bench.goes_off("memory", LONG);
         // Either the limit of the process holds it, or all are ended together.
-        assert!(matches!(finished.ending, Ending::Exited(3) | Ending::OutOfMemory), "{finished:?}");
+        assert!(
+            matches!(finished.ending, ProcessEnding::Exited(3) | ProcessEnding::OutOfMemory),
+            "{finished:?}"
+        );
     });
 }
 
 #[test]
 fn many_processes_that_are_each_below_the_limit_are_ended_together() {
-    each_level(|bench| assert_eq!(bench.goes_off("memories", LONG).ending, Ending::OutOfMemory));
+    each_level(|bench| {
+        assert_eq!(bench.goes_off("memories", LONG).ending, ProcessEnding::OutOfMemory)
+    });
 }
 
 #[test]
@@ -184,7 +196,7 @@ fn temporary_files_and_a_home_that_is_thrown_away_have_a_limit() {
         let Some(bench) = Bench::open(level) else { continue };
         for kind in ["temporary", "home"] {
             let finished = bench.goes_off(kind, LONG);
-            assert_eq!(finished.ending, Ending::Exited(0));
+            assert_eq!(finished.ending, ProcessEnding::Exited(0));
             let text = String::from_utf8(finished.stdout.whole().unwrap()).unwrap();
             let written: u64 = text.trim().strip_suffix(" MiB").unwrap().parse().unwrap();
             assert!(written <= SMALL.disk_bytes / MIB, "{level} {kind}: {written}");
@@ -196,7 +208,7 @@ fn temporary_files_and_a_home_that_is_thrown_away_have_a_limit() {
 fn a_flood_of_output_is_kept_in_a_bounded_space_and_can_be_stopped() {
     each_level(|bench| {
         let finished = bench.goes_off_until_stopped("flood");
-        assert_eq!(finished.ending, Ending::Stopped);
+        assert_eq!(finished.ending, ProcessEnding::Stopped);
         assert_eq!(finished.stdout.head().len() + finished.stdout.tail().len(), 64 * 1024);
         assert!(finished.stdout.bytes_left_out() > 0);
     });
@@ -207,13 +219,13 @@ fn a_stop_ends_who_listens_to_nothing() {
     each_level(|bench| {
         let script = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' &); exec 3>alive; printf x >&3; sleep 1000";
         let pipe = witness(&bench.workspace());
-        let stop = Stop::new();
+        let stop = CancelToken::new();
         std::thread::scope(|scope| {
             let running = scope.spawn(|| bench.run("/bin/sh", &["-c", script], LONG, &stop));
             let mut pipe = fs::File::open(&pipe).unwrap();
             pipe.read_exact(&mut [0]).unwrap();
             stop.stop();
-            assert_eq!(running.join().unwrap().ending, Ending::Stopped);
+            assert_eq!(running.join().unwrap().ending, ProcessEnding::Stopped);
             // Its end comes when every process that holds it is gone.
             assert!(is_let_go(&mut pipe));
         });
@@ -337,7 +349,8 @@ fn a_call_outlives_the_thread_that_opened_the_sandbox() {
     make_fifo(&go);
     std::thread::scope(|scope| {
         let script = "printf x >alive; read -r word <go; echo $word";
-        let running = scope.spawn(|| bench.run("/bin/sh", &["-c", script], LONG, &Stop::new()));
+        let running =
+            scope.spawn(|| bench.run("/bin/sh", &["-c", script], LONG, &CancelToken::new()));
         fs::File::open(&ready).unwrap().read_exact(&mut [0]).unwrap();
         drop(leave);
         opener.join().unwrap();
@@ -355,7 +368,7 @@ fn a_call_outlives_the_thread_that_opened_the_sandbox() {
         let finished = running.join().unwrap();
         assert_eq!(
             (finished.ending, finished.stdout.whole().unwrap()),
-            (Ending::Exited(0), b"on\n".to_vec())
+            (ProcessEnding::Exited(0), b"on\n".to_vec())
         );
     });
 }

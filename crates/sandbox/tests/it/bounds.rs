@@ -1,12 +1,12 @@
 //! How much a process may say.
 
-use agentry_sandbox::{Bounds, Ending, Finished, Stop};
+use agentry_sandbox::{CancelToken, ProcessBounds, ProcessEnding, ProcessOutcome};
 
 use crate::{LONG, shell};
 
-fn keeping(output_bytes_max: usize, script: &str) -> Finished {
-    let bounds = Bounds { time: LONG, output_bytes_max };
-    agentry_sandbox::run(&shell(script), &bounds, &Stop::new()).unwrap()
+fn keeping(output_bytes_max: usize, script: &str) -> ProcessOutcome {
+    let bounds = ProcessBounds { time: LONG, output_bytes_max };
+    agentry_sandbox::run(&shell(script), &bounds, &CancelToken::new()).unwrap()
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn of_output_one_byte_longer_one_byte_is_left_out() {
 #[test]
 fn a_flood_is_read_to_its_end_and_kept_in_a_bounded_space() {
     let finished = keeping(64 * 1024, "head -c 20000000 /dev/zero; printf end");
-    assert_eq!(finished.ending, Ending::Exited(0));
+    assert_eq!(finished.ending, ProcessEnding::Exited(0));
     assert_eq!(finished.stdout.bytes_left_out(), 20_000_003 - 64 * 1024);
     assert_eq!(finished.stdout.head().len() + finished.stdout.tail().len(), 64 * 1024);
     assert!(finished.stdout.tail().ends_with(b"end"));
@@ -34,9 +34,10 @@ fn a_flood_is_read_to_its_end_and_kept_in_a_bounded_space() {
 
 #[test]
 fn a_flood_without_end_is_ended_by_the_time() {
-    let bounds = Bounds { time: std::time::Duration::from_millis(200), output_bytes_max: 1024 };
-    let finished = agentry_sandbox::run(&shell("exec yes"), &bounds, &Stop::new()).unwrap();
-    assert_eq!(finished.ending, Ending::TimedOut);
+    let bounds =
+        ProcessBounds { time: std::time::Duration::from_millis(200), output_bytes_max: 1024 };
+    let finished = agentry_sandbox::run(&shell("exec yes"), &bounds, &CancelToken::new()).unwrap();
+    assert_eq!(finished.ending, ProcessEnding::TimedOut);
     assert!(finished.duration >= bounds.time);
     assert_eq!(finished.stdout.head().len(), 512);
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentry_protocol::confinement::{Connection, NetworkAccess};
-use agentry_sandbox::egress::{Caps, Egress, Rules};
+use agentry_sandbox::egress::{Egress, EgressLimits, EgressRules};
 use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
 use rustls::crypto::aws_lc_rs;
 use rustls::{ClientConfig, ClientConnection, RootCertStore};
@@ -35,7 +35,7 @@ type Answers = Box<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Syn
 struct Scene<'a> {
     allow: &'a [&'a str],
     addresses: &'a [&'a str],
-    caps: Caps,
+    caps: EgressLimits,
     answers: Answers,
 }
 
@@ -45,7 +45,7 @@ impl Scene<'_> {
         Self {
             allow: &["ok.test"],
             addresses: &["127.0.0.1"],
-            caps: Caps::default(),
+            caps: EgressLimits::default(),
             answers: Box::new(move |_, _| Ok(vec![server])),
         }
     }
@@ -55,7 +55,7 @@ impl Scene<'_> {
             allow: self.allow.iter().map(ToString::to_string).collect(),
             addresses: self.addresses.iter().map(ToString::to_string).collect(),
         };
-        let rules = Rules::new(&network).unwrap().with_caps(self.caps);
+        let rules = EgressRules::new(&network).unwrap().with_caps(self.caps);
         let listener = TcpListener::bind((own_address(), 0)).unwrap();
         let at = listener.local_addr().unwrap();
         let lookups = Arc::new(Mutex::new(Vec::new()));

@@ -4,7 +4,7 @@ use std::io::{PipeReader, Read};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use agentry_sandbox::{Command, Cwd, Ending, Finished, Stop};
+use agentry_sandbox::{CancelToken, Command, Cwd, ProcessEnding, ProcessOutcome};
 
 use crate::{LONG, run, shell, stdout, within};
 
@@ -38,9 +38,9 @@ impl Witness {
 }
 
 /// Runs the script until it says on descriptor 3 that it is ready, then stops it.
-fn stopped_when_ready(mut witness: Witness, script: &str) -> (Finished, Duration, Witness) {
+fn stopped_when_ready(mut witness: Witness, script: &str) -> (ProcessOutcome, Duration, Witness) {
     let command = shell(&format!("exec 3>{}; {script}", witness.path));
-    let stop = Stop::new();
+    let stop = CancelToken::new();
     let remote = stop.clone();
     let stopper = std::thread::spawn(move || {
         witness.wait();
@@ -61,8 +61,8 @@ fn when_its_time_is_over_the_whole_tree_is_gone() {
         witness.path
     );
     let bounds = within(Duration::from_millis(500));
-    let finished = agentry_sandbox::run(&shell(&script), &bounds, &Stop::new()).unwrap();
-    assert_eq!((finished.ending, finished.left_behind), (Ending::TimedOut, 0));
+    let finished = agentry_sandbox::run(&shell(&script), &bounds, &CancelToken::new()).unwrap();
+    assert_eq!((finished.ending, finished.left_behind), (ProcessEnding::TimedOut, 0));
     assert!(finished.duration >= bounds.time);
     assert_eq!(witness.last_words(), "");
 }
@@ -71,7 +71,7 @@ fn when_its_time_is_over_the_whole_tree_is_gone() {
 fn a_stop_from_another_thread_ends_the_tree_at_once() {
     let script = "(sleep 1000 & sleep 1000) & printf x >&3; sleep 1000";
     let (finished, took, witness) = stopped_when_ready(Witness::new(), script);
-    assert_eq!((finished.ending, finished.left_behind), (Ending::Stopped, 0));
+    assert_eq!((finished.ending, finished.left_behind), (ProcessEnding::Stopped, 0));
     assert_eq!(witness.last_words(), "");
     // Far below the time limit; how far is for a benchmark to say.
     assert!(took < LONG / 4);
@@ -83,7 +83,7 @@ fn who_does_not_listen_to_the_request_to_end_is_killed() {
         sh -c 'trap \"\" TERM; printf x >&3; while :; do sleep 1000; done' &
         while :; do wait; done";
     let (finished, _, witness) = stopped_when_ready(Witness::new(), script);
-    assert_eq!(finished.ending, Ending::Stopped);
+    assert_eq!(finished.ending, ProcessEnding::Stopped);
     assert_eq!(stdout(&finished), "asked\n", "it is asked first");
     assert_eq!(witness.last_words(), "");
 }
@@ -92,7 +92,7 @@ fn who_does_not_listen_to_the_request_to_end_is_killed() {
 fn who_left_the_session_is_found_by_its_parent() {
     let script = "setsid sh -c 'printf x >&3; sleep 1000; :' & sleep 1000";
     let (finished, _, witness) = stopped_when_ready(Witness::new(), script);
-    assert_eq!(finished.ending, Ending::Stopped);
+    assert_eq!(finished.ending, ProcessEnding::Stopped);
     assert_eq!(witness.last_words(), "");
 }
 
@@ -100,7 +100,7 @@ fn who_left_the_session_is_found_by_its_parent() {
 fn who_left_the_group_and_lost_its_parent_is_found_by_its_session() {
     let script = "bash -c 'set -m; sleep 1000 & exit'; printf x >&3; sleep 1000";
     let (finished, _, witness) = stopped_when_ready(Witness::new(), script);
-    assert_eq!(finished.ending, Ending::Stopped);
+    assert_eq!(finished.ending, ProcessEnding::Stopped);
     assert_eq!(witness.last_words(), "");
 }
 
@@ -109,7 +109,7 @@ fn a_background_process_that_keeps_the_output_open_is_not_waited_for() {
     let witness = Witness::new();
     let script = format!("exec 3>{}; sleep 1000 & echo done", witness.path);
     let finished = run(&shell(&script));
-    assert_eq!((finished.ending, finished.left_behind), (Ending::Exited(0), 1));
+    assert_eq!((finished.ending, finished.left_behind), (ProcessEnding::Exited(0), 1));
     assert_eq!(stdout(&finished), "done\n");
     assert_eq!(witness.last_words(), "", "and it does not outlive the call");
 }
@@ -125,7 +125,7 @@ fn who_ran_away_with_the_output_is_not_waited_for_either() {
         "mkfifo f; (setsid sh -c 'echo away >f; exec cat {leash}' &); read -r x <f; echo $x; exit 3"
     );
     let finished = run(&Command { cwd: Cwd::Path(dir.path().into()), ..shell(&script) });
-    assert_eq!((finished.ending, finished.left_behind), (Ending::Exited(3), 0));
+    assert_eq!((finished.ending, finished.left_behind), (ProcessEnding::Exited(3), 0));
     assert_eq!(stdout(&finished), "away\n");
     drop(held);
 }
@@ -136,24 +136,24 @@ fn what_is_written_after_the_child_has_ended_is_still_taken() {
     let script = "exec 4>&1; exec > >(read -r x; echo late >&4)";
     let command = Command { program: "/bin/bash".into(), ..shell(script) };
     let finished = run(&command);
-    assert_eq!((stdout(&finished).as_str(), finished.ending), ("late\n", Ending::Exited(0)));
+    assert_eq!((stdout(&finished).as_str(), finished.ending), ("late\n", ProcessEnding::Exited(0)));
 }
 
 #[test]
 fn what_was_stopped_before_is_not_started() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("made");
-    let stop = Stop::new();
+    let stop = CancelToken::new();
     stop.stop();
     let script = format!("touch {}", file.display());
     let finished = agentry_sandbox::run(&shell(&script), &within(LONG), &stop).unwrap();
-    assert_eq!(finished.ending, Ending::Stopped);
+    assert_eq!(finished.ending, ProcessEnding::Stopped);
     assert!(!file.exists());
 }
 
 #[test]
 fn one_flag_stops_several_processes() {
-    let stop = Stop::new();
+    let stop = CancelToken::new();
     let mut witness = Witness::new();
     let script = format!("exec 3>{}; echo x >&3; sleep 1000", witness.path);
     std::thread::scope(|scope| {
@@ -168,7 +168,7 @@ fn one_flag_stops_several_processes() {
         }
         stop.stop();
         for run in runs {
-            assert_eq!(run.join().unwrap().ending, Ending::Stopped);
+            assert_eq!(run.join().unwrap().ending, ProcessEnding::Stopped);
         }
     });
 }

@@ -22,7 +22,7 @@ mod toolchains;
 use std::path::Path;
 use std::time::Duration;
 
-use agentry_sandbox::{Bounds, Command, Cwd, Finished, Stop, Streams};
+use agentry_sandbox::{CancelToken, Command, Cwd, ProcessBounds, ProcessOutcome, Streams};
 
 /// Long enough never to be reached by a test that works.
 const LONG: Duration = Duration::from_secs(120);
@@ -38,15 +38,16 @@ fn shell(script: &str) -> Command {
     }
 }
 
-fn within(time: Duration) -> Bounds {
-    Bounds { time, output_bytes_max: 64 * 1024 }
+fn within(time: Duration) -> ProcessBounds {
+    ProcessBounds { time, output_bytes_max: 64 * 1024 }
 }
 
-fn run(command: &Command) -> Finished {
-    agentry_sandbox::run(command, &within(LONG), &Stop::new()).expect("the command can be started")
+fn run(command: &Command) -> ProcessOutcome {
+    agentry_sandbox::run(command, &within(LONG), &CancelToken::new())
+        .expect("the command can be started")
 }
 
-fn stdout(finished: &Finished) -> String {
+fn stdout(finished: &ProcessOutcome) -> String {
     String::from_utf8(finished.stdout.whole().expect("the output is short")).expect("it is text")
 }
 

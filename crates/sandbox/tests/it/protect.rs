@@ -14,7 +14,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agentry_protocol::confinement::GitAccess;
-use agentry_sandbox::protect::{Checked, Guard, Protection, Violation, WalkBounds, What};
+use agentry_sandbox::protect::{
+    GuardReport, Protection, ProtectionGuard, ProtectionViolation, ViolationKind, WalkBounds,
+};
 
 use crate::make_fifo;
 
@@ -57,22 +59,22 @@ impl Scene {
         self.at(path).symlink_metadata().is_ok()
     }
 
-    fn guard(&self, git: GitAccess) -> Guard {
+    fn guard(&self, git: GitAccess) -> ProtectionGuard {
         self.guard_with(Protection { git, ..Protection::default() })
     }
 
-    fn guard_with(&self, protection: Protection) -> Guard {
-        Guard::look(&[self.root()], protection, WalkBounds::default()).unwrap()
+    fn guard_with(&self, protection: Protection) -> ProtectionGuard {
+        ProtectionGuard::scan(&[self.root()], protection, WalkBounds::default()).unwrap()
     }
 
     /// One call, from its beginning to what its check says.
-    fn call(&self, guard: &mut Guard, attack: impl FnOnce()) -> Vec<Violation> {
+    fn call(&self, guard: &mut ProtectionGuard, attack: impl FnOnce()) -> Vec<ProtectionViolation> {
         let checked = self.whole_call(guard, attack);
         assert_eq!(checked.incomplete, None);
         checked.violations
     }
 
-    fn whole_call(&self, guard: &mut Guard, attack: impl FnOnce()) -> Checked {
+    fn whole_call(&self, guard: &mut ProtectionGuard, attack: impl FnOnce()) -> GuardReport {
         let mark = guard.begin().unwrap();
         attack();
         guard.check(&mark, &self.quarantine()).unwrap()
@@ -91,22 +93,22 @@ impl Scene {
 
     /// Nothing is left to say by a call that does nothing.
     #[track_caller]
-    fn is_at_rest(&self, guard: &mut Guard) {
+    fn is_at_rest(&self, guard: &mut ProtectionGuard) {
         assert_eq!(self.call(guard, || ()), []);
     }
 }
 
 /// What was done to which place, and whether it was put right.
 #[track_caller]
-fn told(violations: &[Violation], root: &Path) -> Vec<(String, &'static str, bool)> {
+fn told(violations: &[ProtectionViolation], root: &Path) -> Vec<(String, &'static str, bool)> {
     violations
         .iter()
         .map(|violation| {
             let what = match violation.what {
-                What::Planted => "planted",
-                What::Changed => "changed",
-                What::Moved { .. } => "moved",
-                What::Removed => "removed",
+                ViolationKind::Planted => "planted",
+                ViolationKind::Changed => "changed",
+                ViolationKind::Moved { .. } => "moved",
+                ViolationKind::Removed => "removed",
             };
             let path = violation.path.strip_prefix(root).unwrap();
             (path.to_string_lossy().into_owned(), what, violation.restored)

@@ -3,24 +3,24 @@
 use std::fs;
 use std::os::fd::OwnedFd;
 
-use agentry_sandbox::{Bounds, Command, Cwd, Ending, Error, Stop, Streams};
+use agentry_sandbox::{CancelToken, Command, Cwd, Error, ProcessBounds, ProcessEnding, Streams};
 
 use crate::{LONG, run, shell, stdout};
 
 fn failure(command: &Command) -> Error {
-    let bounds = Bounds { time: LONG, output_bytes_max: 100 };
-    agentry_sandbox::run(command, &bounds, &Stop::new()).expect_err("this cannot be started")
+    let bounds = ProcessBounds { time: LONG, output_bytes_max: 100 };
+    agentry_sandbox::run(command, &bounds, &CancelToken::new()).expect_err("this cannot be started")
 }
 
 #[test]
 fn the_exit_code_comes_back() {
-    assert_eq!(run(&shell("exit 0")).ending, Ending::Exited(0));
-    assert_eq!(run(&shell("exit 7")).ending, Ending::Exited(7));
+    assert_eq!(run(&shell("exit 0")).ending, ProcessEnding::Exited(0));
+    assert_eq!(run(&shell("exit 7")).ending, ProcessEnding::Exited(7));
 }
 
 #[test]
 fn a_signal_comes_back_as_a_signal() {
-    assert_eq!(run(&shell("kill -9 $$")).ending, Ending::Signalled(9));
+    assert_eq!(run(&shell("kill -9 $$")).ending, ProcessEnding::Signalled(9));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_long_input_is_given_while_the_output_is_taken() {
 fn an_input_that_nobody_reads_is_no_failure() {
     let input = vec![b'x'; 3 * 1024 * 1024];
     let finished = run(&Command { stdin: Some(input), ..shell("exec 0<&-; echo done") });
-    assert_eq!((stdout(&finished).as_str(), finished.ending), ("done\n", Ending::Exited(0)));
+    assert_eq!((stdout(&finished).as_str(), finished.ending), ("done\n", ProcessEnding::Exited(0)));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_process_leads_a_session_without_a_terminal() {
     let text = String::from_utf8_lossy(&finished.stdout.whole().expect("short")).into_owned();
     let numbers: Vec<&str> = text.lines().next().expect("a line").split(' ').collect();
     assert_eq!((numbers[0], numbers[0], "0"), (numbers[1], numbers[2], numbers[3]));
-    assert_ne!(finished.ending, Ending::Exited(0), "there must be no terminal to open");
+    assert_ne!(finished.ending, ProcessEnding::Exited(0), "there must be no terminal to open");
 }
 
 #[test]

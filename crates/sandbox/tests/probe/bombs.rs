@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, ConfinementLevel, ConfinementLimits};
-use agentry_sandbox::{Bounds, Command, Cwd, Job, Sandbox, Setup, Stop, Streams};
+use agentry_sandbox::{
+    CancelToken, Command, Cwd, ProcessBounds, Sandbox, SandboxJob, SandboxSetup, Streams,
+};
 
 use crate::scene;
 
@@ -22,7 +24,7 @@ fn level(name: &str) -> ConfinementLevel {
 
 fn open(name: &str, directory: &str) -> (Sandbox, Confinement) {
     let binary = std::env::current_exe().expect("we have a name");
-    let setup = Setup {
+    let setup = SandboxSetup {
         binary: binary.clone(),
         path: String::new(),
         quarantine: Path::new(directory).join("quarantine"),
@@ -55,15 +57,15 @@ pub(crate) fn hold(name: &str, directory: &str) -> ExitCode {
     let (sandbox, confinement) = open(name, directory);
     let script = "exec 3>alive; trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' &) ; sleep 1000 & printf x >&3; sleep 1000";
     let command = command("/bin/sh", &["-c", script], directory);
-    let bounds = Bounds { time: Duration::from_secs(600), output_bytes_max: 1_000 };
-    let job = Job {
+    let bounds = ProcessBounds { time: Duration::from_secs(600), output_bytes_max: 1_000 };
+    let job = SandboxJob {
         command: &command,
         confinement: &confinement,
         bounds: &bounds,
         connected: Arc::new(drop),
         hear: None,
     };
-    sandbox.run(&job, &Stop::new()).expect("it runs until we are killed");
+    sandbox.run(&job, &CancelToken::new()).expect("it runs until we are killed");
     ExitCode::FAILURE
 }
 
@@ -72,18 +74,18 @@ pub(crate) fn spawn_in_a_loop(name: &str, directory: &str) -> ExitCode {
     let (sandbox, confinement) = open(name, directory);
     let own = std::env::current_exe().expect("we have a name").display().to_string();
     let command = command(&own, &["proof"], directory);
-    let bounds = Bounds { time: Duration::from_secs(60), output_bytes_max: 1_000 };
+    let bounds = ProcessBounds { time: Duration::from_secs(60), output_bytes_max: 1_000 };
     println!("ready");
     let (mut confined, mut failed) = (0, 0);
     for _ in 0..60 {
-        let job = Job {
+        let job = SandboxJob {
             command: &command,
             confinement: &confinement,
             bounds: &bounds,
             connected: Arc::new(drop),
             hear: None,
         };
-        match sandbox.run(&job, &Stop::new()) {
+        match sandbox.run(&job, &CancelToken::new()) {
             Ok(finished) => {
                 let text = finished.stdout.whole().unwrap_or_default();
                 let text = String::from_utf8_lossy(&text);

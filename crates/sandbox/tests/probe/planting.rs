@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, ConfinementLevel, ConfinementProfile};
-use agentry_sandbox::{Bounds, Command, Cwd, Job, Sandbox, Setup, Stop, Streams};
+use agentry_sandbox::{
+    CancelToken, Command, Cwd, ProcessBounds, Sandbox, SandboxJob, SandboxSetup, Streams,
+};
 use rustix::fs::{CWD, FileType, Mode, OFlags, RenameFlags};
 use serde::{Deserialize, Serialize};
 
@@ -148,7 +150,7 @@ struct Runs {
 
 impl Runs {
     fn open(level: ConfinementLevel, quarantine: &Path) -> Result<Self, String> {
-        let setup = Setup {
+        let setup = SandboxSetup {
             binary: std::env::current_exe().expect("we have a name"),
             path: String::new(),
             quarantine: quarantine.to_owned(),
@@ -218,15 +220,15 @@ impl Sequence<'_> {
                 stdin: None,
                 streams: Streams::Together,
             };
-            let job = Job {
+            let job = SandboxJob {
                 command: &command,
                 confinement: &confinement,
-                bounds: &Bounds { time: TIME, output_bytes_max: 10_000 },
+                bounds: &ProcessBounds { time: TIME, output_bytes_max: 10_000 },
                 connected: Arc::new(drop),
                 hear: None,
             };
             // A call may be refused; what counts is what is left.
-            let said = match sandbox.run(&job, &Stop::new()) {
+            let said = match sandbox.run(&job, &CancelToken::new()) {
                 Ok(finished) => finished.violations.join("\n  "),
                 Err(error) => error.to_string(),
             };

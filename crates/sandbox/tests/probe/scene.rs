@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use agentry_protocol::confinement::{
     Confinement, ConfinementLevel, ConfinementLimits, ConfinementProfile, NetworkAccess, ReadAccess,
 };
-use agentry_sandbox::{Setup, egress, helper, limits};
+use agentry_sandbox::{SandboxSetup, egress, helper, limits};
 use tempfile::TempDir;
 
 use crate::attack::{self, CANARY, Files, Others, Targets, raw};
@@ -98,9 +98,9 @@ impl Scene {
     }
 
     /// What the sandbox needs.
-    pub(crate) fn setup(&self) -> Setup {
+    pub(crate) fn setup(&self) -> SandboxSetup {
         let port = self.network.tcp.port();
-        Setup {
+        SandboxSetup {
             binary: std::env::current_exe().expect("we have a name"),
             path: String::new(),
             quarantine: self.quarantine(),
@@ -453,6 +453,6 @@ fn parent(pid: i32) -> Option<i32> {
 }
 
 /// The system's names; the scene's own are enough for all but a command that is tried by hand.
-pub(crate) fn system_names() -> egress::Resolve {
+pub(crate) fn system_names() -> egress::Resolver {
     egress::system()
 }

@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::ConfinementLevel;
-use agentry_sandbox::{Bounds, Command, Cwd, Ending, Error, Finished, Job, Sandbox, Stop, Streams};
+use agentry_sandbox::{
+    CancelToken, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Sandbox,
+    SandboxJob, Streams,
+};
 
 use crate::attack::{CANARY, CANARY_VARIABLE, Targets, Tried};
 use crate::rows::{Bare, Judged, NOTES, Row, Setting, rows};
@@ -135,7 +138,7 @@ fn command(plot: &Plot, words: &[&str]) -> Command {
     }
 }
 
-fn said(finished: &Finished) -> Tried {
+fn said(finished: &ProcessOutcome) -> Tried {
     let output = finished.stdout.whole().unwrap_or_default();
     let text = String::from_utf8_lossy(&output);
     let text = text.trim();
@@ -169,9 +172,9 @@ fn bare(scene: &Scene) -> Vec<Line> {
             let text = serde_json::to_string(&targets).expect("targets are plain");
             let mut command = command(&plot, &["attack", &format!("{}#{number}", row.id), &text]);
             command.env.push((CANARY_VARIABLE.into(), CANARY.into()));
-            let bounds = Bounds { time: TIME, output_bytes_max: 10_000 };
-            let finished =
-                agentry_sandbox::run(&command, &bounds, &Stop::new()).expect("it can be started");
+            let bounds = ProcessBounds { time: TIME, output_bytes_max: 10_000 };
+            let finished = agentry_sandbox::run(&command, &bounds, &CancelToken::new())
+                .expect("it can be started");
             got = said(&finished);
         }
         let (pass, got) = match got {
@@ -188,7 +191,7 @@ fn bare(scene: &Scene) -> Vec<Line> {
 
 fn confined(mut scene: Scene, sandbox: &Sandbox) -> Vec<Line> {
     let level = sandbox.level();
-    let stop = Stop::new();
+    let stop = CancelToken::new();
     let plot = scene.plot("sibling", Setting::Plain);
     let pipe = plot.pipe("ready");
     let marker = format!("probe-sibling-{}", std::process::id());
@@ -198,8 +201,8 @@ fn confined(mut scene: Scene, sandbox: &Sandbox) -> Vec<Line> {
     let confinement = plot.confinement(level, Setting::Hosts);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let bounds = Bounds { time: Duration::from_secs(900), output_bytes_max: 10_000 };
-            let job = Job {
+            let bounds = ProcessBounds { time: Duration::from_secs(900), output_bytes_max: 10_000 };
+            let job = SandboxJob {
                 command: &sibling,
                 confinement: &confinement,
                 bounds: &bounds,
@@ -270,7 +273,7 @@ fn all(scene: &Scene, sandbox: &Sandbox) -> Vec<Line> {
 
 /// What came of the last call, and what is seen outside.
 struct Outcome {
-    finished: Result<Finished, Error>,
+    finished: Result<ProcessOutcome, Error>,
     left: Vec<String>,
 }
 
@@ -289,7 +292,7 @@ fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
     let mut got = judge(row, &plot, &outcome, &protected);
     if row.judged == Judged::Survived {
         let next = call(scene, sandbox, row, &plot, usize::MAX);
-        if next.finished.as_ref().is_ok_and(|finished| finished.ending != Ending::Exited(0))
+        if next.finished.as_ref().is_ok_and(|finished| finished.ending != ProcessEnding::Exited(0))
             || next.finished.is_err()
         {
             got = Ok(format!(
@@ -333,15 +336,15 @@ fn call(scene: &Scene, sandbox: &Sandbox, row: &Row, plot: &Plot, number: usize)
     };
     let confinement = plot.confinement(sandbox.level(), row.setting);
     let time = if row.setting == Setting::ShortTime { SHORT } else { TIME };
-    let bounds = Bounds { time, output_bytes_max: 10_000 };
-    let job = Job {
+    let bounds = ProcessBounds { time, output_bytes_max: 10_000 };
+    let job = SandboxJob {
         command: &command,
         confinement: &confinement,
         bounds: &bounds,
         connected: Arc::new(drop),
         hear: None,
     };
-    let finished = sandbox.run(&job, &Stop::new());
+    let finished = sandbox.run(&job, &CancelToken::new());
     // Right after the call: nothing may be left, not even for a moment.
     let end = format!("\"{marker}\"");
     let left = processes()
@@ -379,7 +382,7 @@ fn judge(row: &Row, plot: &Plot, outcome: &Outcome, protected: &[String]) -> Tri
             }
             said => said,
         },
-        Judged::TimedOut if finished.ending == Ending::TimedOut => {
+        Judged::TimedOut if finished.ending == ProcessEnding::TimedOut => {
             Err("ended by its time, nothing is left".to_owned())
         }
         Judged::TimedOut => Ok(format!("it ended by {:?}", finished.ending)),

@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, ConfinementLevel, Connection};
-use agentry_sandbox::{Bounds, Command, Cwd, Error, Job, Sandbox, Setup, Stop, Streams, egress};
+use agentry_sandbox::{
+    CancelToken, Command, Cwd, Error, ProcessBounds, Sandbox, SandboxJob, SandboxSetup, Streams,
+    egress,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -45,7 +48,7 @@ pub(crate) fn run(text: &str) {
 }
 
 fn came_of(wanted: Wanted) -> Value {
-    let setup = Setup {
+    let setup = SandboxSetup {
         binary: wanted.binary.clone().unwrap_or_else(|| "/proc/self/exe".into()),
         path: wanted.path.clone(),
         quarantine: wanted.quarantine.clone(),
@@ -80,11 +83,11 @@ fn run_in(sandbox: &Sandbox, wanted: &Wanted) -> Value {
     };
     let connections = Arc::new(Mutex::new(Vec::new()));
     let told = connections.clone();
-    let job = Job {
+    let job = SandboxJob {
         command: &command,
         confinement: &confinement,
         hear: None,
-        bounds: &Bounds {
+        bounds: &ProcessBounds {
             time: Duration::from_millis(wanted.time_ms),
             output_bytes_max: 256 * 1024,
         },
@@ -92,7 +95,7 @@ fn run_in(sandbox: &Sandbox, wanted: &Wanted) -> Value {
             told.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         }),
     };
-    match sandbox.run(&job, &Stop::new()) {
+    match sandbox.run(&job, &CancelToken::new()) {
         Ok(finished) => {
             let kept = &finished.stdout;
             let output = [kept.head(), &kept.tail()].concat();

@@ -86,7 +86,7 @@ fn print_row(name: &str, [short, long]: [f64; 2]) {
 fn open_session(ledger: &Ledger) -> Result<(), Error> {
     let (key, agent) = (SessionKey::new(AGENT), AgentId::new(AGENT));
     let found = ledger.session_named(&key, &agent)?.expect("the session was written");
-    let _ownership = ledger.own(&found.id)?;
+    let _ownership = ledger.lock_session(&found.id)?;
     assert!(ledger.turn_under_way(&found.id)?.is_none(), "every turn has ended");
     let head = ledger.session(&found.id)?.and_then(|row| row.head);
     let head = head.map(|head| ledger.turn(&head)).transpose()?.flatten();

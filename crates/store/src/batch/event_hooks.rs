@@ -6,7 +6,7 @@ use agentry_protocol::event_hook::{EventHook, EventHookChange, Invocation};
 use agentry_protocol::inbound::EventId;
 use rusqlite::Connection;
 
-use super::Trouble;
+use super::AppendError;
 use crate::error::Error;
 use crate::view::{self, InvocationStatus};
 
@@ -23,7 +23,7 @@ pub(super) fn may_be_refused(change: &EventHookChange) -> bool {
     }
 }
 
-pub(super) fn check(sql: &Connection, change: &EventHookChange) -> Result<(), Trouble> {
+pub(super) fn check(sql: &Connection, change: &EventHookChange) -> Result<(), AppendError> {
     match change {
         EventHookChange::Registered { hook } => may_be_registered(sql, hook),
         EventHookChange::Matched { event, .. } => match view::are_hooks_settled(sql, event)? {
@@ -34,7 +34,7 @@ pub(super) fn check(sql: &Connection, change: &EventHookChange) -> Result<(), Tr
             Some(InvocationStatus::Matched) => Ok(()),
             status => {
                 let invocation = invocation.clone();
-                Err(Trouble::Refused(Error::InvocationMoved { invocation, status }))
+                Err(AppendError::Refused(Error::InvocationMoved { invocation, status }))
             }
         },
         EventHookChange::Invoked(invocation) => may_be_over(sql, invocation),
@@ -46,37 +46,39 @@ pub(super) fn check(sql: &Connection, change: &EventHookChange) -> Result<(), Tr
     }
 }
 
-fn may_be_registered(sql: &Connection, hook: &EventHook) -> Result<(), Trouble> {
+fn may_be_registered(sql: &Connection, hook: &EventHook) -> Result<(), AppendError> {
     let (id, version) = (&hook.id, hook.version);
     let expected = match view::newest_version(sql, id)? {
         None => 1,
-        Some((_, true)) => return Err(Trouble::Refused(Error::HookDeleted { hook: id.clone() })),
+        Some((_, true)) => {
+            return Err(AppendError::Refused(Error::HookDeleted { hook: id.clone() }));
+        }
         Some((newest, false)) => newest.saturating_add(1),
     };
     if version != expected {
         let hook = id.clone();
-        return Err(Trouble::Refused(Error::HookVersion { hook, version, expected }));
+        return Err(AppendError::Refused(Error::HookVersion { hook, version, expected }));
     }
     match view::other_hook_named(sql, &hook.name, id)? {
         None => Ok(()),
         Some(other) => {
             let name = hook.name.clone();
-            Err(Trouble::Refused(Error::HookNameTaken { name, hook: other }))
+            Err(AppendError::Refused(Error::HookNameTaken { name, hook: other }))
         }
     }
 }
 
-fn may_be_over(sql: &Connection, invocation: &Invocation) -> Result<(), Trouble> {
+fn may_be_over(sql: &Connection, invocation: &Invocation) -> Result<(), AppendError> {
     match view::status_of_its_own(sql, invocation)? {
         Some(InvocationStatus::Matched | InvocationStatus::Begun) => Ok(()),
         status => {
             let invocation = invocation.id.clone();
-            Err(Trouble::Refused(Error::InvocationMoved { invocation, status }))
+            Err(AppendError::Refused(Error::InvocationMoved { invocation, status }))
         }
     }
 }
 
-fn may_be_settled(sql: &Connection, event: &EventId) -> Result<(), Trouble> {
+fn may_be_settled(sql: &Connection, event: &EventId) -> Result<(), AppendError> {
     match view::are_hooks_settled(sql, event)? {
         Some(false) => {}
         known => return Err(matched(event, known)),
@@ -85,11 +87,11 @@ fn may_be_settled(sql: &Connection, event: &EventId) -> Result<(), Trouble> {
         None => Ok(()),
         Some(invocation) => {
             let event = event.clone();
-            Err(Trouble::Refused(Error::HooksPending { event, invocation }))
+            Err(AppendError::Refused(Error::HooksPending { event, invocation }))
         }
     }
 }
 
-fn matched(event: &EventId, is_settled: Option<bool>) -> Trouble {
-    Trouble::Refused(Error::HooksMatched { event: event.clone(), is_settled })
+fn matched(event: &EventId, is_settled: Option<bool>) -> AppendError {
+    AppendError::Refused(Error::HooksMatched { event: event.clone(), is_settled })
 }

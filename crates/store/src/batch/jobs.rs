@@ -6,11 +6,11 @@ use agentry_protocol::JobId;
 use agentry_protocol::job::{JobChange, JobState, Lease};
 use rusqlite::Connection;
 
-use super::Trouble;
+use super::AppendError;
 use crate::error::Error;
 use crate::view::{self, FoundJob};
 
-pub(super) fn check(sql: &Connection, change: &JobChange) -> Result<(), Trouble> {
+pub(super) fn check(sql: &Connection, change: &JobChange) -> Result<(), AppendError> {
     let id = change.job();
     let found = FoundJob::by_id(sql, id)?;
     let found = match (change, found) {
@@ -45,7 +45,7 @@ fn may_be_taken(
     id: &JobId,
     found: &FoundJob,
     lease: &Lease,
-) -> Result<(), Trouble> {
+) -> Result<(), AppendError> {
     must_be(id, found, JobState::Queued)?;
     if found.fence.checked_add(1) != Some(lease.fence) {
         return Err(fenced(id, Some(lease.fence), found));
@@ -55,24 +55,24 @@ fn may_be_taken(
         None => Ok(()),
         Some(holder) => {
             let workspace = workspace.clone();
-            Err(Trouble::Refused(Error::WorkspaceLocked { workspace, holder }))
+            Err(AppendError::Refused(Error::WorkspaceLocked { workspace, holder }))
         }
     }
 }
 
-fn must_be(id: &JobId, found: &FoundJob, wanted: JobState) -> Result<(), Trouble> {
+fn must_be(id: &JobId, found: &FoundJob, wanted: JobState) -> Result<(), AppendError> {
     if found.state == wanted { Ok(()) } else { Err(moved(id, Some(found.state))) }
 }
 
-fn must_hold(id: &JobId, found: &FoundJob, fence: u32) -> Result<(), Trouble> {
+fn must_hold(id: &JobId, found: &FoundJob, fence: u32) -> Result<(), AppendError> {
     let is_held = matches!(found.state, JobState::Leased | JobState::Running);
     if is_held && found.fence == fence { Ok(()) } else { Err(fenced(id, Some(fence), found)) }
 }
 
-fn moved(job: &JobId, state: Option<JobState>) -> Trouble {
-    Trouble::Refused(Error::JobMoved { job: job.clone(), state })
+fn moved(job: &JobId, state: Option<JobState>) -> AppendError {
+    AppendError::Refused(Error::JobMoved { job: job.clone(), state })
 }
 
-fn fenced(job: &JobId, fence: Option<u32>, found: &FoundJob) -> Trouble {
-    Trouble::Refused(Error::Fenced { job: job.clone(), fence, current: found.fence })
+fn fenced(job: &JobId, fence: Option<u32>, found: &FoundJob) -> AppendError {
+    AppendError::Refused(Error::Fenced { job: job.clone(), fence, current: found.fence })
 }

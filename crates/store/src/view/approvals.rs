@@ -8,7 +8,7 @@ use agentry_protocol::approval::{Approval, ApprovalAnswer};
 use agentry_protocol::{ApprovalId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, of_word, run, runs};
+use super::{PlacedEntry, of_word, run, runs};
 
 /// A question as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,13 +71,13 @@ impl ApprovalStatus {
 }
 
 /// Where to find what an `ApprovalRow` says.
-pub(crate) struct Found {
+pub(crate) struct FoundApproval {
     pub(crate) asked_seq: u64,
     pub(crate) answered_seq: Option<u64>,
     pub(crate) status: ApprovalStatus,
 }
 
-impl Found {
+impl FoundApproval {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             asked_seq: row.get::<_, i64>(0)?.cast_unsigned(),
@@ -223,7 +223,7 @@ pub(crate) fn status(
 
 pub(super) fn asked(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     approval: &Approval,
 ) -> rusqlite::Result<()> {
     let request = approval.request();
@@ -255,7 +255,7 @@ pub(super) fn asked(
 
 pub(super) fn answered(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     approval: &ApprovalId,
     answer: &ApprovalAnswer,
 ) -> rusqlite::Result<()> {

@@ -6,11 +6,11 @@ use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
 use agentry_protocol::intake::AuditCutoff;
 use rusqlite::{Connection, params};
 
-use super::{Placed, run};
+use super::{PlacedEntry, run};
 
 pub(super) fn decided(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     record: &AccessRecord,
 ) -> rusqlite::Result<()> {
     let principal = &record.principal;

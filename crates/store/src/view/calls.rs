@@ -8,7 +8,7 @@ use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::{CallId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, run, strange};
+use super::{PlacedEntry, run, strange};
 
 /// A call as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +131,7 @@ impl CallRow {
 
 pub(super) fn proposed(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     call: &ToolCall,
 ) -> rusqlite::Result<()> {
     let status = CallStatus::Proposed.as_str();
@@ -154,7 +154,7 @@ pub(super) fn proposed(
 
 pub(super) fn started(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     call: &CallId,
     (by, under): (&Permit, &CallConfinement),
 ) -> rusqlite::Result<()> {
@@ -171,7 +171,7 @@ pub(super) fn started(
 
 pub(super) fn finished(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     call: &CallId,
     outcome: OutcomeStatus,
 ) -> rusqlite::Result<()> {
@@ -183,7 +183,11 @@ pub(super) fn finished(
     Ok(())
 }
 
-pub(super) fn refused(sql: &Connection, entry: &Placed<'_>, call: &CallId) -> rusqlite::Result<()> {
+pub(super) fn refused(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    call: &CallId,
+) -> rusqlite::Result<()> {
     finished(sql, entry, call, OutcomeStatus::Refused)
 }
 

@@ -9,7 +9,7 @@ use agentry_protocol::event_hook::{
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{Placed, inbounds, invocations, json, of_json, run};
+use super::{PlacedEntry, inbounds, invocations, json, of_json, run};
 
 /// A hook that looks at events, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +159,7 @@ pub(crate) fn other_named(
 
 pub(super) fn fold(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     change: &EventHookChange,
 ) -> rusqlite::Result<()> {
     let changed = match change {
@@ -212,7 +212,11 @@ pub(super) fn fold(
 }
 
 /// A new hook, or the next version of one: enabled, and with a breaker that knows of no errors.
-fn registered(sql: &Connection, entry: &Placed<'_>, hook: &EventHook) -> rusqlite::Result<usize> {
+fn registered(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    hook: &EventHook,
+) -> rusqlite::Result<usize> {
     let (id, body) = (hook.id.as_str(), json(hook));
     let circuit = json(&Circuit::default());
     let mut changed = run(

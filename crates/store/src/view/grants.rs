@@ -7,7 +7,7 @@ use agentry_protocol::access::Grant;
 use agentry_protocol::intake::{AccessChange, Entity};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, audit, of_word, run, tokens};
+use super::{PlacedEntry, audit, of_word, run, tokens};
 
 /// One thing that became of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ pub(crate) fn identity(
 
 pub(super) fn fold(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     change: &AccessChange,
 ) -> rusqlite::Result<()> {
     match change {
@@ -185,7 +185,7 @@ pub(super) fn fold(
     }
 }
 
-fn given(sql: &Connection, entry: &Placed<'_>, grant: &Grant) -> rusqlite::Result<()> {
+fn given(sql: &Connection, entry: &PlacedEntry<'_>, grant: &Grant) -> rusqlite::Result<()> {
     let made = run(
         sql,
         "INSERT OR IGNORE INTO grants (id, seq, expires) VALUES (?1, ?2, ?3)",
@@ -197,7 +197,7 @@ fn given(sql: &Connection, entry: &Placed<'_>, grant: &Grant) -> rusqlite::Resul
 
 fn logged(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     grant: &GrantId,
     (activity, actor, reason): (GrantActivity, Option<&str>, Option<&str>),
 ) -> rusqlite::Result<()> {
@@ -210,7 +210,11 @@ fn logged(
     Ok(())
 }
 
-fn entity_changed(sql: &Connection, entry: &Placed<'_>, entity: &Entity) -> rusqlite::Result<()> {
+fn entity_changed(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    entity: &Entity,
+) -> rusqlite::Result<()> {
     run(
         sql,
         "INSERT OR REPLACE INTO entities (id, seq) VALUES (?1, ?2)",

@@ -11,7 +11,7 @@ use agentry_protocol::intake::{
 use agentry_protocol::{AccessId, ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{Placed, audit, of_word, run, strange};
+use super::{PlacedEntry, audit, of_word, run, strange};
 
 /// Something that came in, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,7 +266,7 @@ pub(crate) fn wish(
 
 pub(super) fn fold(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     intake: &IntakeStage,
 ) -> rusqlite::Result<()> {
     match intake {
@@ -290,7 +290,7 @@ pub(super) fn fold(
     }
 }
 
-fn received(sql: &Connection, entry: &Placed<'_>, inbound: &Inbound) -> rusqlite::Result<()> {
+fn received(sql: &Connection, entry: &PlacedEntry<'_>, inbound: &Inbound) -> rusqlite::Result<()> {
     // What is from the past, and what nobody said to us, is kept and starts nothing.
     let status = match (inbound.backfill, inbound.direction) {
         (false, Direction::Received) => InboundStatus::Received,
@@ -309,7 +309,7 @@ fn received(sql: &Connection, entry: &Placed<'_>, inbound: &Inbound) -> rusqlite
 
 fn insert(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     id: &EventId,
     status: InboundStatus,
 ) -> rusqlite::Result<()> {
@@ -321,7 +321,11 @@ fn insert(
     Ok(())
 }
 
-fn decided(sql: &Connection, entry: &Placed<'_>, record: &AccessRecord) -> rusqlite::Result<()> {
+fn decided(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    record: &AccessRecord,
+) -> rusqlite::Result<()> {
     let Some(event) = &record.event_id else { return Ok(()) };
     let (status, settled) = match record.decision.effect {
         Effect::Allow => (InboundStatus::Received, None),
@@ -347,7 +351,7 @@ pub(super) fn hooked(sql: &Connection, event: &EventId) -> rusqlite::Result<()> 
     Ok(())
 }
 
-fn put(sql: &Connection, entry: &Placed<'_>, routed: &RoutedInbound) -> rusqlite::Result<()> {
+fn put(sql: &Connection, entry: &PlacedEntry<'_>, routed: &RoutedInbound) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE inbounds SET status = 'waiting', session = ?2, authority = ?3, routed_seq = ?4, here = ?5
@@ -365,7 +369,7 @@ fn put(sql: &Connection, entry: &Placed<'_>, routed: &RoutedInbound) -> rusqlite
 
 fn unrun(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     event: &EventId,
     why: UnrunReason,
 ) -> rusqlite::Result<()> {
@@ -378,7 +382,11 @@ fn unrun(
     Ok(())
 }
 
-fn sent(sql: &Connection, entry: &Placed<'_>, delivered: &DeliveryReport) -> rusqlite::Result<()> {
+fn sent(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    delivered: &DeliveryReport,
+) -> rusqlite::Result<()> {
     let status =
         if delivered.error.is_none() { DeliveryStatus::Done } else { DeliveryStatus::Failed };
     run(
@@ -394,7 +402,7 @@ fn sent(sql: &Connection, entry: &Placed<'_>, delivered: &DeliveryReport) -> rus
 
 fn queue_set(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     wish: Option<QueuePreferences>,
 ) -> rusqlite::Result<()> {
     let Some(session) = entry.session() else { return Ok(()) };
@@ -412,7 +420,7 @@ fn queue_set(
 /// A run began for what waited; the last of it is what the answer goes to.
 pub(super) fn run_created(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     plan: &RunPlan,
 ) -> rusqlite::Result<()> {
     let last = plan.given.inbounds.last();
@@ -428,7 +436,11 @@ pub(super) fn run_created(
 }
 
 /// What came in was told to a turn that runs.
-pub(super) fn steered(sql: &Connection, entry: &Placed<'_>, id: &EventId) -> rusqlite::Result<()> {
+pub(super) fn steered(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    id: &EventId,
+) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE inbounds SET status = 'steering', steer_seq = ?2
@@ -439,7 +451,7 @@ pub(super) fn steered(sql: &Connection, entry: &Placed<'_>, id: &EventId) -> rus
 }
 
 /// A turn took notice of an entry.
-pub(super) fn taken(sql: &Connection, entry: &Placed<'_>, input: u64) -> rusqlite::Result<()> {
+pub(super) fn taken(sql: &Connection, entry: &PlacedEntry<'_>, input: u64) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE inbounds SET status = 'taken', run = ?2, turn = ?3
@@ -449,7 +461,7 @@ pub(super) fn taken(sql: &Connection, entry: &Placed<'_>, input: u64) -> rusqlit
     Ok(())
 }
 
-pub(super) fn turn_started(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+pub(super) fn turn_started(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE inbounds SET turn = ?2 WHERE run = ?1 AND status = 'running'",
@@ -471,13 +483,13 @@ pub(super) fn turn_ended(sql: &Connection, session: &str) -> rusqlite::Result<()
     Ok(())
 }
 
-pub(super) fn run_paused(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+pub(super) fn run_paused(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     let change = "UPDATE inbounds SET status = 'paused' WHERE run = ?1 AND status = 'running'";
     run(sql, change, [entry.run()])?;
     Ok(())
 }
 
-pub(super) fn run_resumed(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+pub(super) fn run_resumed(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     let change = "UPDATE inbounds SET status = 'running' WHERE run = ?1 AND status = 'paused'";
     run(sql, change, [entry.run()])?;
     Ok(())
@@ -485,7 +497,7 @@ pub(super) fn run_resumed(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Res
 
 pub(super) fn run_ended(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     ending: Ending,
 ) -> rusqlite::Result<()> {
     let status = match ending {

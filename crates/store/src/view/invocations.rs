@@ -7,7 +7,7 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::{AccessId, EventHookId, InvocationId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{Placed, json, of_json, of_word, run, strange};
+use super::{PlacedEntry, json, of_json, of_word, run, strange};
 
 /// One running of a hook, as it stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -255,7 +255,7 @@ fn event_of(row: &Row<'_>, index: usize) -> rusqlite::Result<EventId> {
 /// Whether an event's hooks were not known before.
 pub(super) fn matched(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     (event, access): (&EventId, &AccessId),
     matched: &[EventHookMatch],
 ) -> rusqlite::Result<bool> {
@@ -297,7 +297,7 @@ pub(super) fn begun(sql: &Connection, id: &InvocationId) -> rusqlite::Result<()>
 /// Whether a running is over that was not over before.
 pub(super) fn done(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     invocation: &Invocation,
 ) -> rusqlite::Result<bool> {
     let changed = run(
@@ -322,7 +322,7 @@ pub(super) fn done(
 
 pub(super) fn settled(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     event: &EventId,
 ) -> rusqlite::Result<()> {
     run(

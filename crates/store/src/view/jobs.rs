@@ -7,7 +7,7 @@ use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{Placed, json, of_json, of_word, run};
+use super::{PlacedEntry, json, of_json, of_word, run};
 
 /// A job, as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ fn state_of(row: &Row<'_>, index: usize) -> rusqlite::Result<JobState> {
 
 pub(super) fn fold(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     change: &JobChange,
 ) -> rusqlite::Result<()> {
     match change {
@@ -166,7 +166,7 @@ pub(super) fn fold(
     }
 }
 
-fn queued(sql: &Connection, entry: &Placed<'_>, job: &Job) -> rusqlite::Result<()> {
+fn queued(sql: &Connection, entry: &PlacedEntry<'_>, job: &Job) -> rusqlite::Result<()> {
     run(
         sql,
         "INSERT OR IGNORE INTO jobs

@@ -8,7 +8,7 @@ use agentry_protocol::event::{Ending, Mode, RunPlan, StepStatus};
 use agentry_protocol::{AgentId, RunId, SessionId, TaskId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, approvals, ending_of, ending_word, of_word, run, strange, whole};
+use super::{PlacedEntry, approvals, ending_of, ending_word, of_word, run, strange, whole};
 use crate::limits::VIEW_PROMPT_BYTES_MAX;
 
 /// A run as it stands.
@@ -205,7 +205,7 @@ impl StepRow {
 
 pub(super) fn created(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     plan: &RunPlan,
 ) -> rusqlite::Result<()> {
     let Some(id) = entry.run() else { return Ok(()) };
@@ -248,7 +248,7 @@ fn beginning(prompt: &str) -> &str {
 
 pub(super) fn turn_started(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     step: u32,
 ) -> rusqlite::Result<()> {
     let Some(id) = entry.run() else { return Ok(()) };
@@ -260,7 +260,7 @@ pub(super) fn turn_started(
     taken_up(sql, id)
 }
 
-pub(super) fn resumed(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+pub(super) fn resumed(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     entry.run().map_or(Ok(()), |id| taken_up(sql, id))
 }
 
@@ -269,7 +269,7 @@ fn taken_up(sql: &Connection, id: &str) -> rusqlite::Result<()> {
     settle(sql, id)
 }
 
-pub(super) fn paused(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+pub(super) fn paused(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     let Some(id) = entry.run() else { return Ok(()) };
     run(sql, "UPDATE runs SET let_go = 1 WHERE id = ?1 AND ended IS NULL", [id])?;
     settle(sql, id)
@@ -291,7 +291,11 @@ pub(super) fn settle(sql: &Connection, id: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-pub(super) fn ended(sql: &Connection, entry: &Placed<'_>, ending: Ending) -> rusqlite::Result<()> {
+pub(super) fn ended(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    ending: Ending,
+) -> rusqlite::Result<()> {
     let Some(id) = entry.run() else { return Ok(()) };
     let status = RunStatus::after(ending).as_str();
     let changed = run(
@@ -304,7 +308,7 @@ pub(super) fn ended(sql: &Connection, entry: &Placed<'_>, ending: Ending) -> rus
 
 pub(super) fn mode_changed(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     mode: Mode,
 ) -> rusqlite::Result<()> {
     run(
@@ -315,13 +319,17 @@ pub(super) fn mode_changed(
     Ok(())
 }
 
-pub(super) fn step_started(sql: &Connection, entry: &Placed<'_>, at: u32) -> rusqlite::Result<()> {
+pub(super) fn step_started(
+    sql: &Connection,
+    entry: &PlacedEntry<'_>,
+    at: u32,
+) -> rusqlite::Result<()> {
     step_ended(sql, entry, at, StepStatus::Running)
 }
 
 pub(super) fn step_ended(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     index: u32,
     status: StepStatus,
 ) -> rusqlite::Result<()> {

@@ -8,7 +8,7 @@
 use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, run, whole};
+use super::{PlacedEntry, run, whole};
 
 /// A session as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub(crate) fn by_key(
 
 pub(super) fn opened(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     (key, agent): (&SessionKey, &AgentId),
     head: Option<&TurnId>,
 ) -> rusqlite::Result<()> {
@@ -125,7 +125,7 @@ pub(super) fn opened(
 }
 
 /// A turn began in the session.
-pub(super) fn touched(sql: &Connection, entry: &Placed<'_>) -> rusqlite::Result<()> {
+pub(super) fn touched(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE sessions SET updated = ?2 WHERE id = ?1",

@@ -6,12 +6,12 @@ use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::{AgentId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, params};
 
-use super::{Placed, run};
+use super::{PlacedEntry, run};
 use crate::limits::DAY_MS;
 
 /// Whose spending is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Payer {
+pub enum SpendingSubject {
     /// A turn's.
     Turn(TurnId),
     /// A run's.
@@ -28,7 +28,7 @@ pub enum Payer {
 
 /// What was spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bill {
+pub struct SpendingTotal {
     /// How many answers came.
     pub replies: u64,
     /// For how many of them nobody knows the price.
@@ -45,22 +45,26 @@ const SUMS: &str = "COUNT(*), COUNT(*) - COUNT(nano), CAST(TOTAL(nano) AS INTEGE
     CAST(TOTAL(cached) AS INTEGER), CAST(TOTAL(cache_write) AS INTEGER), COALESCE(MAX(estimated), 0)";
 
 /// What somebody spent.
-pub(crate) fn bill(sql: &Connection, payer: &Payer) -> rusqlite::Result<Bill> {
+pub(crate) fn bill(sql: &Connection, payer: &SpendingSubject) -> rusqlite::Result<SpendingTotal> {
     match payer {
-        Payer::Turn(id) => sums(sql, "turn = ?1", [id.as_str()]),
-        Payer::Run(id) => sums(sql, "run = ?1", [id.as_str()]),
-        Payer::Session(id) => sums(sql, "session = ?1", [id.as_str()]),
-        Payer::Agent(id) => sums(sql, "agent = ?1", [id.as_str()]),
-        Payer::Day(day) => sums(sql, "day = ?1", [whole(*day)]),
-        Payer::All => sums(sql, "1", []),
+        SpendingSubject::Turn(id) => sums(sql, "turn = ?1", [id.as_str()]),
+        SpendingSubject::Run(id) => sums(sql, "run = ?1", [id.as_str()]),
+        SpendingSubject::Session(id) => sums(sql, "session = ?1", [id.as_str()]),
+        SpendingSubject::Agent(id) => sums(sql, "agent = ?1", [id.as_str()]),
+        SpendingSubject::Day(day) => sums(sql, "day = ?1", [whole(*day)]),
+        SpendingSubject::All => sums(sql, "1", []),
     }
 }
 
-fn sums(sql: &Connection, of: &str, params: impl rusqlite::Params) -> rusqlite::Result<Bill> {
+fn sums(
+    sql: &Connection,
+    of: &str,
+    params: impl rusqlite::Params,
+) -> rusqlite::Result<SpendingTotal> {
     let text = format!("SELECT {SUMS} FROM spending WHERE {of}");
     sql.prepare_cached(&text)?.query_row(params, |row| {
         let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
-        Ok(Bill {
+        Ok(SpendingTotal {
             replies: number(0)?,
             unknown: number(1)?,
             nano_usd: number(2)?,
@@ -77,7 +81,7 @@ fn sums(sql: &Connection, of: &str, params: impl rusqlite::Params) -> rusqlite::
 
 pub(super) fn replied(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     reply: &ModelReply,
 ) -> rusqlite::Result<()> {
     let usage = reply.usage;

@@ -6,7 +6,7 @@ use agentry_protocol::TokenId;
 use agentry_protocol::token::Token;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, json, of_json, run};
+use super::{PlacedEntry, json, of_json, run};
 
 /// A key as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) fn issued(sql: &Connection, token: &Token) -> rusqlite::Result<()> {
 
 pub(super) fn revoked(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     token: &TokenId,
 ) -> rusqlite::Result<()> {
     run(

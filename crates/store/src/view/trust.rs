@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Placed, json, of_json, run};
+use super::{PlacedEntry, json, of_json, run};
 
 /// What the hooks of a session keep about it.
 pub(crate) fn agent_state(
@@ -62,11 +62,11 @@ pub(crate) fn all_trusted_addresses(sql: &Connection) -> rusqlite::Result<Vec<Tr
 pub(crate) fn known_definitions(
     sql: &Connection,
     path: &str,
-    which: Known,
+    which: RecordedDefinitions,
 ) -> rusqlite::Result<Option<KnownDefinitions>> {
     let text = "SELECT known, seq FROM known_definitions WHERE path = ?1 AND is_confirmed = ?2";
     sql.prepare_cached(text)?
-        .query_row(params![path, which == Known::Confirmed], read)
+        .query_row(params![path, which == RecordedDefinitions::Confirmed], read)
         .optional()
         .map(|found| found.map(|(known, _)| known))
 }
@@ -76,7 +76,7 @@ const KNOW: &str = "INSERT OR REPLACE INTO known_definitions (path, is_confirmed
 
 /// Which recorded definitions of a directory are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum RecordedDefinitions {
     /// Those that were met last, by whatever.
     Met,
     /// Those that were confirmed last.
@@ -90,7 +90,7 @@ fn read<T: DeserializeOwned>(row: &rusqlite::Row<'_>) -> rusqlite::Result<(T, u6
 
 pub(super) fn fold(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     change: &TrustChange,
 ) -> rusqlite::Result<()> {
     match change {
@@ -124,7 +124,7 @@ pub(super) fn fold(
 /// What a hook of a turn keeps; that it ran is in the entries alone.
 pub(super) fn hook(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     change: &HookChange,
 ) -> rusqlite::Result<()> {
     match change {

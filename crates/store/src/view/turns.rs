@@ -6,7 +6,9 @@ use agentry_protocol::event::{Ending, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Placed, approvals, ending_of, ending_word, inbounds, run, runs, sessions, strange};
+use super::{
+    PlacedEntry, approvals, ending_of, ending_word, inbounds, run, runs, sessions, strange,
+};
 
 /// A turn as it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +122,7 @@ pub(crate) fn is_under_way(sql: &Connection, run: Option<&RunId>) -> rusqlite::R
 
 pub(super) fn started(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     plan: &TurnPlan,
 ) -> rusqlite::Result<()> {
     let Some(turn) = entry.turn() else { return Ok(()) };
@@ -144,7 +146,7 @@ pub(super) fn started(
 
 pub(super) fn ended(
     sql: &Connection,
-    entry: &Placed<'_>,
+    entry: &PlacedEntry<'_>,
     (ending, is_head): (Ending, bool),
     hash: &ContentHash,
 ) -> rusqlite::Result<()> {

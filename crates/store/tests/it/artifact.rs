@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use agentry_protocol::ContentHash;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_store::limits::INLINE_STRING_BYTES_MAX;
-use agentry_store::{Defect, Error, Filter};
+use agentry_store::{Defect, EntryFilter, Error};
 
 use crate::scene::{Scene, WORKS, prompt, raw};
 
@@ -59,7 +59,7 @@ fn the_same_string_is_kept_once() {
 fn a_changed_artifact_is_found_and_never_handed_out() {
     let (scene, file) = with_one_artifact();
     fs::write(&file, "something else").unwrap();
-    let read = scene.ledger.read_from(0, &Filter::default(), 9);
+    let read = scene.ledger.read_from(0, &EntryFilter::default(), 9);
     assert!(matches!(read, Err(Error::Artifact { path, why: "was changed" }) if path == file));
     assert!(matches!(scene.defects()[..], [(1, Defect::Artifact(_))]));
 }
@@ -68,7 +68,7 @@ fn a_changed_artifact_is_found_and_never_handed_out() {
 fn a_missing_artifact_is_found() {
     let (scene, file) = with_one_artifact();
     fs::remove_file(&file).unwrap();
-    let read = scene.ledger.read_from(0, &Filter::default(), 9);
+    let read = scene.ledger.read_from(0, &EntryFilter::default(), 9);
     assert!(matches!(read, Err(Error::Artifact { why: "is missing", .. })));
     assert!(matches!(scene.defects()[..], [(1, Defect::Artifact(_))]));
 }
@@ -80,7 +80,7 @@ fn a_name_that_is_no_hash_leads_nowhere() {
         let body = r#"{"content":{"$artifact":"../../anchor","bytes":1},"type":"prompt_received"}"#;
         sql.execute("UPDATE ledger SET body = ?1", [body]).unwrap();
     });
-    let read = scene.ledger.read_from(0, &Filter::default(), 9);
+    let read = scene.ledger.read_from(0, &EntryFilter::default(), 9);
     assert!(matches!(read, Err(Error::Artifact { why: "has a name that is not a hash", .. })));
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Ending;
 use agentry_store::limits::ANCHOR_ENTRIES_MAX;
-use agentry_store::{ApprovalStatus, Error, Filter};
+use agentry_store::{ApprovalStatus, EntryFilter, Error};
 
 use crate::scene::{
     Scene, about, answers, apr, asks, begun, draft, ends, open, opened, prompt, raw, ses, starts,
@@ -165,7 +165,7 @@ const FAILING_COMMIT: &str = "
 #[test]
 fn after_a_failed_commit_everything_is_refused_until_the_ledger_is_opened_again() {
     let scene = begun();
-    let mut tail = scene.ledger.tail(0, Filter::default()).unwrap();
+    let mut tail = scene.ledger.tail(0, EntryFilter::default()).unwrap();
     let sql = raw(&scene.home());
     sql.execute_batch(FAILING_COMMIT).unwrap();
     let append = || scene.ledger.append(vec![draft(&about(1), prompt("x"))]);
@@ -179,8 +179,8 @@ fn after_a_failed_commit_everything_is_refused_until_the_ledger_is_opened_again(
     unknown(append().unwrap_err());
     sql.execute_batch("DROP TRIGGER fail_at_commit").unwrap();
     unknown(append().unwrap_err());
-    unknown(scene.ledger.read_from(0, &Filter::default(), 1).unwrap_err());
-    unknown(scene.ledger.own(&ses(1)).unwrap_err());
+    unknown(scene.ledger.read_from(0, &EntryFilter::default(), 1).unwrap_err());
+    unknown(scene.ledger.lock_session(&ses(1)).unwrap_err());
     unknown(scene.ledger.rebuild_views().unwrap_err());
     unknown(scene.ledger.verify().unwrap_err());
     unknown(tail.next(Duration::MAX).unwrap_err());

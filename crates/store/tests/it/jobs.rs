@@ -7,7 +7,7 @@ use agentry_protocol::job::{Job, JobChange, JobPurpose, JobReport, JobState, Lea
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::trust::{KnownDefinitions, TrustChange, TrustedAddresses, TrustedPrograms};
 use agentry_protocol::{AgentId, ContentHash, JobId};
-use agentry_store::{Error, JobFilter, Known};
+use agentry_store::{Error, JobFilter, RecordedDefinitions};
 use serde_json::json;
 
 use crate::scene::{START, Scene, WORKS, about, draft, run, ses};
@@ -267,13 +267,16 @@ fn definitions_that_were_only_met_do_not_pass_for_confirmed() {
     let scene = Scene::new();
     let known = |which| scene.ledger.known_definitions("/a", which).expect(WORKS);
     scene.add(&about(1), definitions("/a", "one", None));
-    assert!(known(Known::Met).is_some() && known(Known::Confirmed).is_none());
+    assert!(
+        known(RecordedDefinitions::Met).is_some()
+            && known(RecordedDefinitions::Confirmed).is_none()
+    );
     scene.add(&about(1), definitions("/a", "two", Some("ann")));
-    assert_eq!(known(Known::Met), known(Known::Confirmed));
+    assert_eq!(known(RecordedDefinitions::Met), known(RecordedDefinitions::Confirmed));
     scene.add(&about(1), definitions("/a", "three", None));
-    assert_ne!(known(Known::Met), known(Known::Confirmed));
-    let confirmed = known(Known::Confirmed).expect(WORKS);
+    assert_ne!(known(RecordedDefinitions::Met), known(RecordedDefinitions::Confirmed));
+    let confirmed = known(RecordedDefinitions::Confirmed).expect(WORKS);
     assert_eq!(confirmed.files["AGENT.md"], ContentHash::of(b"two"));
     scene.ledger.rebuild_views().expect(WORKS);
-    assert_eq!(known(Known::Confirmed), Some(confirmed));
+    assert_eq!(known(RecordedDefinitions::Confirmed), Some(confirmed));
 }

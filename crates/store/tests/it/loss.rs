@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_protocol::event::Event;
-use agentry_store::{Defect, Error, Filter, Ledger, Loss};
+use agentry_store::{Defect, EntryFilter, Error, Ledger, Loss};
 
 use crate::scene::{START, Scene, WORKS, about, begun, clock, open, prompt, raw};
 
@@ -106,7 +106,7 @@ fn a_loss_is_accepted_with_an_entry_and_no_number_is_used_twice() {
         let accepted = Ledger::accept_loss(&home, clock()).unwrap();
         assert_eq!((accepted.seq, &accepted.loss), (last + 1, &loss));
         let ledger = open(&home).unwrap();
-        let entries = ledger.read_from(last, &Filter::default(), 9).unwrap();
+        let entries = ledger.read_from(last, &EntryFilter::default(), 9).unwrap();
         let (last, known) = ends(&loss);
         let hash = loss.hash.clone();
         assert_eq!(entries[0].event, Event::LossAccepted { last, known, hash });
@@ -163,7 +163,7 @@ fn what_is_opened_to_be_read_changes_nothing_and_says_what_is_lost() {
     assert_eq!(ledger.loss().unwrap(), None);
     let draft = crate::scene::draft(&about(1), prompt("x"));
     assert!(matches!(ledger.append(vec![draft]), Err(Error::ReadOnly { .. })));
-    assert!(matches!(ledger.own_intake(), Err(Error::ReadOnly { .. })));
+    assert!(matches!(ledger.lock_intake(), Err(Error::ReadOnly { .. })));
     assert!(matches!(ledger.rebuild_views(), Err(Error::ReadOnly { .. })));
     drop(ledger);
     assert_eq!(state(), before);

@@ -11,25 +11,25 @@ use crate::scene::{START, Scene, begun, open, ses};
 #[test]
 fn a_session_that_is_owned_is_busy_until_it_is_given_back() {
     let scene = Scene::new();
-    let owned = scene.ledger.own(&ses(1)).unwrap();
+    let owned = scene.ledger.lock_session(&ses(1)).unwrap();
     assert_eq!(owned.session(), &ses(1));
     let other = open(&scene.home()).unwrap();
-    match other.own(&ses(1)) {
+    match other.lock_session(&ses(1)) {
         Err(Error::Busy { session, pid, since }) => {
             assert_eq!((session, pid), (ses(1), Some(std::process::id())));
             assert!(since.is_some_and(|since| since >= START));
         }
         other => panic!("{other:?}"),
     }
-    other.own(&ses(2)).unwrap();
+    other.lock_session(&ses(2)).unwrap();
     drop(owned);
-    other.own(&ses(1)).unwrap();
+    other.lock_session(&ses(1)).unwrap();
 }
 
 #[test]
 fn only_a_whole_id_names_a_lock() {
     let scene = Scene::new();
-    let odd = scene.ledger.own(&SessionId::new("../../anchor"));
+    let odd = scene.ledger.lock_session(&SessionId::new("../../anchor"));
     assert!(matches!(odd, Err(Error::Unknown { what: "session", .. })));
 }
 

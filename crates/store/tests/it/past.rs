@@ -13,7 +13,7 @@ use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind, Send
 use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_store::limits::INLINE_STRING_BYTES_MAX;
-use agentry_store::{CountBy, DecisionCount, PastDecision};
+use agentry_store::{DecisionCount, DecisionGrouping, PastDecision};
 
 use crate::scene::{START, Scene, WORKS};
 
@@ -145,9 +145,12 @@ fn decisions_are_counted_and_found_by_id_and_event() {
     decided(&scene, &record(3, None, "Bo", Effect::Deny));
     let count = |of: &str, allowed, denied| DecisionCount { of: of.to_owned(), allowed, denied };
     let counts = |by| scene.ledger.decision_counts(by, (0, u64::MAX)).unwrap();
-    assert_eq!(counts(CountBy::Principal), [count("known Casey", 1, 1), count("known Bo", 0, 1)]);
-    assert_eq!(counts(CountBy::Channel), [count("discord", 1, 2)]);
-    assert_eq!(counts(CountBy::Kind), [count("known", 1, 2)]);
+    assert_eq!(
+        counts(DecisionGrouping::Principal),
+        [count("known Casey", 1, 1), count("known Bo", 0, 1)]
+    );
+    assert_eq!(counts(DecisionGrouping::Channel), [count("discord", 1, 2)]);
+    assert_eq!(counts(DecisionGrouping::Kind), [count("known", 1, 2)]);
     let ledger = &scene.ledger;
     let found = ledger.decision_about(&event).unwrap().expect("it was decided");
     assert_eq!(found, AccessId::from_number(1));

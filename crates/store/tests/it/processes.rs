@@ -35,7 +35,7 @@ fn second_process() {
             }
         }
         "own" => {
-            let _owned = ledger.own(&ses(1)).unwrap();
+            let _owned = ledger.lock_session(&ses(1)).unwrap();
             say();
             // Until it is killed: nobody ever writes to its input.
             std::io::stdin().read_line(&mut String::new()).unwrap();
@@ -48,7 +48,7 @@ fn second_process() {
             }
         }
         "hold" => {
-            let _owned = ledger.own(&ses(1)).unwrap();
+            let _owned = ledger.lock_session(&ses(1)).unwrap();
             ledger.reserve(&wants("held", 100, a_day(100))).unwrap().unwrap();
             say();
             std::io::stdin().read_line(&mut String::new()).unwrap();
@@ -90,12 +90,12 @@ fn two_processes_append_to_one_chain() {
 fn a_killed_owner_leaves_the_session_free() {
     let scene = Scene::new();
     let mut child = start(&scene, "own");
-    match scene.ledger.own(&ses(1)) {
+    match scene.ledger.lock_session(&ses(1)) {
         Err(Error::Busy { pid, .. }) => assert_eq!(pid, Some(child.id())),
         other => panic!("{other:?}"),
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    scene.ledger.own(&ses(1)).unwrap();
+    scene.ledger.lock_session(&ses(1)).unwrap();
     assert_eq!(scene.defects(), []);
 }

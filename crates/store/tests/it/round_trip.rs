@@ -3,7 +3,7 @@
 use agentry_protocol::envelope::{Draft, EVENT_VERSION, LedgerStream};
 use agentry_protocol::event::Event;
 use agentry_store::limits::EVENT_DEPTH_MAX;
-use agentry_store::{Error, Filter};
+use agentry_store::{EntryFilter, Error};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -109,21 +109,21 @@ fn a_filter_finds_what_is_about_all_that_it_names() {
         &agentry_protocol::envelope::EntrySubject { turn: None, ..about(1) },
         prompt("no turn"),
     );
-    let seqs = |filter: Filter, after, limit| {
+    let seqs = |filter: EntryFilter, after, limit| {
         let found = scene.ledger.read_from(after, &filter, limit).unwrap();
         found.iter().map(|entry| entry.seq).collect::<Vec<_>>()
     };
     let of = about(1);
-    let turn = Filter { turn: of.turn.clone(), ..Filter::default() };
-    let run = Filter { run: of.run.clone(), ..Filter::default() };
-    let both = Filter { session: of.session, run: of.run, turn: Some(trn(9)), stream: None };
-    let inputs = Filter { stream: Some(LedgerStream::World), ..Filter::default() };
+    let turn = EntryFilter { turn: of.turn.clone(), ..EntryFilter::default() };
+    let run = EntryFilter { run: of.run.clone(), ..EntryFilter::default() };
+    let both = EntryFilter { session: of.session, run: of.run, turn: Some(trn(9)), stream: None };
+    let inputs = EntryFilter { stream: Some(LedgerStream::World), ..EntryFilter::default() };
     assert_eq!(seqs(turn, 1, 2), [2, 3]);
     assert_eq!(seqs(run, 3, 9), [4, 6]);
     assert_eq!(seqs(both, 0, 9), Vec::<u64>::new());
     assert_eq!(seqs(inputs, 0, 9), [2, 5, 6]);
-    assert_eq!(seqs(Filter::default(), 4, usize::MAX), [5, 6]);
-    assert_eq!(seqs(Filter::default(), u64::MAX, 9), Vec::<u64>::new());
+    assert_eq!(seqs(EntryFilter::default(), 4, usize::MAX), [5, 6]);
+    assert_eq!(seqs(EntryFilter::default(), u64::MAX, 9), Vec::<u64>::new());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use agentry_protocol::verdict::{Ruling, Verdict};
 use agentry_protocol::{
     AgentId, ApprovalId, CallId, ContentHash, RunId, SessionId, SessionKey, TurnId,
 };
-use agentry_store::{Clock, Defect, Error, Filter, Ledger};
+use agentry_store::{Clock, Defect, EntryFilter, Error, Ledger};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -47,7 +47,7 @@ impl Scene {
     }
 
     pub(crate) fn all(&self) -> Vec<Envelope> {
-        self.ledger.read_from(0, &Filter::default(), usize::MAX).expect(WORKS)
+        self.ledger.read_from(0, &EntryFilter::default(), usize::MAX).expect(WORKS)
     }
 
     /// Closes the ledger, lets somebody at the file, and opens it again.

@@ -10,7 +10,10 @@ use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
 use agentry_protocol::message::{FailureKind, ModelFailure, ModelReply, Usage};
 use agentry_store::limits::RESERVATION_TIME_MS_MAX;
-use agentry_store::{Bill, Clock, Ledger, Over, Payer, Reservation, Span, SpendingLimits, day_of};
+use agentry_store::{
+    Clock, Ledger, Reservation, SpendingLimits, SpendingOverrun, SpendingPeriod, SpendingSubject,
+    SpendingTotal, day_of,
+};
 
 use crate::processes;
 use crate::scene::{START, Scene, WORKS, about, begun, draft, open, raw, run, ses, trn};
@@ -51,8 +54,8 @@ fn at(now: &Arc<AtomicU64>) -> Clock {
     Arc::new(move || now.load(Ordering::Relaxed))
 }
 
-fn spent(ledger: &Ledger, payer: &Payer) -> u64 {
-    ledger.bill(payer).expect(WORKS).nano_usd
+fn spent(ledger: &Ledger, payer: &SpendingSubject) -> u64 {
+    ledger.spending_total(payer).expect(WORKS).nano_usd
 }
 
 #[test]
@@ -71,14 +74,22 @@ fn the_sums_of_a_turn_a_run_a_session_an_agent_and_a_day_are_those_of_its_answer
         cache_write_tokens: 2,
         estimated: false,
     };
-    let expected = Bill { replies: 2, unknown: 1, nano_usd: 30, usage };
-    let builder = Payer::Agent(AgentId::new("builder"));
-    for payer in [Payer::Turn(trn(1)), Payer::Run(run(1)), Payer::Session(ses(1)), builder] {
-        assert_eq!(scene.ledger.bill(&payer).unwrap(), expected, "{payer:?}");
+    let expected = SpendingTotal { replies: 2, unknown: 1, nano_usd: 30, usage };
+    let builder = SpendingSubject::Agent(AgentId::new("builder"));
+    for payer in [
+        SpendingSubject::Turn(trn(1)),
+        SpendingSubject::Run(run(1)),
+        SpendingSubject::Session(ses(1)),
+        builder,
+    ] {
+        assert_eq!(scene.ledger.spending_total(&payer).unwrap(), expected, "{payer:?}");
     }
-    assert_eq!(spent(&scene.ledger, &Payer::Day(day_of(START))), 34);
-    assert_eq!(spent(&scene.ledger, &Payer::All), 34);
-    assert_eq!(scene.ledger.bill(&Payer::Run(run(9))).unwrap(), Bill::default());
+    assert_eq!(spent(&scene.ledger, &SpendingSubject::Day(day_of(START))), 34);
+    assert_eq!(spent(&scene.ledger, &SpendingSubject::All), 34);
+    assert_eq!(
+        scene.ledger.spending_total(&SpendingSubject::Run(run(9))).unwrap(),
+        SpendingTotal::default()
+    );
 }
 
 #[test]
@@ -111,7 +122,7 @@ fn sums_that_are_too_large_stay_at_the_largest() {
     for _ in 0..3 {
         scene.add(&about(1), replied(Some(u64::MAX), u64::MAX));
     }
-    assert_eq!(spent(&scene.ledger, &Payer::All), i64::MAX.cast_unsigned());
+    assert_eq!(spent(&scene.ledger, &SpendingSubject::All), i64::MAX.cast_unsigned());
     let over = scene.ledger.reserve(&wants("a", u64::MAX, a_day(9))).unwrap().unwrap_err();
     assert_eq!(over.spent, i64::MAX.cast_unsigned());
     let wide = SpendingLimits::default();
@@ -126,12 +137,18 @@ fn each_limit_counts_what_was_spent_and_what_is_set_aside() {
     let all = SpendingLimits { run: Some(100), session: Some(100), day: Some(100) };
     scene.ledger.reserve(&wants("a", 50, all)).unwrap().unwrap();
     for (which, limits) in [
-        (Span::Run, SpendingLimits { run: Some(100), ..SpendingLimits::default() }),
-        (Span::Session, SpendingLimits { session: Some(100), ..SpendingLimits::default() }),
-        (Span::Day, a_day(100)),
+        (SpendingPeriod::Run, SpendingLimits { run: Some(100), ..SpendingLimits::default() }),
+        (
+            SpendingPeriod::Session,
+            SpendingLimits { session: Some(100), ..SpendingLimits::default() },
+        ),
+        (SpendingPeriod::Day, a_day(100)),
     ] {
         let over = scene.ledger.reserve(&wants("b", 21, limits)).unwrap().unwrap_err();
-        assert_eq!(over, Over { which, limit: 100, spent: 30, reserved: 50, wanted: 21 });
+        assert_eq!(
+            over,
+            SpendingOverrun { which, limit: 100, spent: 30, reserved: 50, wanted: 21 }
+        );
         scene.ledger.reserve(&wants("b", 20, limits)).unwrap().unwrap();
         scene.ledger.release("b").unwrap();
     }
@@ -167,8 +184,8 @@ fn a_day_ends_at_midnight_in_universal_time_and_what_is_open_counts_for_the_next
     now.store(midnight, Ordering::Relaxed);
     ledger.append(vec![draft(&about(1), replied(Some(5), 1))]).unwrap();
     let today = day_of(midnight);
-    assert_eq!(spent(&ledger, &Payer::Day(today - 1)), 70);
-    assert_eq!(spent(&ledger, &Payer::Day(today)), 5);
+    assert_eq!(spent(&ledger, &SpendingSubject::Day(today - 1)), 70);
+    assert_eq!(spent(&ledger, &SpendingSubject::Day(today)), 5);
     let next = Reservation { day: today, ..wants("early", 80, a_day(100)) };
     let over = ledger.reserve(&next).unwrap().unwrap_err();
     assert_eq!((over.spent, over.reserved), (5, 20));
@@ -236,7 +253,7 @@ fn what_a_killed_process_set_aside_is_free_when_its_session_is_taken_again() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(scene.ledger.reserve(&wants("mine", 1, a_day(100))).unwrap().is_err());
-    let _owned = scene.ledger.own(&ses(1)).unwrap();
+    let _owned = scene.ledger.lock_session(&ses(1)).unwrap();
     scene.ledger.reserve(&wants("mine", 100, a_day(100))).unwrap().unwrap();
     assert_eq!(scene.defects(), []);
 }

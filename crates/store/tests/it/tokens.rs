@@ -6,7 +6,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::intake::AccessChange;
 use agentry_protocol::token::{Token, TokenKind, TokenScope};
 use agentry_protocol::{ContentHash, SessionId, TokenId};
-use agentry_store::{Error, Filter, Voices};
+use agentry_store::{EntryFilter, Error, SpeakerCounts};
 
 use crate::inbounds;
 use crate::scene::{START, Scene, begun, plan, run, ses};
@@ -54,16 +54,16 @@ fn a_key_is_used_up_once_whoever_tries() {
 fn entries_are_read_backwards_in_order() {
     let scene = begun();
     let all: Vec<u64> = scene.all().iter().map(|entry| entry.seq).collect();
-    let before = |seq, of: &Filter, limit| -> Vec<u64> {
+    let before = |seq, of: &EntryFilter, limit| -> Vec<u64> {
         let read = scene.ledger.read_before(seq, of, limit).unwrap();
         read.iter().map(|entry| entry.seq).collect()
     };
-    let any = Filter::default();
+    let any = EntryFilter::default();
     assert_eq!(before(u64::MAX >> 1, &any, 1_000), all);
     let last = *all.last().unwrap();
     assert_eq!(before(last, &any, 2), [last - 2, last - 1]);
     assert_eq!(before(1, &any, 2), [0_u64; 0]);
-    let other = Filter { session: Some(ses(9)), ..Filter::default() };
+    let other = EntryFilter { session: Some(ses(9)), ..EntryFilter::default() };
     assert_eq!(before(last, &other, 2), [0_u64; 0]);
 }
 
@@ -95,12 +95,15 @@ fn who_spoke_in_a_session_is_counted_by_entity() {
         scene.add(&in_session, inbounds::routed(number));
     }
     let known = scene.ledger.audit(&agentry_store::AuditFilter::default()).unwrap();
-    let voices = |who: &str| scene.ledger.voices(&session, who).unwrap();
+    let voices = |who: &str| scene.ledger.speaker_counts(&session, who).unwrap();
     match known[0].principal.clone() {
-        Some(who) => assert_eq!(voices(&who), Voices { own: 2, others: 0 }),
-        None => assert_eq!(voices("ann"), Voices { own: 0, others: 2 }),
+        Some(who) => assert_eq!(voices(&who), SpeakerCounts { own: 2, others: 0 }),
+        None => assert_eq!(voices("ann"), SpeakerCounts { own: 0, others: 2 }),
     }
-    assert_eq!(scene.ledger.voices(&SessionId::new("ses_gone"), "ann").unwrap(), Voices::default());
+    assert_eq!(
+        scene.ledger.speaker_counts(&SessionId::new("ses_gone"), "ann").unwrap(),
+        SpeakerCounts::default()
+    );
 }
 
 #[test]

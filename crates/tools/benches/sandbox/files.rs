@@ -10,7 +10,7 @@ use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 
 use agentry_protocol::tool::ToolName;
-use agentry_sandbox::{Sandbox, Setup, Stop, egress};
+use agentry_sandbox::{CancelToken, Sandbox, SandboxSetup, egress};
 use agentry_tools::{Confined, Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 
 use crate::Times;
@@ -25,7 +25,7 @@ pub(crate) fn measure(rounds: usize) {
     let line = "sixteen letters\n";
     std::fs::write(directory.join("file"), line.repeat(FILE_BYTES / line.len()))
         .expect("there is room");
-    let setup = Setup {
+    let setup = SandboxSetup {
         binary: "/proc/self/exe".into(),
         path: String::new(),
         quarantine: root.join("quarantine"),
@@ -41,7 +41,7 @@ pub(crate) fn measure(rounds: usize) {
     };
     let confined = Confined::new(Arc::new(sandbox), confinement, directory.clone());
     let workspace = Workspace::open(&directory).expect("it is there");
-    let (tools, fetch, stop) = (Toolset::builtin(), FetchRules::default(), Stop::new());
+    let (tools, fetch, stop) = (Toolset::builtin(), FetchRules::default(), CancelToken::new());
     let context = |confines| ToolContext {
         workspace: &workspace,
         stop: &stop,

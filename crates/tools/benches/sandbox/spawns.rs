@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::{Confinement, ConfinementLevel};
 use agentry_sandbox::{
-    Bounds, Command, Cwd, Ending, Job, LEVELS, Sandbox, Setup, Stop, Streams, egress,
+    CancelToken, Command, Cwd, LEVELS, ProcessBounds, ProcessEnding, Sandbox, SandboxJob,
+    SandboxSetup, Streams, egress,
 };
 
 use crate::Times;
@@ -91,7 +92,7 @@ pub(crate) fn measure(rounds: usize, only: Option<&str>) {
 const BUBBLEWRAP: &str = "bubblewrap alone";
 
 fn open(level: ConfinementLevel, root: &Path) -> Option<Sandbox> {
-    let setup = Setup {
+    let setup = SandboxSetup {
         binary: "/proc/self/exe".into(),
         path: String::new(),
         quarantine: root.join("quarantine"),
@@ -130,15 +131,15 @@ fn confined(sandbox: &Sandbox, directory: &Path) {
         allow_write: vec![directory.display().to_string()],
         ..Confinement::most_restricted()
     };
-    let job = Job {
+    let job = SandboxJob {
         command: &command,
         confinement: &confinement,
-        bounds: &Bounds { time: Duration::from_secs(60), output_bytes_max: 4096 },
+        bounds: &ProcessBounds { time: Duration::from_secs(60), output_bytes_max: 4096 },
         connected: Arc::new(drop),
         hear: None,
     };
-    let finished = sandbox.run(&job, &Stop::new()).expect("the sandbox is built");
-    assert_eq!(finished.ending, Ending::Exited(0));
+    let finished = sandbox.run(&job, &CancelToken::new()).expect("the sandbox is built");
+    assert_eq!(finished.ending, ProcessEnding::Exited(0));
 }
 
 /// The flags that come closest to our default.

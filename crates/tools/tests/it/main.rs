@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use agentry_protocol::CallId;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use agentry_tools::{Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ struct Bench {
     outside: PathBuf,
     root: PathBuf,
     workspace: Workspace,
-    stop: Stop,
+    stop: CancelToken,
     bounds: ToolBounds,
     fetch: FetchRules,
     env: Vec<(String, secrecy::SecretString)>,
@@ -48,7 +48,7 @@ impl Bench {
             _dir: dir,
             outside,
             root,
-            stop: Stop::new(),
+            stop: CancelToken::new(),
             bounds: ToolBounds::default(),
             fetch: FetchRules::default(),
             env: Vec::new(),

@@ -10,11 +10,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// Does the work that the server at this address asks for.
-pub(crate) fn run(address: &str) -> Result<(), Failure> {
-    let trouble = |error: std::io::Error| Failure::new(format!("The null agent fails: {error}."));
+pub(crate) fn run(address: &str) -> Result<(), CommandFailure> {
+    let trouble =
+        |error: std::io::Error| CommandFailure::new(format!("The null agent fails: {error}."));
     let stream = TcpStream::connect(address).map_err(trouble)?;
     let mut reader = BufReader::new(&stream);
     let mut messages = vec![

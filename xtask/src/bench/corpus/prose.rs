@@ -54,15 +54,15 @@ const PURPOSES: [&str; 8] = [
 const STEPS: std::ops::RangeInclusive<usize> = 7..=12;
 const PITFALLS: usize = 3;
 
-pub(crate) struct Prose {
+pub(crate) struct SentenceGenerator {
     index: usize,
     // Only advances; a draw never depends on anything else.
     state: u64,
 }
 
-impl Prose {
-    pub(crate) fn of(index: usize) -> Prose {
-        Prose { index, state: index as u64 }
+impl SentenceGenerator {
+    pub(crate) fn of(index: usize) -> SentenceGenerator {
+        SentenceGenerator { index, state: index as u64 }
     }
 
     pub(crate) fn verb(&self) -> &'static str {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_sentence_is_plain_words() {
-        let mut prose = Prose::of(7);
+        let mut prose = SentenceGenerator::of(7);
         for _ in 0..1_000 {
             let sentence = prose.sentence();
             assert!(sentence.starts_with(char::is_uppercase), "{sentence}");
@@ -143,6 +143,9 @@ mod tests {
 
     #[test]
     fn different_numbers_say_different_things() {
-        assert_ne!(Prose::of(1).skill_body("x"), Prose::of(111).skill_body("x"));
+        assert_ne!(
+            SentenceGenerator::of(1).skill_body("x"),
+            SentenceGenerator::of(111).skill_body("x")
+        );
     }
 }

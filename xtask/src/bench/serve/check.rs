@@ -5,31 +5,31 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    asking::Asking,
-    bench::serve::listeners::{Listener, Listeners, Wanted},
-    failure::Failure,
+    bench::serve::listeners::{Listeners, StreamListener, StreamSubject},
+    failure::CommandFailure,
+    server_client::ServerClient,
 };
 
 /// Over all listeners.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sums {
+pub(crate) struct DeliveryErrors {
     pub(crate) lost: usize,
     pub(crate) repeated: usize,
     pub(crate) foreign: usize,
 }
 
 pub(crate) fn against_the_ledger(
-    asking: &mut Asking,
+    asking: &mut ServerClient,
     listeners: &Listeners,
-) -> Result<Sums, Failure> {
+) -> Result<DeliveryErrors, CommandFailure> {
     let mut ledger: HashMap<String, Vec<u64>> = HashMap::new();
     // What came after the last one that anybody heard is still on its way.
     let end = listeners.each().filter_map(|one| one.seqs.last()).max().copied().unwrap_or(0);
-    let mut sums = Sums::default();
+    let mut sums = DeliveryErrors::default();
     for listener in listeners.each() {
         let query = match &listener.wanted {
-            Wanted::Session(session) => format!("session={session}&"),
-            Wanted::Everything => String::new(),
+            StreamSubject::Session(session) => format!("session={session}&"),
+            StreamSubject::Everything => String::new(),
         };
         if !ledger.contains_key(&query) {
             let seqs = seqs_of(asking, &query)?;
@@ -41,7 +41,7 @@ pub(crate) fn against_the_ledger(
     Ok(sums)
 }
 
-fn seqs_of(asking: &mut Asking, query: &str) -> Result<Vec<u64>, Failure> {
+fn seqs_of(asking: &mut ServerClient, query: &str) -> Result<Vec<u64>, CommandFailure> {
     let (mut seqs, mut after) = (Vec::new(), 0);
     loop {
         let page = asking.get(&format!("/api/entries?{query}after={after}&limit=500"))?;
@@ -54,8 +54,8 @@ fn seqs_of(asking: &mut Asking, query: &str) -> Result<Vec<u64>, Failure> {
     }
 }
 
-impl Sums {
-    fn add(&mut self, listener: &Listener, there: &[u64], end: u64) {
+impl DeliveryErrors {
+    fn add(&mut self, listener: &StreamListener, there: &[u64], end: u64) {
         let after = listener.after.unwrap_or(0);
         let expected: HashSet<u64> =
             there.iter().copied().filter(|seq| (after + 1..=end).contains(seq)).collect();

@@ -13,21 +13,21 @@ use rustix::{
     process::{Resource, getrlimit, setrlimit},
 };
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 
 /// How long the server may take until all who came are greeted.
 const HELLOS_TIME: Duration = Duration::from_secs(60);
 
 /// What a stream is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum StreamSubject {
     Session(String),
     Everything,
 }
 
 /// One who listens, through all breaks.
-pub(crate) struct Listener {
-    pub(crate) wanted: Wanted,
+pub(crate) struct StreamListener {
+    pub(crate) wanted: StreamSubject,
     /// All up to here was there before.
     pub(crate) after: Option<u64>,
     /// The entries that arrived, in their order.
@@ -35,14 +35,14 @@ pub(crate) struct Listener {
     key: String,
     stream: Option<TcpStream>,
     unread: Vec<u8>,
-    reading: Reading,
+    reading: PartialFrame,
     /// What was made before this moment was missed during a break.
     since_ms: u64,
 }
 
 /// The frame that is being read.
 #[derive(Default)]
-struct Reading {
+struct PartialFrame {
     event: String,
     id: Option<u64>,
     made_ms: Option<u64>,
@@ -53,7 +53,7 @@ pub(crate) struct Listeners {
     address: String,
     keys: Vec<String>,
     epoll: rustix::fd::OwnedFd,
-    all: Vec<Listener>,
+    all: Vec<StreamListener>,
     away: Vec<usize>,
     delays_ms: Vec<u64>,
     came_back: usize,
@@ -68,33 +68,33 @@ pub(crate) fn allow_many_files() {
 }
 
 impl Listeners {
-    pub(crate) fn new(address: &str, keys: Vec<String>) -> Result<Self, Failure> {
+    pub(crate) fn new(address: &str, keys: Vec<String>) -> Result<Self, CommandFailure> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| trouble(&error))?;
         let address = address.to_owned();
         let (all, away, delays_ms) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { address, keys, epoll, all, away, delays_ms, came_back: 0, dropped: 0 })
     }
 
-    pub(crate) fn open(&mut self, wanted: Wanted) -> Result<(), Failure> {
+    pub(crate) fn open(&mut self, wanted: StreamSubject) -> Result<(), CommandFailure> {
         let at = self.all.len();
-        self.all.push(Listener {
+        self.all.push(StreamListener {
             wanted,
             after: None,
             seqs: Vec::new(),
             key: self.keys[at % self.keys.len()].clone(),
             stream: None,
             unread: Vec::new(),
-            reading: Reading::default(),
+            reading: PartialFrame::default(),
             since_ms: 0,
         });
         self.connect(at)
     }
 
-    fn connect(&mut self, at: usize) -> Result<(), Failure> {
+    fn connect(&mut self, at: usize) -> Result<(), CommandFailure> {
         let listener = &mut self.all[at];
         let query = match &listener.wanted {
-            Wanted::Session(session) => format!("?session={session}"),
-            Wanted::Everything => String::new(),
+            StreamSubject::Session(session) => format!("?session={session}"),
+            StreamSubject::Everything => String::new(),
         };
         let last = listener.seqs.last().copied().or(listener.after);
         let last = last.map_or_else(String::new, |seq| format!("Last-Event-ID: {seq}\r\n"));
@@ -112,18 +112,18 @@ impl Listeners {
         epoll::add(&self.epoll, &stream, number, epoll::EventFlags::IN)
             .map_err(|error| trouble(&error))?;
         listener.unread.clear();
-        listener.reading = Reading::default();
+        listener.reading = PartialFrame::default();
         listener.since_ms = now_ms();
         listener.stream = Some(stream);
         Ok(())
     }
 
-    pub(crate) fn wait_for_hellos(&mut self) -> Result<(), Failure> {
+    pub(crate) fn wait_for_hellos(&mut self) -> Result<(), CommandFailure> {
         let begun = Instant::now();
         while self.all.iter().any(|listener| listener.after.is_none()) {
             if begun.elapsed() > HELLOS_TIME {
                 let silent = self.all.iter().filter(|one| one.after.is_none()).count();
-                return Err(Failure::new(format!("{silent} streams were not greeted.")));
+                return Err(CommandFailure::new(format!("{silent} streams were not greeted.")));
             }
             self.listen(Duration::from_millis(100))?;
         }
@@ -131,7 +131,7 @@ impl Listeners {
     }
 
     /// Reads all that arrives for a while.
-    pub(crate) fn listen(&mut self, time: Duration) -> Result<(), Failure> {
+    pub(crate) fn listen(&mut self, time: Duration) -> Result<(), CommandFailure> {
         let until = Instant::now() + time;
         let mut events = Vec::with_capacity(1_024);
         loop {
@@ -172,7 +172,7 @@ impl Listeners {
     }
 
     /// So many of those who went away come back, with the last entry they have.
-    pub(crate) fn come_back(&mut self, count: usize) -> Result<(), Failure> {
+    pub(crate) fn come_back(&mut self, count: usize) -> Result<(), CommandFailure> {
         for _ in 0..count {
             let Some(at) = self.away.pop() else { return Ok(()) };
             self.connect(at)?;
@@ -185,7 +185,7 @@ impl Listeners {
         self.all.clear();
     }
 
-    pub(crate) fn each(&self) -> impl Iterator<Item = &Listener> {
+    pub(crate) fn each(&self) -> impl Iterator<Item = &StreamListener> {
         self.all.iter()
     }
 
@@ -209,7 +209,7 @@ impl Listeners {
     }
 }
 
-impl Listener {
+impl StreamListener {
     /// Takes what arrived; false if the stream is over.
     fn read(&mut self, now_ms: u64, delays_ms: &mut Vec<u64>) -> bool {
         let Some(stream) = &mut self.stream else { return true };
@@ -239,7 +239,9 @@ impl Listener {
         let Some((field, value)) = line.split_once(':') else { return };
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
-            "event" => self.reading = Reading { event: value.to_owned(), ..Reading::default() },
+            "event" => {
+                self.reading = PartialFrame { event: value.to_owned(), ..PartialFrame::default() }
+            }
             "id" => self.reading.id = value.parse().ok(),
             "data" => {
                 self.reading.made_ms = number(value, "\"time\":");
@@ -247,7 +249,7 @@ impl Listener {
             }
             _ => {}
         }
-        let Reading { event, id, made_ms, seq } = &self.reading;
+        let PartialFrame { event, id, made_ms, seq } = &self.reading;
         match (event.as_str(), *id, *made_ms, *seq) {
             ("hello", _, _, Some(seq)) => self.after = self.after.or(Some(seq)),
             ("entry", Some(id), Some(made_ms), _) => {
@@ -258,7 +260,7 @@ impl Listener {
             }
             _ => return,
         }
-        self.reading = Reading::default();
+        self.reading = PartialFrame::default();
     }
 }
 
@@ -274,8 +276,8 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn trouble(error: &dyn std::error::Error) -> Failure {
-    Failure::new(format!("The streams cannot be held: {error}."))
+fn trouble(error: &dyn std::error::Error) -> CommandFailure {
+    CommandFailure::new(format!("The streams cannot be held: {error}."))
 }
 
 #[cfg(test)]
@@ -284,14 +286,14 @@ mod tests {
 
     #[test]
     fn frames_are_read_in_whatever_order_their_fields_come() {
-        let mut listener = Listener {
-            wanted: Wanted::Everything,
+        let mut listener = StreamListener {
+            wanted: StreamSubject::Everything,
             after: None,
             seqs: Vec::new(),
             key: String::new(),
             stream: None,
             unread: Vec::new(),
-            reading: Reading::default(),
+            reading: PartialFrame::default(),
             since_ms: 50,
         };
         let mut delays = Vec::new();

@@ -14,13 +14,13 @@ use serde_json::json;
 use crate::{
     bench::{
         bench_target,
-        project::Project,
+        project::BenchProject,
         scratch,
-        server::{Server, Serving},
+        server::{BenchServer, BenchServerOptions},
         usage::median,
     },
     child,
-    failure::Failure,
+    failure::CommandFailure,
 };
 
 const ROUNDS: usize = 10;
@@ -29,7 +29,7 @@ const EVENTS: &str = "50000";
 /// How long a server does nothing before its memory is looked at.
 const IDLE: Duration = Duration::from_secs(5);
 
-pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
+pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     let homes = scratch()?;
     let long = homes.path().join("long");
     bench_target(
@@ -37,7 +37,7 @@ pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
         "agentry-store",
         &["ledger", "--", "decisions", &long.to_string_lossy(), EVENTS],
     )?;
-    let project = Project::write(binary)?;
+    let project = BenchProject::write(binary)?;
     project.file("say.jsonl", &format!("{}\n", json!({ "text": "Heard." })))?;
 
     let nothing = (0..ROUNDS).map(|_| {
@@ -45,22 +45,27 @@ pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), Failure> {
         child::stdout_of(std::process::Command::new(binary).arg(OsStr::new("--version")))?;
         Ok(millis(begun.elapsed()))
     });
-    let nothing = median(nothing.collect::<Result<Vec<f64>, Failure>>()?);
+    let nothing = median(nothing.collect::<Result<Vec<f64>, CommandFailure>>()?);
     println!("\nuntil the server is ready, the median of {ROUNDS}\n");
     println!("{:<44} {:>10} {:>16}", "", "ms", "idle memory MiB");
     println!("{:<44} {nothing:>10.1} {:>16}", "agentry --version", "");
     for (name, home) in [("an empty ledger", homes.path().join("empty")), ("100,000 entries", long)]
     {
-        let serving = Serving { project: &project, home: &home, script: "say.jsonl", settings: "" };
+        let serving = BenchServerOptions {
+            project: &project,
+            home: &home,
+            script: "say.jsonl",
+            settings: "",
+        };
         // The first makes or upgrades what is not there.
-        Server::start(&serving)?.stop()?;
+        BenchServer::start(&serving)?.stop()?;
         let mut ready = Vec::new();
         for _ in 0..ROUNDS {
-            let mut server = Server::start(&serving)?;
+            let mut server = BenchServer::start(&serving)?;
             ready.push(millis(server.ready_after));
             server.stop()?;
         }
-        let mut server = Server::start(&serving)?;
+        let mut server = BenchServer::start(&serving)?;
         thread::sleep(IDLE);
         let memory_mib = server.figures()?.memory_kib / 1024.0;
         server.stop()?;

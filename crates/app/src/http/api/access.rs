@@ -15,7 +15,7 @@ use agentry_protocol::intake::{Entity, IntakeStage};
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::event_hooks::decided_here;
 use agentry_runtime::{Office, trace};
-use agentry_store::{AuditFilter, AuditRow, InboundRow, Ledger, PolicyPart};
+use agentry_store::{AuditFilter, AuditRow, InboundRow, Ledger, PolicyMatchFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -306,7 +306,7 @@ fn all(site: &Site, _: Asked<Nothing>) -> Result<Policies, Refusal> {
 }
 
 fn last_used(ledger: &Ledger, policy: &str) -> Result<Option<u64>, Refusal> {
-    let policy = Some((policy.to_owned(), PolicyPart::Any));
+    let policy = Some((policy.to_owned(), PolicyMatchFilter::Any));
     let filter = AuditFilter { policy, last: Some(1), ..AuditFilter::default() };
     Ok(ledger.audit(&filter)?.first().map(|row| row.time))
 }
@@ -390,7 +390,7 @@ fn decisions(site: &Site, asked: Asked<AuditQuery>) -> Result<Decisions, Refusal
         effect,
         principal,
         channel,
-        policy: policy.map(|policy| (policy, PolicyPart::Any)),
+        policy: policy.map(|policy| (policy, PolicyMatchFilter::Any)),
         last: Some(page_size(limit, API_ROWS_SHOWN, API_ROWS_MAX)?),
         ..AuditFilter::default()
     };

@@ -4,7 +4,7 @@
 
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{RunId, SessionId, TurnId};
-use agentry_store::Filter;
+use agentry_store::EntryFilter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -70,11 +70,11 @@ struct EntryPage {
 
 fn list(site: &Site, asked: Asked<EntryQuery>) -> Result<EntryPage, Refusal> {
     let EntryQuery { session, run, turn, after, before, limit, full } = asked.query;
-    let of = Filter {
+    let of = EntryFilter {
         session: session.map(SessionId::new),
         run: run.map(RunId::new),
         turn: turn.map(TurnId::new),
-        ..Filter::default()
+        ..EntryFilter::default()
     };
     may_see(site, &asked.caller, &of)?;
     let limit = page_size(limit, 500, PAGE_ENTRIES_MAX)?;
@@ -98,7 +98,7 @@ fn list(site: &Site, asked: Asked<EntryQuery>) -> Result<EntryPage, Refusal> {
     })
 }
 
-fn may_see(site: &Site, caller: &Caller, of: &Filter) -> Result<(), Refusal> {
+fn may_see(site: &Site, caller: &Caller, of: &EntryFilter) -> Result<(), Refusal> {
     if caller.is_owner() {
         return Ok(());
     }

@@ -14,7 +14,7 @@ use agentry_protocol::inbound::{
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::Taken;
 use agentry_runtime::receive::receive;
-use agentry_store::{Filter, InboundRow, InboundStatus, Ledger};
+use agentry_store::{EntryFilter, InboundRow, InboundStatus, Ledger};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -320,7 +320,7 @@ fn waited(ledger: &Ledger, row: InboundRow, wait: Duration) -> Result<InboundRow
     let until = Instant::now() + wait;
     let is_placed = |row: &InboundRow| row.run.is_some() || row.status.is_settled();
     let mut row = row;
-    let mut tail = ledger.tail(row.seq, Filter::default())?;
+    let mut tail = ledger.tail(row.seq, EntryFilter::default())?;
     while !is_placed(&row) {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {

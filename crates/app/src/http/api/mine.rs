@@ -51,6 +51,6 @@ pub(crate) fn sees(site: &Site, caller: &Caller, session: &SessionId) -> bool {
         return true;
     }
     let Some(entity) = caller.entity() else { return false };
-    let voices = site.parts.ledger.voices(session, entity).unwrap_or_default();
+    let voices = site.parts.ledger.speaker_counts(session, entity).unwrap_or_default();
     voices.own > 0 && voices.others == 0
 }

@@ -9,7 +9,7 @@ use agentry_protocol::token::TokenScope;
 use agentry_protocol::{ApprovalId, RunId};
 use agentry_runtime::replay::{Replayed, replay};
 use agentry_runtime::request;
-use agentry_store::{Filter, Payer, RunRow, RunStatus};
+use agentry_store::{EntryFilter, RunRow, RunStatus, SpendingSubject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +96,7 @@ struct RunTimes {
 }
 
 fn run(site: &Site, row: RunRow) -> Result<Run, Refusal> {
-    let usage = site.parts.ledger.bill(&Payer::Run(row.id.clone()))?.into();
+    let usage = site.parts.ledger.spending_total(&SpendingSubject::Run(row.id.clone()))?.into();
     Ok(Run {
         id: row.id.to_string(),
         session_id: row.session.map(|id| id.to_string()),
@@ -258,7 +258,7 @@ fn one(site: &Site, asked: Asked) -> Result<WholeRun, Refusal> {
     });
     let turns = ledger.turns_of_run(&row.id)?;
     let turns = turns.iter().map(|turn| sessions::turn(site, turn)).collect::<Result<_, _>>()?;
-    let of = Filter { run: Some(row.id.clone()), ..Filter::default() };
+    let of = EntryFilter { run: Some(row.id.clone()), ..EntryFilter::default() };
     let entries = ledger.read_from(0, &of, RUN_ENTRIES_MAX)?;
     Ok(WholeRun {
         steps: steps.collect(),

@@ -10,7 +10,9 @@ use agentry_protocol::{SessionId, TurnId};
 use agentry_runtime::fork::{self, NoFork};
 use agentry_runtime::run::{Order, Post, Runner};
 use agentry_runtime::{Attendance, Office};
-use agentry_store::{Bill, Payer, RunRow, RunStatus, SessionRow, TurnRow, TurnStatus};
+use agentry_store::{
+    RunRow, RunStatus, SessionRow, SpendingSubject, SpendingTotal, TurnRow, TurnStatus,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,8 +113,8 @@ pub(crate) struct Usage {
     cost_usd: Option<f64>,
 }
 
-impl From<Bill> for Usage {
-    fn from(bill: Bill) -> Self {
+impl From<SpendingTotal> for Usage {
+    fn from(bill: SpendingTotal) -> Self {
         let is_known = bill.replies > bill.unknown;
         Self {
             input_tokens: bill.usage.input_tokens,
@@ -216,7 +218,7 @@ fn session(site: &Site, row: &SessionRow, run: Option<RunRow>) -> Result<Session
         }),
         approvals,
         waiting,
-        usage: ledger.bill(&Payer::Session(row.id.clone()))?.into(),
+        usage: ledger.spending_total(&SpendingSubject::Session(row.id.clone()))?.into(),
     })
 }
 
@@ -339,7 +341,7 @@ pub(crate) fn turn(site: &Site, row: &TurnRow) -> Result<Turn, Refusal> {
             TurnStatus::Ended(ending) => Some(ending),
         },
         compaction,
-        usage: ledger.bill(&Payer::Turn(row.id.clone()))?.into(),
+        usage: ledger.spending_total(&SpendingSubject::Turn(row.id.clone()))?.into(),
     })
 }
 
@@ -368,9 +370,9 @@ fn window(
 ) -> Result<Option<Window>, Refusal> {
     let ledger = &site.parts.ledger;
     let (Some(run), Some(last)) = (run, last) else { return Ok(None) };
-    let of = agentry_store::Filter {
+    let of = agentry_store::EntryFilter {
         turn: Some(TurnId::new(last.turn_id.clone())),
-        ..agentry_store::Filter::default()
+        ..agentry_store::EntryFilter::default()
     };
     let entries = ledger.read_before(u64::MAX >> 1, &of, SESSION_TURNS_MAX)?;
     let used = entries.iter().rev().find_map(|entry| {

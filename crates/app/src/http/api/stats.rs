@@ -3,7 +3,7 @@
 //! Must never: leave out a span because nothing happened in it.
 
 use agentry_protocol::token::TokenScope;
-use agentry_store::Bucket;
+use agentry_store::ActivityBucket;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -63,8 +63,8 @@ pub(crate) struct Spent {
     pub(crate) events: u64,
 }
 
-impl From<Bucket> for Spent {
-    fn from(bucket: Bucket) -> Self {
+impl From<ActivityBucket> for Spent {
+    fn from(bucket: ActivityBucket) -> Self {
         Self {
             t: bucket.begin,
             turns: bucket.turns,
@@ -97,13 +97,13 @@ fn span_ms(hours: u64) -> u64 {
 }
 
 /// The spans with those in which nothing happened.
-fn filled(found: &[Bucket], (since, now): (u64, u64), span: u64) -> Vec<Spent> {
+fn filled(found: &[ActivityBucket], (since, now): (u64, u64), span: u64) -> Vec<Spent> {
     let mut found = found.iter().copied().peekable();
     let mut all = Vec::new();
     let mut begin = since;
     while begin <= now {
         while found.next_if(|bucket| bucket.begin < begin).is_some() {}
-        let empty = Bucket { begin, ..Bucket::default() };
+        let empty = ActivityBucket { begin, ..ActivityBucket::default() };
         all.push(found.next_if(|bucket| bucket.begin == begin).unwrap_or(empty).into());
         begin += span;
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn spans_without_anything_are_there_too() {
-        let busy = Bucket { begin: 200, turns: 3, ..Bucket::default() };
+        let busy = ActivityBucket { begin: 200, turns: 3, ..ActivityBucket::default() };
         let all = filled(&[busy], (100, 399), 100);
         let turns: Vec<(u64, u64)> = all.iter().map(|one| (one.t, one.turns)).collect();
         assert_eq!(turns, [(100, 0), (200, 3), (300, 0)]);

@@ -17,7 +17,7 @@ use agentry_protocol::token::TokenScope;
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{GrantId, RunId, TurnId};
 use agentry_runtime::trace::decided;
-use agentry_store::{Filter, InboundRow, Ledger};
+use agentry_store::{EntryFilter, InboundRow, Ledger};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -299,7 +299,7 @@ impl Chain<'_> {
     }
 
     fn run(&mut self, run: &RunId) -> Result<(), Refusal> {
-        let filter = Filter { run: Some(run.clone()), ..Filter::default() };
+        let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
         for entry in self.ledger.read_from(0, &filter, PLAN_ENTRIES)? {
             let Event::RunCreated(plan) = entry.event else { continue };
             let what = match &plan.task {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use agentry_agentfile::skill::SkillLevel;
-use agentry_store::{CountBy, DecisionCount, Ledger};
+use agentry_store::{DecisionCount, DecisionGrouping, Ledger};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -32,16 +32,17 @@ pub(super) fn run(host: &Host, options: &StatsOptions) -> Result<(), Fault> {
     let zone = own_zone(host)?;
     let (since, until) = span(&zone, options.since.as_deref(), options.until.as_deref())?;
     let ledger = engine::open_ledger(host)?;
-    let kinds = ledger.decision_counts(CountBy::Kind, (since, until)).map_err(store_fault)?;
+    let kinds =
+        ledger.decision_counts(DecisionGrouping::Kind, (since, until)).map_err(store_fault)?;
     let parts = parts(&ledger, since)?;
     let rows = match options.by {
         None => kinds.clone(),
-        Some(By::Principal) => {
-            ledger.decision_counts(CountBy::Principal, (since, until)).map_err(store_fault)?
-        }
-        Some(By::Channel) => {
-            ledger.decision_counts(CountBy::Channel, (since, until)).map_err(store_fault)?
-        }
+        Some(By::Principal) => ledger
+            .decision_counts(DecisionGrouping::Principal, (since, until))
+            .map_err(store_fault)?,
+        Some(By::Channel) => ledger
+            .decision_counts(DecisionGrouping::Channel, (since, until))
+            .map_err(store_fault)?,
         Some(By::Policy) => parts.values().cloned().collect(),
     };
     let allowed: u64 = kinds.iter().map(|one| one.allowed).sum();

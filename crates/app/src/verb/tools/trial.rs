@@ -11,7 +11,7 @@ use agentry_agentfile::diagnostic::suggestion;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_runtime::programs::{Trial, try_tool};
-use agentry_sandbox::Stop;
+use agentry_sandbox::CancelToken;
 use clap::Args;
 use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -46,7 +46,7 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let agent = choose_agent(&engine.loaded, options.whose.agent.as_deref())?;
     let tool = own_tool(agent, &options.name)?;
     trust::gate(host, &engine, [agent])?;
-    let stop = Stop::new();
+    let stop = CancelToken::new();
     stop_on_signal(&stop)?;
     let hear = |line: &str| {
         // With nowhere left to write to, the tool goes on all the same.
@@ -107,7 +107,7 @@ fn not_own(name: &str) -> Fault {
 }
 
 /// Ctrl-C ends the tool with all its processes; a second one ends this process.
-fn stop_on_signal(stop: &Stop) -> Result<(), Fault> {
+fn stop_on_signal(stop: &CancelToken) -> Result<(), Fault> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
         Fault::new(Blame::Machine, format!("signals cannot be followed: {error}"))
     })?;

@@ -5,12 +5,12 @@ use std::io::Read;
 use agentry_protocol::confinement::{ConfinementLevel, ConfinementLimits};
 use rustix::net::{SendFlags, send};
 
-use super::{Given, live};
-use crate::linux::seccomp::Filter;
+use super::{InitInput, run};
+use crate::fd_channel::FdChannel;
+use crate::linux::seccomp::SyscallFilter;
 use crate::linux::tests::{again, in_child, say};
-use crate::linux::{fence, sys};
-use crate::spec::{Fence, Program, Spec, View};
-use crate::wire::Channel;
+use crate::linux::{lockdown, sys};
+use crate::spec::{FilesystemView, LandlockAccess, SandboxSpec, SandboxedProgram};
 
 #[test]
 fn nothing_is_left_when_the_supervisor_goes_before_it_is_told_of_the_start() {
@@ -22,7 +22,7 @@ fn nothing_is_left_when_the_supervisor_goes_before_it_is_told_of_the_start() {
 #[ignore = "runs as a child"]
 fn goes_before_it_is_told() {
     in_child(|| {
-        let (supervisor, control) = Channel::pair().unwrap();
+        let (supervisor, control) = FdChannel::pair().unwrap();
         // It can say nothing more, so it waits where it tells of the start.
         while send(&control, b"full", SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok() {}
         let (mut reader, writer) = std::io::pipe().unwrap();
@@ -30,10 +30,10 @@ fn goes_before_it_is_told() {
         let spec = spec("(setsid sleep 1000 &); sleep 1000 & printf x; sleep 1000");
         let Some(_) = sys::fork().unwrap() else {
             drop((supervisor, reader));
-            let filter = Filter::new(fence::kind(&spec)).unwrap();
+            let filter = SyscallFilter::new(lockdown::kind(&spec)).unwrap();
             let streams = [null(), writer.into(), null()];
             let (trees, copies, roles): (_, _, &[_]) = (None, Vec::new(), &[]);
-            live(&spec, Given { streams, control, trees, copies, roles, filter })
+            run(&spec, InitInput { streams, control, trees, copies, roles, filter })
         };
         drop((control, writer));
         reader.read_exact(&mut [0]).unwrap();
@@ -44,18 +44,18 @@ fn goes_before_it_is_told() {
     });
 }
 
-fn spec(script: &str) -> Spec {
-    Spec {
+fn spec(script: &str) -> SandboxSpec {
+    SandboxSpec {
         authority: None,
         level: ConfinementLevel::Landlock,
         user: None,
-        view: View::default(),
-        fence: Fence { read: vec!["/".into()], write: Vec::new() },
+        view: FilesystemView::default(),
+        fence: LandlockAccess { read: vec!["/".into()], write: Vec::new() },
         unix_sockets: false,
         listen: false,
         limits: ConfinementLimits::default(),
         stays: false,
-        program: Program::Command {
+        program: SandboxedProgram::Command {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), script.into()],
             env: vec![("PATH".into(), "/usr/bin:/bin".into())],

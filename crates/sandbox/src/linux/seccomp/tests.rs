@@ -10,7 +10,7 @@ use std::io;
 
 use libc::c_long;
 
-use super::{Filter, Kind};
+use super::{Kind, SyscallFilter};
 use crate::linux::tests::in_child;
 
 const KINDS: [(&str, Kind); 6] = [
@@ -29,7 +29,10 @@ fn filtered(body: impl FnOnce(Kind)) {
     in_child(|| {
         let name = std::env::var(KIND).expect("the parent names a kind");
         let (_, kind) = KINDS.iter().find(|(it, _)| *it == name).expect("it is one of ours");
-        Filter::new(*kind).expect("the filter can be made").install().expect("and installed");
+        SyscallFilter::new(*kind)
+            .expect("the filter can be made")
+            .install()
+            .expect("and installed");
         body(*kind);
     });
 }
@@ -49,6 +52,6 @@ fn call(number: c_long, args: [u64; 6]) -> Result<i64, i32> {
 #[test]
 fn the_filter_of_every_kind_can_be_made() {
     for (name, kind) in KINDS {
-        assert!(Filter::new(kind).is_ok(), "{name}");
+        assert!(SyscallFilter::new(kind).is_ok(), "{name}");
     }
 }

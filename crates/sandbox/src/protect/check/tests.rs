@@ -1,17 +1,17 @@
 //! Repairs that go wrong, by hand.
 
 use super::*;
-use crate::protect::names::Names;
-use crate::protect::place::Root;
+use crate::protect::names::ProtectedNames;
+use crate::protect::rooted_path::WritableRoot;
 use crate::protect::walk::WalkBounds;
 
 /// A root, and what was known of it before the call.
 struct Scene {
     dir: tempfile::TempDir,
-    roots: Vec<Root>,
-    names: Names,
+    roots: Vec<WritableRoot>,
+    names: ProtectedNames,
     bounds: WalkBounds,
-    known: BTreeMap<Place, Known>,
+    known: BTreeMap<RootedPath, BaselineEntry>,
 }
 
 impl Scene {
@@ -19,8 +19,9 @@ impl Scene {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
-        let roots = Root::open_all(&[root]).unwrap();
-        let (names, bounds, known) = (Names::default(), WalkBounds::default(), BTreeMap::new());
+        let roots = WritableRoot::open_all(&[root]).unwrap();
+        let (names, bounds, known) =
+            (ProtectedNames::default(), WalkBounds::default(), BTreeMap::new());
         Self { dir, roots, names, bounds, known }
     }
 
@@ -28,8 +29,8 @@ impl Scene {
         self.dir.path().join("quarantine")
     }
 
-    fn check<'a>(&'a self, quarantine: &'a Path) -> Check<'a> {
-        let task = Task {
+    fn check<'a>(&'a self, quarantine: &'a Path) -> GuardCheck<'a> {
+        let task = WalkTask {
             roots: &self.roots,
             names: &self.names,
             git: GitAccess::Read,
@@ -40,7 +41,7 @@ impl Scene {
             secrets: &[],
             since: Some((0, 0)),
         };
-        Check {
+        GuardCheck {
             task,
             known: &self.known,
             directories: None,
@@ -54,14 +55,14 @@ impl Scene {
     }
 
     /// A protected directory; the root stands for it.
-    fn directory(&self) -> Known {
+    fn directory(&self) -> BaselineEntry {
         let status = dir::status_of(&self.roots[0].dir).unwrap();
-        Known { role: Role::Protected, status, content: Content::Nothing }
+        BaselineEntry { role: ProtectionRole::Protected, status, content: SavedContent::Nothing }
     }
 }
 
-fn place(path: &str) -> Place {
-    Place { root: 0, path: path.into() }
+fn place(path: &str) -> RootedPath {
+    RootedPath { root: 0, path: path.into() }
 }
 
 fn moved() -> io::Error {
@@ -87,12 +88,12 @@ fn a_place_that_was_moved_meanwhile_is_not_given_up() {
     let quarantine = scene.quarantine();
     let mut check = scene.check(&quarantine);
     for outcome in [Err(moved()), Ok((None, Err(moved())))] {
-        assert!(!check.tell(&place(".envrc"), What::Changed, outcome));
+        assert!(!check.tell(&place(".envrc"), ViolationKind::Changed, outcome));
         assert_eq!(check.violations, []);
     }
     // What was taken is told at once.
     let outcome = Ok((Some(PathBuf::from("/q/0001")), Err(moved())));
-    assert!(!check.tell(&place(".envrc"), What::Changed, outcome));
+    assert!(!check.tell(&place(".envrc"), ViolationKind::Changed, outcome));
     assert_eq!(check.violations.len(), 1);
     assert_eq!((check.violations[0].restored, &check.violations[0].problem), (true, &None));
     assert!(check.given_up.is_empty() && !check.is_unsafe);
@@ -104,12 +105,12 @@ fn a_place_that_cannot_be_put_right_is_given_up_and_unsafe_if_something_is_left_
     let quarantine = scene.quarantine();
     let mut check = scene.check(&quarantine);
     let full = || io::Error::other("full");
-    assert!(check.tell(&place("a"), What::Changed, Ok((None, Ok(())))));
-    assert!(!check.tell(&place("b"), What::Changed, Ok((None, Err(full())))));
+    assert!(check.tell(&place("a"), ViolationKind::Changed, Ok((None, Ok(())))));
+    assert!(!check.tell(&place("b"), ViolationKind::Changed, Ok((None, Err(full())))));
     assert!(!check.is_unsafe);
-    assert!(!check.tell(&place("c"), What::Changed, Err(full())));
+    assert!(!check.tell(&place("c"), ViolationKind::Changed, Err(full())));
     assert!(check.is_unsafe);
-    let given_up: Vec<&Place> = check.given_up.keys().collect();
+    let given_up: Vec<&RootedPath> = check.given_up.keys().collect();
     assert_eq!(given_up, [&place("b"), &place("c")]);
     let restored: Vec<bool> = check.violations.iter().map(|it| it.restored).collect();
     assert_eq!(restored, [true, false, false]);
@@ -121,11 +122,11 @@ fn violations_beyond_the_list_are_counted_and_judged_alike() {
     let quarantine = scene.quarantine();
     let mut check = scene.check(&quarantine);
     for _ in 0..VIOLATIONS_LISTED_MAX {
-        assert!(check.tell(&place("a"), What::Planted, Ok((None, Ok(())))));
+        assert!(check.tell(&place("a"), ViolationKind::Planted, Ok((None, Ok(())))));
     }
     assert_eq!(check.unlisted, 0);
-    assert!(check.tell(&place("b"), What::Planted, Ok((None, Ok(())))));
-    assert!(!check.tell(&place("c"), What::Planted, Err(io::Error::other("full"))));
+    assert!(check.tell(&place("b"), ViolationKind::Planted, Ok((None, Ok(())))));
+    assert!(!check.tell(&place("c"), ViolationKind::Planted, Err(io::Error::other("full"))));
     assert_eq!((check.violations.len(), check.unlisted), (VIOLATIONS_LISTED_MAX, 2));
     assert!(check.given_up.contains_key(&place("c")) && check.is_unsafe);
 }
@@ -135,7 +136,7 @@ fn a_directory_that_was_moved_before_it_could_be_made_again_waits_for_the_next_r
     let scene = Scene::new();
     let quarantine = scene.quarantine();
     let mut check = scene.check(&quarantine);
-    let (mut round, known) = (Round::default(), scene.directory());
+    let (mut round, known) = (CheckRound::default(), scene.directory());
     let place = place(".husky");
     check.make_again(&mut round, (&place, &known), Some(&known.status));
     assert!(round.is_settled(&place) && round.remade.is_none() && round.acted);

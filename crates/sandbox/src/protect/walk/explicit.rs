@@ -9,13 +9,13 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::Walk;
+use super::ProtectionWalk;
 use crate::protect::dir::{self, Kind};
-use crate::protect::place::{Place, Role};
+use crate::protect::rooted_path::{ProtectionRole, RootedPath};
 
-impl Walk<'_> {
+impl ProtectionWalk<'_> {
     /// Takes note of a place that is protected because we were told so.
-    pub(super) fn explicit(&mut self, place: &Place, role: Role) -> io::Result<()> {
+    pub(super) fn explicit(&mut self, place: &RootedPath, role: ProtectionRole) -> io::Result<()> {
         self.root = place.root;
         self.path = PathBuf::new();
         let root = dir::open_dir(&self.task.roots[place.root].dir, c".")?;
@@ -26,7 +26,7 @@ impl Walk<'_> {
     }
 
     /// The places in a directory whose names begin in a certain way.
-    pub(super) fn begun_by(&mut self, beginning: &Place) -> io::Result<Vec<Place>> {
+    pub(super) fn with_prefix(&mut self, beginning: &RootedPath) -> io::Result<Vec<RootedPath>> {
         let parent = beginning.path.parent().unwrap_or_else(|| Path::new(""));
         let dir = match dir::open_below(&self.task.roots[beginning.root].dir, parent) {
             Ok(dir) => dir,
@@ -38,7 +38,7 @@ impl Walk<'_> {
         self.listing.each(&dir, |name, _| {
             if name.to_bytes().starts_with(start.as_bytes()) {
                 let path = parent.join(OsStr::from_bytes(name.to_bytes()));
-                places.push(Place { root: beginning.root, path });
+                places.push(RootedPath { root: beginning.root, path });
             }
             ControlFlow::Continue(())
         })?;
@@ -49,13 +49,13 @@ impl Walk<'_> {
         &mut self,
         dir: &OwnedFd,
         parents: &[CString],
-        last: (&CStr, Role),
+        last: (&CStr, ProtectionRole),
     ) -> io::Result<()> {
         if let Some((first, rest)) = parents.split_first() {
             return match dir::status(dir, first)? {
                 // Whoever reads the path follows it, so it stands for what is at its end.
                 Some(status) if status.kind == Kind::Link => {
-                    self.whole(dir, first, status, Role::Protected)
+                    self.whole(dir, first, status, ProtectionRole::Protected)
                 }
                 Some(_) => {
                     self.enter(dir, first, |walk, inner, _| walk.explicit_below(inner, rest, last))
@@ -66,10 +66,12 @@ impl Walk<'_> {
         let (name, role) = last;
         match dir::status(dir, name)? {
             None => Ok(()),
-            Some(status) if role == Role::Repository && status.kind == Kind::Directory => {
+            Some(status)
+                if role == ProtectionRole::Repository && status.kind == Kind::Directory =>
+            {
                 self.repository(dir, name, status)
             }
-            Some(status) => self.whole(dir, name, status, Role::Protected),
+            Some(status) => self.whole(dir, name, status, ProtectionRole::Protected),
         }
     }
 }

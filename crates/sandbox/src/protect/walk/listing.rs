@@ -11,8 +11,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use agentry_protocol::protected::{self, AncestorContext};
 use rustix::fs::FileType;
 
-use super::repository::Marks;
-use super::{ENTRIES_PER_CLOCK, Walk};
+use super::repository::RepositoryMarkers;
+use super::{ENTRIES_PER_CLOCK, ProtectionWalk};
 use crate::protect::dir;
 
 /// The entries of a directory that matter.
@@ -20,10 +20,10 @@ use crate::protect::dir;
 pub(super) struct DirectoryEntries {
     pub(super) hits: Vec<CString>,
     pub(super) below: Vec<CString>,
-    pub(super) marks: Marks,
+    pub(super) marks: RepositoryMarkers,
 }
 
-impl Walk<'_> {
+impl ProtectionWalk<'_> {
     /// Lists a directory: the protected names in it, the directories below, and whether it is a repository.
     pub(super) fn listed(
         &mut self,
@@ -38,7 +38,7 @@ impl Walk<'_> {
         let (mut beside, mut is_agent, mut is_whole) = (Vec::new(), false, false);
         let mut over = false;
         let (mut secrets, sought, names_hidden) = (Vec::new(), &self.search.ids, self.task.secrets);
-        let is_secret = |name: &[u8]| names_hidden.iter().any(|one| one.may_mean(name));
+        let is_secret = |name: &[u8]| names_hidden.iter().any(|one| one.may_match(name));
         let is_sought = |name: &CStr, sort: FileType| {
             let may_be = !sought.is_empty() && sort != FileType::Directory;
             let status = may_be.then(|| dir::status(dir, name).ok().flatten()).flatten();
@@ -82,7 +82,7 @@ impl Walk<'_> {
             }
         }
         if locating {
-            listed.marks = Marks::default();
+            listed.marks = RepositoryMarkers::default();
         }
         // The root itself is worked in, also where it is a skill; there only the marker is protected.
         if is_whole && !self.path.as_os_str().is_empty() {
@@ -95,7 +95,7 @@ impl Walk<'_> {
     pub(super) fn note_secrets(&mut self, names: Vec<CString>, dir: &OwnedFd) {
         for name in names {
             let path = self.here().join(OsStr::from_bytes(name.to_bytes()));
-            let is_named = self.task.secrets.iter().any(|one| one.means(&path));
+            let is_named = self.task.secrets.iter().any(|one| one.matches(&path));
             let status = || dir::status(dir, &name).ok().flatten();
             if is_named || status().is_some_and(|status| self.search.ids.contains(&status.id)) {
                 self.survey.secrets.push(path);

@@ -8,9 +8,9 @@ use std::os::fd::OwnedFd;
 
 use agentry_protocol::confinement::GitAccess;
 
-use super::Walk;
-use crate::protect::dir::{self, Kind, Status};
-use crate::protect::place::Role;
+use super::ProtectionWalk;
+use crate::protect::dir::{self, FileStatus, Kind};
+use crate::protect::rooted_path::ProtectionRole;
 
 /// What can make git run something, in a repository; `commondir` says where the rest of it is.
 const PARTS: [&CStr; 4] = [c"hooks", c"config", c"config.worktree", c"commondir"];
@@ -22,14 +22,14 @@ const BARE_PARTS: [&CStr; 5] = [c"HEAD", c"hooks", c"config", c"config.worktree"
 
 /// The names in a directory by which git knows a repository.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct RepositoryMarkers {
     head: bool,
     objects: bool,
     refs: bool,
     commondir: bool,
 }
 
-impl Marks {
+impl RepositoryMarkers {
     pub(super) fn see(&mut self, name: &CStr) {
         match name.to_bytes() {
             b"HEAD" => self.head = true,
@@ -45,14 +45,14 @@ impl Marks {
     }
 }
 
-impl Walk<'_> {
+impl ProtectionWalk<'_> {
     /// Takes note of what makes a directory of any name a repository, and can make git run something there.
     ///
     /// Never the directory itself: it may be one of the person's that was made to look like a repository.
     pub(super) fn bare_repository(&mut self, dir: &OwnedFd) -> io::Result<()> {
         let role = match self.task.git {
-            GitAccess::Read => Role::Protected,
-            GitAccess::Write => Role::Part,
+            GitAccess::Read => ProtectionRole::Protected,
+            GitAccess::Write => ProtectionRole::Part,
         };
         self.parts(dir, &BARE_PARTS, role)
     }
@@ -62,23 +62,25 @@ impl Walk<'_> {
         &mut self,
         dir: &OwnedFd,
         name: &CStr,
-        status: Status,
+        status: FileStatus,
     ) -> io::Result<()> {
         if self.task.whole_repositories && self.task.git == GitAccess::Read {
-            return self.whole(dir, name, status, Role::Protected);
+            return self.whole(dir, name, status, ProtectionRole::Protected);
         }
-        self.note(name, status, Role::Repository);
+        self.note(name, status, ProtectionRole::Repository);
         self.enter(dir, name, |walk, inner, _| {
-            walk.parts(inner, &PARTS, Role::Part)?;
+            walk.parts(inner, &PARTS, ProtectionRole::Part)?;
             walk.inside(inner, c"worktrees", |walk, all| {
-                walk.each_below(all, &|walk, one| walk.parts(one, &WORKTREE_PARTS, Role::Part))
+                walk.each_below(all, &|walk, one| {
+                    walk.parts(one, &WORKTREE_PARTS, ProtectionRole::Part)
+                })
             })?;
             walk.inside(inner, c"modules", |walk, modules| walk.modules(modules))
         })
     }
 
     /// The parts of a repository that are there, by their paths in it.
-    fn parts(&mut self, dir: &OwnedFd, parts: &[&CStr], role: Role) -> io::Result<()> {
+    fn parts(&mut self, dir: &OwnedFd, parts: &[&CStr], role: ProtectionRole) -> io::Result<()> {
         for part in parts {
             if let Some(status) = dir::status(dir, part)? {
                 self.whole(dir, part, status, role)?;
@@ -102,14 +104,14 @@ impl Walk<'_> {
             Some(status) if status.kind == Kind::Directory => {
                 self.enter(dir, name, |walk, inner, _| inside(walk, inner))
             }
-            Some(status) => self.whole(dir, name, status, Role::Part),
+            Some(status) => self.whole(dir, name, status, ProtectionRole::Part),
         }
     }
 
     /// Repositories of submodules stand anywhere below `modules`, also in one another.
     fn modules(&mut self, dir: &OwnedFd) -> io::Result<()> {
         if dir::status(dir, c"HEAD")?.is_some() {
-            self.parts(dir, &PARTS, Role::Part)?;
+            self.parts(dir, &PARTS, ProtectionRole::Part)?;
         }
         self.each_below(dir, &|walk, one| walk.modules(one))
     }

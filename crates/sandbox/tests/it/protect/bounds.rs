@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::*;
 
-fn bounded(scene: &Scene, bounds: WalkBounds) -> Guard {
-    Guard::look(&[scene.root()], Protection::default(), bounds).unwrap()
+fn bounded(scene: &Scene, bounds: WalkBounds) -> ProtectionGuard {
+    ProtectionGuard::scan(&[scene.root()], Protection::default(), bounds).unwrap()
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn as_much_as_the_bounds_say_is_looked_at() {
     // The directory itself, and the worktree in it.
     let bounds = WalkBounds { entries: 2, ..WalkBounds::default() };
     let protection = Protection { git: GitAccess::Write, ..Protection::default() };
-    let guard = Guard::look(&[scene.root()], protection, bounds).unwrap();
+    let guard = ProtectionGuard::scan(&[scene.root()], protection, bounds).unwrap();
     assert_eq!(guard.incomplete(), None);
     assert_eq!(guard.mounts(), [scene.at(".git/worktrees/w/config.worktree")]);
 

@@ -126,7 +126,7 @@ fn each_part_that_runs_something_is_protected_in_a_repository_that_may_be_writte
             new.write(".git/refs/heads/main", "0000");
         });
         assert_eq!(violations.len(), 1, "{part}: {violations:?}");
-        assert_eq!(violations[0].what, What::Planted);
+        assert_eq!(violations[0].what, ViolationKind::Planted);
         assert!(!new.is_there(&path), "{part}");
         assert!(new.is_there(".git/refs/heads/main"));
 

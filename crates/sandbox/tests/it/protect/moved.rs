@@ -24,7 +24,7 @@ fn a_repository_that_was_swapped_is_put_back() {
             scene.write("sub/.git/hooks/pre-commit", "planted");
         });
         assert_eq!(told(&violations, &scene.root()), one("sub/.git", "moved"));
-        assert_eq!(violations[0].what, What::Moved { to: scene.at("sub/x") });
+        assert_eq!(violations[0].what, ViolationKind::Moved { to: scene.at("sub/x") });
         assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
         assert!(!scene.is_there("sub/x"));
         let taken = scene.quarantine().join("0001/.git/hooks/pre-commit");
@@ -168,10 +168,11 @@ fn a_file_between_roots_is_found_in_the_other_root() {
     let second = scene.dir.path().canonicalize().unwrap().join("second");
     fs::create_dir(&second).unwrap();
     let roots = [scene.root(), second.clone()];
-    let mut guard = Guard::look(&roots, Protection::default(), WalkBounds::default()).unwrap();
+    let mut guard =
+        ProtectionGuard::scan(&roots, Protection::default(), WalkBounds::default()).unwrap();
     let violations =
         scene.call(&mut guard, || fs::rename(scene.at("sub"), second.join("sub")).unwrap());
-    assert_eq!(violations[0].what, What::Moved { to: second.join("sub") });
+    assert_eq!(violations[0].what, ViolationKind::Moved { to: second.join("sub") });
     assert_eq!(scene.read("sub/.git/hooks/pre-commit"), "mine");
 }
 

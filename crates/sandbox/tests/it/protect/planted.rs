@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use agentry_sandbox::protect::Names;
+use agentry_sandbox::protect::ProtectedNames;
 
 use super::*;
 
@@ -91,7 +91,7 @@ fn what_a_pack_or_an_operator_names_is_protected_too() {
     let scene = Scene::new();
     scene.write("agents/coder/AGENT.md", "calm");
     let paths = vec![scene.at("agents/coder"), scene.at("policy.yml"), "/elsewhere".into()];
-    let names = Names::with(&[".nanobot"]);
+    let names = ProtectedNames::with(&[".nanobot"]);
     let mut guard = scene.guard_with(Protection { names, paths, ..Protection::default() });
     assert_eq!(guard.mounts(), [scene.at("agents/coder")]);
     let violations = scene.call(&mut guard, || {
@@ -129,7 +129,7 @@ fn links_fifos_and_sockets_under_a_protected_name_are_taken_and_never_opened() {
         symlink(".bashrc", scene.at(".bashrc")).unwrap();
     });
     assert_eq!(violations.len(), 5);
-    assert!(violations.iter().all(|it| it.restored && it.what == What::Planted));
+    assert!(violations.iter().all(|it| it.restored && it.what == ViolationKind::Planted));
     assert_eq!(fs::read_dir(scene.root()).unwrap().count(), 0);
     assert_eq!(fs::read_to_string(outside.join("config")).unwrap(), "kept");
     let link = violations.iter().find(|it| it.path == scene.at(".git")).unwrap();
@@ -328,7 +328,7 @@ fn names_that_begin_in_a_protected_way_are_protected_in_their_directory() {
     // A directory that cannot be looked for could hold such a name.
     let beginnings = vec![scene.at(&"x".repeat(300)).join("id_")];
     let protection = Protection { beginnings, ..Protection::default() };
-    Guard::look(&[scene.root()], protection, WalkBounds::default()).unwrap_err();
+    ProtectionGuard::scan(&[scene.root()], protection, WalkBounds::default()).unwrap_err();
 }
 
 #[test]
@@ -409,7 +409,8 @@ fn a_root_inside_of_a_protected_directory_stays_free() {
     scene.write(".claude/wt/code.rs", "");
     scene.write(".claude/wt/.envrc", "");
     let roots = [scene.root(), scene.at(".claude/wt")];
-    let mut guard = Guard::look(&roots, Protection::default(), WalkBounds::default()).unwrap();
+    let mut guard =
+        ProtectionGuard::scan(&roots, Protection::default(), WalkBounds::default()).unwrap();
     assert_eq!(guard.mounts(), [scene.at(".claude"), scene.at(".claude/wt/.envrc")]);
     let violations = scene.call(&mut guard, || {
         scene.write(".claude/wt/code.rs", "fn main() {}");
@@ -425,7 +426,8 @@ fn a_root_inside_of_a_root_is_looked_at_once_and_free_whatever_its_name() {
     scene.write(".claude/.mcp.json", "");
     scene.write(".claude/notes.md", "");
     let roots = [scene.at(".claude"), scene.at("sub"), scene.root(), scene.at("missing")];
-    let mut guard = Guard::look(&roots, Protection::default(), WalkBounds::default()).unwrap();
+    let mut guard =
+        ProtectionGuard::scan(&roots, Protection::default(), WalkBounds::default()).unwrap();
     assert_eq!(guard.mounts(), [scene.at(".claude/.mcp.json"), scene.at("sub/.envrc")]);
     let violations = scene.call(&mut guard, || {
         scene.write(".claude/notes.md", "more");

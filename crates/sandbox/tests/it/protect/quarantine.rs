@@ -125,7 +125,8 @@ fn a_quarantine_in_one_of_several_roots_is_refused() {
     let second = scene.dir.path().canonicalize().unwrap().join("second");
     fs::create_dir(&second).unwrap();
     let roots = [scene.root(), second.clone()];
-    let mut guard = Guard::look(&roots, Protection::default(), WalkBounds::default()).unwrap();
+    let mut guard =
+        ProtectionGuard::scan(&roots, Protection::default(), WalkBounds::default()).unwrap();
     let mark = guard.begin().unwrap();
     let error = guard.check(&mark, &second.join("quarantine")).unwrap_err();
     assert!(error.to_string().contains("lies in a writable root"), "{error}");

@@ -11,7 +11,7 @@ use agentry_protocol::hook::{GateVerdict, HookChange, HookReport, HookResult};
 use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_protocol::verdict::{Finding, Stage as Spoke, Verdict};
 use agentry_protocol::{ApprovalId, CallId};
-use agentry_store::{CallRow, Filter, Ledger};
+use agentry_store::{CallRow, EntryFilter, Ledger};
 
 use super::{Chain, Link, Stage};
 use crate::http::api::place::Place;
@@ -48,7 +48,7 @@ pub(super) fn meant_by(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallR
 /// The call that a hook of a turn was about.
 fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<CallId>, Refusal> {
     let Some(turn) = &entry.about.turn else { return Ok(None) };
-    let filter = Filter { turn: Some(turn.clone()), ..Filter::default() };
+    let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
     let before = ledger.read_before(entry.seq, &filter, WHY_ENTRIES_MAX)?;
     Ok(before.into_iter().rev().find_map(|one| match one.event {
         Event::Hook(HookChange::Started { number: its, call, .. }) if its == number => call,
@@ -67,7 +67,7 @@ impl Chain<'_> {
     /// All that is recorded about a call.
     pub(super) fn call(&mut self, row: &CallRow) -> Result<(), Refusal> {
         let Some(after) = row.proposed_seq.checked_sub(1) else { return Ok(()) };
-        let filter = Filter { turn: row.turn.clone(), ..Filter::default() };
+        let filter = EntryFilter { turn: row.turn.clone(), ..EntryFilter::default() };
         let entries = self.ledger.read_from(after, &filter, WHY_ENTRIES_MAX)?;
         let (hooks, approvals) = (BTreeSet::new(), BTreeSet::new());
         let mut told = Told { id: &row.id, hooks, approvals };

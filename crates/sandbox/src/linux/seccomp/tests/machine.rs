@@ -3,7 +3,7 @@
 //! Must never: change anything, should the call be answered after all.
 
 use super::{KIND, filtered};
-use crate::Ending;
+use crate::ProcessEnding;
 use crate::linux::tests::{again, say};
 
 #[test]
@@ -11,7 +11,7 @@ fn the_calls_of_another_machine_kill_the_process() {
     let child = "linux::seccomp::tests::machine::child_that_calls_as_another_machine";
     let (ending, said) = again(child).env(KIND, "command").end();
     // A kernel without these calls ends the process by itself.
-    let ended = matches!(ending, Ending::Signalled(libc::SIGSYS | libc::SIGSEGV));
+    let ended = matches!(ending, ProcessEnding::Signalled(libc::SIGSYS | libc::SIGSEGV));
     assert!(ended, "{ending:?}: {said}");
 }
 

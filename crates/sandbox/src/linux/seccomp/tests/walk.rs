@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use libc::{ENOSYS, EPERM, c_long};
 
 use super::{KIND, KINDS, call, filtered};
-use crate::Ending;
+use crate::ProcessEnding;
 use crate::linux::seccomp::Kind;
 use crate::linux::tests::{again, say};
 
@@ -166,7 +166,7 @@ fn check(name: &str) {
     let (_, kind) = KINDS.iter().find(|(it, _)| *it == name).expect("it is one of ours");
     let (ending, said) =
         again("linux::seccomp::tests::walk::child_that_walks").env(KIND, name).end();
-    assert_eq!(ending, Ending::Exited(0), "{said}");
+    assert_eq!(ending, ProcessEnding::Exited(0), "{said}");
     let answers = answers(&said);
     let answer = |number: c_long| answers[&number];
 

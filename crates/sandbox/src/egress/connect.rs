@@ -1,0 +1,146 @@
+//! From an allowed host to a connection: resolved once, every answer judged, then connected.
+//!
+//! Must never: ask for a name twice, or connect to an address that was not judged.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType, connect, sockopt};
+
+use super::domain::EgressHost;
+use super::timed_stream::{TimedStream, WaitError, wait};
+use super::{EgressContext, Resolver};
+use crate::limits::{EGRESS_STACK_BYTES, EGRESS_TRIES_MAX};
+
+/// Why a host was not reached.
+#[derive(Debug)]
+pub(crate) enum ReachError {
+    /// The rules say no.
+    Refused(String),
+    /// The name has no answer.
+    Unresolved(String),
+    /// No address answered; the last one said this.
+    Unconnected(io::Error),
+    /// The sandbox has ended.
+    Stopped,
+}
+
+/// Connects to a host that the rules admit.
+pub(crate) fn reach(
+    shared: &EgressContext,
+    host: &EgressHost,
+    port: u16,
+) -> Result<TimedStream, ReachError> {
+    shared.rules.admit(host, port).map_err(ReachError::Refused)?;
+    let answers = match host {
+        EgressHost::Address(address) => vec![SocketAddr::new(*address, port)],
+        EgressHost::Name(name) => resolved(shared, name, port)?,
+    };
+    shared.rules.check_addresses(port, &answers).map_err(ReachError::Refused)?;
+    let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for answer in answers.into_iter().take(EGRESS_TRIES_MAX) {
+        match connected(shared, answer) {
+            Ok(wire) => return Ok(wire),
+            Err(WaitError::Stopped) => return Err(ReachError::Stopped),
+            Err(WaitError::Late) => last = io::ErrorKind::TimedOut.into(),
+            Err(WaitError::Gone(error)) => last = error,
+        }
+    }
+    Err(ReachError::Unconnected(last))
+}
+
+/// Asks for a name in a thread of its own: the system's answer cannot be interrupted.
+fn resolved(shared: &EgressContext, name: &str, port: u16) -> Result<Vec<SocketAddr>, ReachError> {
+    let unresolved = |error: io::Error| ReachError::Unresolved(error.to_string());
+    let lookup = DnsLookup::new(shared)?;
+    let (sender, receiver) = mpsc::channel();
+    let (done, writer) = io::pipe().map_err(unresolved)?;
+    let (resolve, asked): (Resolver, String) = (shared.resolve.clone(), name.to_owned());
+    std::thread::Builder::new()
+        .name("egress lookup".to_owned())
+        .stack_size(EGRESS_STACK_BYTES)
+        .spawn(move || {
+            // Whoever asked may have stopped waiting; then nobody wants the answer.
+            sender.send(resolve(&asked, port)).ok();
+            drop((writer, lookup));
+        })
+        .map_err(unresolved)?;
+    let until = Instant::now() + shared.rules.caps.resolve_time;
+    match wait(&shared.stop, [PollFd::new(&done, PollFlags::IN)], until) {
+        Ok(()) => {}
+        Err(WaitError::Stopped) => return Err(ReachError::Stopped),
+        Err(WaitError::Late) => return Err(unresolved(io::ErrorKind::TimedOut.into())),
+        Err(WaitError::Gone(error)) => return Err(unresolved(error)),
+    }
+    match receiver.try_recv() {
+        Ok(Ok(answers)) if answers.is_empty() => {
+            Err(ReachError::Unresolved("it has no address".to_owned()))
+        }
+        Ok(answers) => answers.map_err(unresolved),
+        // The resolver panicked.
+        Err(_) => Err(ReachError::Unresolved("the lookup broke off".to_owned())),
+    }
+}
+
+/// A lookup under way; it may outlive the connection that asked, so they are counted apart.
+struct DnsLookup(Arc<AtomicUsize>);
+
+impl DnsLookup {
+    fn new(shared: &EgressContext) -> Result<Self, ReachError> {
+        let lookup = Self(shared.lookups.clone());
+        let most = shared.rules.caps.connections_at_once;
+        if lookup.0.fetch_add(1, Ordering::SeqCst) >= most {
+            return Err(ReachError::Unresolved(format!(
+                "{most} names are being asked for already"
+            )));
+        }
+        Ok(lookup)
+    }
+}
+
+impl Drop for DnsLookup {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn connected(shared: &EgressContext, address: SocketAddr) -> Result<TimedStream, WaitError> {
+    let gone = |errno: Errno| WaitError::Gone(errno.into());
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let socket = unconnected(family).map_err(gone)?;
+    match connect(&socket, &address) {
+        Ok(()) => {}
+        Err(Errno::INPROGRESS) => {
+            let until = Instant::now() + shared.rules.caps.connect_time;
+            wait(&shared.stop, [PollFd::new(&socket, PollFlags::OUT)], until)?;
+            sockopt::socket_error(&socket).map_err(gone)?.map_err(gone)?;
+        }
+        Err(errno) => return Err(gone(errno)),
+    }
+    TimedStream::new(TcpStream::from(socket), shared.stop.clone()).map_err(WaitError::Gone)
+}
+
+/// A socket that does not block and is not inherited.
+#[cfg(target_os = "linux")]
+fn unconnected(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    use rustix::net::{SocketFlags, socket_with};
+    socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+}
+
+/// A socket that does not block and is not inherited.
+#[cfg(not(target_os = "linux"))]
+fn unconnected(family: AddressFamily) -> Result<OwnedFd, Errno> {
+    let socket = rustix::net::socket(family, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    Ok(socket)
+}

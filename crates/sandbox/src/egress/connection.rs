@@ -1,0 +1,121 @@
+//! One connection of a process to the proxy, from its first byte to its record.
+//!
+//! Must never: end without exactly one record.
+
+use std::fmt;
+use std::time::Instant;
+
+use agentry_protocol::confinement::Connection;
+
+use super::domain::EgressHost;
+use super::timed_stream::{TimedStream, WaitError};
+use super::{ConnectionRecorder, EgressContext};
+use crate::limits::{EGRESS_BUFFER_BYTES, HOST_BYTES_MAX};
+
+/// The first byte of SOCKS, version 5.
+const SOCKS: u8 = 5;
+
+/// A process at the door.
+pub(crate) struct ProxyConnection<'a> {
+    pub(crate) shared: &'a EgressContext,
+    pub(crate) client: &'a TimedStream,
+    pub(crate) attempt: ConnectionAttempt,
+}
+
+/// A host that was reached.
+pub(crate) struct UpstreamServer {
+    pub(crate) host: EgressHost,
+    pub(crate) port: u16,
+    pub(crate) wire: TimedStream,
+}
+
+impl ProxyConnection<'_> {
+    /// Finds out what is spoken, and serves it.
+    pub(crate) fn serve(mut self) {
+        let mut buffer = [0; EGRESS_BUFFER_BYTES];
+        let room = self.shared.rules.caps.head_bytes.min(buffer.len());
+        let until = Instant::now() + self.shared.rules.caps.head_time;
+        match self.client.read(&mut buffer[..room], until) {
+            Ok(0) | Err(WaitError::Late) => self.attempt.refuse("nothing was asked for".to_owned()),
+            Ok(count) if buffer.first() == Some(&SOCKS) => {
+                self.serve_socks(buffer[..count].to_vec(), until);
+            }
+            Ok(count) => self.serve_http(buffer[..count].to_vec()),
+            Err(cut) => self.cut(&cut),
+        }
+        // First the record: who waits for the end of the connection finds it told.
+        drop(self.attempt);
+        self.client.shutdown();
+    }
+
+    /// Says something of our own; says whether it was heard.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
+        let until = Instant::now() + self.shared.rules.caps.head_time;
+        match self.client.write_all(bytes, until) {
+            Ok(()) => true,
+            Err(cut) => {
+                self.cut(&cut);
+                false
+            }
+        }
+    }
+
+    /// Records that the connection broke off before anything was carried.
+    pub(crate) fn cut(&mut self, cut: &WaitError) {
+        self.attempt.refuse(match cut {
+            WaitError::Stopped => "closed: the sandbox ended".to_owned(),
+            WaitError::Late => "closed: the process took too long".to_owned(),
+            WaitError::Gone(error) => format!("closed: {error}"),
+        });
+    }
+}
+
+/// The record of a connection, told when it is dropped.
+pub(crate) struct ConnectionAttempt {
+    connection: Connection,
+    /// Whether anything may have passed; otherwise it is refused, whatever became of it.
+    let_through: bool,
+    tell: ConnectionRecorder,
+}
+
+impl ConnectionAttempt {
+    pub(crate) fn new(tell: ConnectionRecorder) -> Self {
+        let host = String::new();
+        let connection = Connection { host, port: 0, refused: None, bytes_out: 0, bytes_in: 0 };
+        Self { connection, let_through: false, tell }
+    }
+
+    /// Notes what was asked for, in characters that harm no reader.
+    pub(crate) fn record_target(&mut self, host: &[u8], port: u16) {
+        let shown = host.get(..HOST_BYTES_MAX).unwrap_or(host);
+        self.connection.host = shown.escape_ascii().to_string();
+        self.connection.port = port;
+    }
+
+    /// Notes why it was refused; the first reason stays.
+    pub(crate) fn refuse(&mut self, why: String) {
+        self.connection.refused.get_or_insert(why);
+    }
+
+    /// Notes that it was let through, and how much passed.
+    pub(crate) fn carried(&mut self, out: u64, back: u64) {
+        self.let_through = true;
+        self.connection.bytes_out += out;
+        self.connection.bytes_in += back;
+    }
+}
+
+impl fmt::Display for ConnectionAttempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.connection.host, self.connection.port)
+    }
+}
+
+impl Drop for ConnectionAttempt {
+    fn drop(&mut self) {
+        if !self.let_through {
+            self.refuse("closed: the proxy could not serve it".to_owned());
+        }
+        (self.tell)(self.connection.clone());
+    }
+}

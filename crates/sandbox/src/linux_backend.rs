@@ -1,0 +1,509 @@
+//! The supervisor's side on Linux: opens a level, tries it, and runs commands in it.
+//!
+//! Must never: run a command that should be confined without its sandbox; fork.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentry_protocol::ContentHash;
+use agentry_protocol::confinement::{
+    Attestation, Confinement, ConfinementLevel, Escape, ReadAccess,
+};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde_json::Value;
+
+use crate::attest::{self, ProbeFixture};
+use crate::backend::{Backend, SandboxJob, SandboxSetup};
+use crate::cancel::CancelToken;
+use crate::child::{
+    self, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams,
+};
+use crate::egress::{Egress, EgressRules};
+use crate::escape_probe;
+use crate::fd_channel::FdChannel;
+use crate::fs_view::{self, RestrictedPaths};
+use crate::helper::VERB;
+use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
+use crate::linux::cgroup::{Cgroup, Cgroups};
+use crate::pool::{IdleSandbox, PoolKey, SandboxPool};
+use crate::protect::secrets::HardLinkCache;
+use crate::scratch_directory::ScratchDirectory;
+use crate::service::SandboxedService;
+use crate::spec::{SandboxSpec, SandboxedProgram, SpawnReply};
+use crate::stdio_pump::{ChildStdio, StdioPump, is_ready};
+use crate::supervision::{CommandExitCause, InitProcess, RunningCommand, sandbox_error};
+use crate::watch::{ProtectionWatch, ProtectionWatcher};
+
+/// Runs processes, each alone in a sandbox.
+pub(crate) struct LinuxBackend {
+    setup: SandboxSetup,
+    /// They go before the helper, which would have to end them.
+    idle: SandboxPool,
+    helper: Mutex<SpawnerProcess>,
+    level: ConfinementLevel,
+    watches: ProtectionWatcher,
+    pub(crate) hard_links: HardLinkCache,
+    groups: Option<&'static Cgroups>,
+    calls: AtomicU64,
+}
+
+struct SpawnerProcess {
+    channel: FdChannel,
+    child: Child,
+}
+
+impl SpawnerProcess {
+    fn start(binary: &Path) -> io::Result<Self> {
+        let (channel, theirs) = FdChannel::pair()?;
+        let child = std::process::Command::new(binary)
+            .arg(VERB)
+            .env_clear()
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self { channel, child })
+    }
+}
+
+impl Drop for SpawnerProcess {
+    fn drop(&mut self) {
+        // It ends when it hears nothing any more, and ends whatever it started; otherwise it is made to.
+        rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Both).unwrap_or_default();
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        if let Some(handle) = handle {
+            let until = Instant::now() + Duration::from_millis(HELPER_END_MS_MAX);
+            is_ready(&handle, until).map(drop).unwrap_or_default();
+        }
+        self.child.kill().unwrap_or_default();
+        drop(self.child.wait());
+    }
+}
+
+impl Backend for LinuxBackend {
+    fn open_level(
+        setup: &SandboxSetup,
+        level: ConfinementLevel,
+    ) -> Result<(Self, Attestation), String> {
+        Self::open_level(setup, level)
+    }
+
+    fn level(&self) -> ConfinementLevel {
+        self.level
+    }
+
+    fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error> {
+        self.run(job, stop)
+    }
+
+    fn serve(
+        &self,
+        role: &str,
+        arguments: Value,
+        confinement: &Confinement,
+    ) -> Result<SandboxedService, Error> {
+        self.serve(role, arguments, confinement)
+    }
+
+    fn owner_of_files(&self, confinement: &Confinement) -> Option<u32> {
+        own_user(confinement).filter(|_| self.level == ConfinementLevel::Landlock)
+    }
+}
+
+impl LinuxBackend {
+    /// Opens one level and tries it.
+    fn open_level(
+        setup: &SandboxSetup,
+        level: ConfinementLevel,
+    ) -> Result<(Self, Attestation), String> {
+        let sandbox = Self::start(setup, level).map_err(|error| {
+            format!("cannot start the helper {}: {error}", setup.binary.display())
+        })?;
+        let escapes = sandbox.try_escapes()?;
+        let attestation = attest::attestation(level, escapes, sandbox.groups.is_some());
+        Ok((sandbox, attestation))
+    }
+
+    fn start(setup: &SandboxSetup, level: ConfinementLevel) -> io::Result<Self> {
+        // Before the helper, so that it and all it starts are below us.
+        let groups = control_groups();
+        let helper = Mutex::new(SpawnerProcess::start(&setup.binary)?);
+        Ok(Self {
+            setup: setup.clone(),
+            idle: SandboxPool::default(),
+            helper,
+            level,
+            watches: ProtectionWatcher::new(&setup.quarantine, level),
+            hard_links: HardLinkCache::default(),
+            groups,
+            calls: AtomicU64::new(0),
+        })
+    }
+
+    fn try_escapes(&self) -> Result<Vec<Escape>, String> {
+        let bait = ProbeFixture::create(self.level)
+            .map_err(|error| format!("cannot lay bait: {error}"))?;
+        let arguments = serde_json::to_value(&bait.targets).map_err(|error| error.to_string())?;
+        let program = SandboxedProgram::Role {
+            name: escape_probe::ROLE.to_owned(),
+            arguments,
+            cwd: "/".into(),
+        };
+        let command = Command {
+            program: escape_probe::ROLE.into(),
+            args: Vec::new(),
+            cwd: Cwd::Path("/".into()),
+            env: Vec::new(),
+            stdin: None,
+            streams: Streams::Apart,
+        };
+        let job = SandboxJob {
+            command: &command,
+            confinement: &Confinement { level: self.level, ..Confinement::most_restricted() },
+            bounds: &ProcessBounds {
+                time: Duration::from_millis(ATTEST_MS_MAX),
+                output_bytes_max: ATTEST_OUTPUT_BYTES_MAX,
+            },
+            connected: Arc::new(drop),
+            hear: None,
+        };
+        let (finished, _) = self
+            .run_program(program, &job, &CancelToken::new(), (&RestrictedPaths::default(), None))
+            .map_err(|error| match error {
+                Error::Sandbox { step, reason } => format!("cannot {step}: {reason}"),
+                other => other.to_string(),
+            })?;
+        let output = finished.stdout.whole().unwrap_or_default();
+        serde_json::from_slice(&output)
+            .map_err(|_| format!("the escapes could not be tried: {:?}", finished.ending))
+    }
+
+    /// Runs a command to its end, or ends it.
+    fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error> {
+        let cwd = cwd(job.command)?;
+        let watch = self
+            .watches
+            .begin(job.confinement, stop)
+            .map_err(broken("look for protected files"))?;
+        let finished = self.run_watched(job, cwd, stop, watch.as_ref());
+        // Also after a failure: nobody knows what was done until then.
+        let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
+        let (finished, resting) = finished?;
+        if let (Some((key, resting)), []) = (resting, &*violations) {
+            self.idle.put(key, resting);
+        }
+        Ok(ProcessOutcome { violations, ..finished })
+    }
+
+    /// Runs a command while what is protected is watched.
+    fn run_watched(
+        &self,
+        job: &SandboxJob<'_>,
+        cwd: PathBuf,
+        stop: &CancelToken,
+        watch: Option<&ProtectionWatch>,
+    ) -> Result<(ProcessOutcome, Option<(PoolKey, IdleSandbox)>), Error> {
+        let known = watch.and_then(|watch| watch.secrets.as_deref());
+        let found = RestrictedPaths {
+            protected: watch.map(|watch| watch.protected.clone()).unwrap_or_default(),
+            hidden: fs_view::hidden(job.confinement, known, &self.hard_links)
+                .map_err(broken("look for hidden files"))?,
+        };
+        let scratch = self.scratch(job.confinement)?;
+        let own = scratch.as_ref().map(ScratchDirectory::path);
+        let mut env = fs_view::environment(job.confinement, &self.setup.path, own);
+        env.extend(job.command.env.iter().cloned());
+        let program = SandboxedProgram::Command {
+            program: job.command.program.clone(),
+            args: job.command.args.clone(),
+            env,
+            cwd,
+        };
+        self.run_program(program, job, stop, (&found, own))
+    }
+
+    /// A temporary directory for a process that cannot have a file system of its own.
+    fn scratch(&self, confinement: &Confinement) -> Result<Option<ScratchDirectory>, Error> {
+        if self.level != ConfinementLevel::Landlock {
+            return Ok(None);
+        }
+        let made = ScratchDirectory::new().and_then(|directory| {
+            std::fs::create_dir(directory.path().join("home"))?;
+            if let Some(user) = own_user(confinement) {
+                for path in [directory.path().to_owned(), directory.path().join("home")] {
+                    std::os::unix::fs::chown(path, Some(user), Some(user))?;
+                }
+            }
+            Ok(Some(directory))
+        });
+        made.map_err(broken("make a temporary directory"))
+    }
+
+    fn run_program(
+        &self,
+        program: SandboxedProgram,
+        job: &SandboxJob<'_>,
+        stop: &CancelToken,
+        (found, scratch): (&RestrictedPaths, Option<&Path>),
+    ) -> Result<(ProcessOutcome, Option<(PoolKey, IdleSandbox)>), Error> {
+        let start = Instant::now();
+        let failed = |reason| child::not_started(job.command, reason);
+        let listener = stop.listen().map_err(failed)?;
+        if stop.is_stopped() {
+            return Ok((ProcessOutcome::never_started(), None));
+        }
+        let rules = EgressRules::new(&job.confinement.network).map_err(|error| Error::Sandbox {
+            step: "read the list of hosts".to_owned(),
+            reason: error.to_string(),
+        })?;
+        let (pump, ends) =
+            StdioPump::new(job.command, job.bounds.output_bytes_max).map_err(failed)?;
+        let pump = pump.with_listener(job.hear);
+        let group = self.group(job.confinement)?;
+        let spec = self.spec(job.confinement, program, (found, scratch))?;
+        let key = self.idle.key(&spec);
+        let listen = |listener: TcpListener| {
+            let (resolve, tell) = (self.setup.resolve.clone(), job.connected.clone());
+            Egress::start(listener, rules.clone(), resolve, tell)
+        };
+        let resting = key.as_ref().and_then(|key| self.idle.run(key, &spec.program, &ends));
+        let mut running = match resting {
+            Some(resting) => RunningCommand::reuse(resting, pump, &listen),
+            None => RunningCommand::new(self.build(&spec, &ends, group.as_ref())?, pump, &listen),
+        };
+        // Ours must go, or the output would never end.
+        drop(ends);
+        let end = running.watch(start + job.bounds.time, &listener)?;
+        if let (CommandExitCause::TimedOut | CommandExitCause::Stopped, Some(group)) = (end, &group)
+        {
+            // One more way to the same end; there may be nobody left.
+            group.kill().unwrap_or_default();
+        }
+        let (finished, resting) = running.finish(start, end, job.command)?;
+        let killed = group.is_some_and(|group| group.oom_kills().is_ok_and(|kills| kills > 0));
+        let ending = match finished.ending {
+            ProcessEnding::Exited(_) | ProcessEnding::Signalled(_) if killed => {
+                ProcessEnding::OutOfMemory
+            }
+            ending => ending,
+        };
+        Ok((ProcessOutcome { ending, ..finished }, key.zip(resting)))
+    }
+
+    /// A helper that is gone took its sandboxes along; the next call gets a new one.
+    fn ask_helper(
+        &self,
+        spec: &SandboxSpec,
+        streams: &[BorrowedFd<'_>],
+    ) -> Result<Option<(SpawnReply, Vec<OwnedFd>)>, Error> {
+        let mut helper = self.helper.lock().unwrap_or_else(PoisonError::into_inner);
+        if helper.channel.send(spec, streams).is_err() {
+            *helper =
+                SpawnerProcess::start(&self.setup.binary).map_err(broken("start the helper"))?;
+            helper.channel.send(spec, streams).map_err(broken("reach the helper"))?;
+        }
+        helper.channel.receive::<SpawnReply>().map_err(broken("hear the helper"))
+    }
+
+    /// A control group for one call, where the system lets us have some.
+    fn group(&self, confinement: &Confinement) -> Result<Option<Cgroup>, Error> {
+        let Some(groups) = self.groups else { return Ok(None) };
+        let name = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        let group = groups.create(&name, &confinement.limits);
+        group.map(Some).map_err(broken("make a control group"))
+    }
+
+    /// A place that a call before has made a link must not lead elsewhere. At the level of namespaces no link is
+    /// followed anyway.
+    fn check_places(&self, confinement: &Confinement) -> Result<(), Error> {
+        if self.level == ConfinementLevel::Ns {
+            return Ok(());
+        }
+        let Confinement { allow_read, allow_write, home, .. } = confinement;
+        for place in allow_read.iter().chain(allow_write).chain(home) {
+            let place = Path::new(place);
+            if place.canonicalize().is_ok_and(|found| found != place) {
+                return Err(Error::Sandbox {
+                    step: format!("find {}", place.display()),
+                    reason: "it is, or lies behind, a link; name the place itself".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Landlock cannot take back a part of what it allows. Who wants that gets nothing instead of less.
+    fn check_hidden(
+        &self,
+        confinement: &Confinement,
+        found: &RestrictedPaths,
+    ) -> Result<(), Error> {
+        if self.level != ConfinementLevel::Landlock {
+            return Ok(());
+        }
+        let Confinement { allow_read, allow_write, reading, .. } = confinement;
+        let seen = |path: &&PathBuf| {
+            let mut roots = allow_read.iter().chain(allow_write);
+            (*reading == ReadAccess::Broad || roots.any(|root| path.starts_with(root)))
+                && path.symlink_metadata().is_ok()
+        };
+        match found.hidden.iter().find(seen) {
+            None => Ok(()),
+            Some(path) => Err(Error::Sandbox {
+                step: format!("hide {}", path.display()),
+                reason: "the level landlock cannot hide a part of what may be read; move it elsewhere, or \
+                         use a machine with namespaces"
+                    .to_owned(),
+            }),
+        }
+    }
+
+    /// The sandbox that a confinement asks for.
+    pub(crate) fn spec(
+        &self,
+        confinement: &Confinement,
+        program: SandboxedProgram,
+        (found, scratch): (&RestrictedPaths, Option<&Path>),
+    ) -> Result<SandboxSpec, Error> {
+        self.check_places(confinement)?;
+        self.check_hidden(confinement, found)?;
+        let user = own_user(confinement);
+        let is_command = matches!(program, SandboxedProgram::Command { .. });
+        Ok(SandboxSpec {
+            level: self.level,
+            authority: confinement.authority.clone(),
+            user,
+            view: fs_view::view(confinement, user, found),
+            fence: fs_view::fence(confinement, scratch),
+            unix_sockets: confinement.reading == ReadAccess::Strict,
+            // Also without a list: then the proxy refuses everything, and says what was wanted.
+            listen: is_command
+                && matches!(self.level, ConfinementLevel::Ns | ConfinementLevel::Bwrap),
+            limits: confinement.limits,
+            // Where the whole machine is seen, more of it can be written than is emptied; a control group counts what
+            // one call spends.
+            stays: is_command
+                && self.level == ConfinementLevel::Ns
+                && confinement.reading == ReadAccess::Strict
+                && self.groups.is_none(),
+            program,
+        })
+    }
+
+    /// Asks the helper for a sandbox.
+    pub(crate) fn build(
+        &self,
+        spec: &SandboxSpec,
+        ends: &ChildStdio,
+        group: Option<&Cgroup>,
+    ) -> Result<InitProcess, Error> {
+        let (control, theirs) = FdChannel::pair().map_err(broken("make a channel"))?;
+        let members = group.map(|group| {
+            std::fs::OpenOptions::new().write(true).open(group.dir().join("cgroup.procs"))
+        });
+        let members = members.transpose().map_err(broken("enter the control group"))?;
+        let mut streams =
+            vec![ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd(), theirs.as_fd()];
+        streams.extend(members.as_ref().map(AsFd::as_fd));
+        match self.ask_helper(spec, &streams)? {
+            Some((SpawnReply::Begun, handles)) => {
+                let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
+                // Bubblewrap's own process is no process 1 either: it ends a moment before the others.
+                let holds_all = self.level == ConfinementLevel::Ns;
+                Ok(InitProcess { control, handle, holds_all, stays: spec.stays })
+            }
+            Some((SpawnReply::Failed(trouble), _)) => Err(sandbox_error(trouble)),
+            None => Err(helper_gone()),
+        }
+    }
+}
+
+/// The control groups that were given to us, if there are any. Looking for them moves this process into one of its
+/// own, so it is done once.
+fn control_groups() -> Option<&'static Cgroups> {
+    static GROUPS: OnceLock<Option<Cgroups>> = OnceLock::new();
+    let find = || {
+        let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+        Cgroups::find(Path::new("/sys/fs/cgroup"), &own)
+    };
+    GROUPS.get_or_init(find).as_ref()
+}
+
+/// Where a command runs. A directory that is held open is named by where it is: a handle of ours would lead out of
+/// the sandbox.
+fn cwd(command: &Command) -> Result<PathBuf, Error> {
+    match &command.cwd {
+        Cwd::Path(path) => Ok(path.clone()),
+        Cwd::Handle(handle) => path_of_fd(handle).map_err(|reason| Error::NoDirectory {
+            path: PathBuf::from("an open directory"),
+            reason,
+        }),
+    }
+}
+
+pub(crate) fn path_of_fd(handle: &OwnedFd) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd;
+    std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))
+}
+
+/// Whether we are root and can be others. Root of a namespace that does not know these users is an ordinary user
+/// of the machine around it, and is treated as one.
+pub(crate) fn has_own_users() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    rustix::process::geteuid().is_root()
+        && *KNOWN.get_or_init(|| {
+            let knows = |file| std::fs::read_to_string(file).is_ok_and(|map| is_mapped(&map));
+            knows("/proc/self/uid_map") && knows("/proc/self/gid_map")
+        })
+}
+
+/// Whether a map of users has all that sandboxes run as: each line is the first here, the first there, how many.
+fn is_mapped(map: &str) -> bool {
+    let (first, end) = (u64::from(USER_FIRST), u64::from(USER_FIRST) + u64::from(USERS));
+    map.lines().any(|line| {
+        let numbers: Vec<u64> = line.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+        matches!(numbers[..], [from, _, count] if from <= first && end <= from + count)
+    })
+}
+
+/// Root runs nothing as root: every authority has a user of its own, far from those of the machine.
+fn own_user(confinement: &Confinement) -> Option<u32> {
+    has_own_users().then(|| {
+        let authority = confinement.authority.as_ref().map(ContentHash::as_str);
+        let name = authority.or(confinement.home.as_deref()).unwrap_or_default();
+        let sum = name
+            .bytes()
+            .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        USER_FIRST + sum % USERS
+    })
+}
+
+fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
+    move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
+}
+
+fn helper_gone() -> Error {
+    let (step, reason) = ("reach the helper".to_owned(), "it is gone".to_owned());
+    Error::Sandbox { step, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_mapped_only_where_all_of_them_are() {
+        assert!(is_mapped("         0          0 4294967295\n"));
+        assert!(is_mapped("0 1000 1\n1 100000 4294967294\n"));
+        assert!(!is_mapped("0 1000 1\n1 100000 65536\n"));
+        assert!(!is_mapped("1879048192 0 65535\n"));
+        assert!(!is_mapped(""));
+    }
+}

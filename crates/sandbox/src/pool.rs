@@ -1,0 +1,381 @@
+//! Sandboxes whose command is over, kept for the next command that would get exactly the same one.
+//!
+//! Two sandboxes are the same when the same is asked for and every part of the machine that they are built from is
+//! still the same file or directory. The kernel takes a mount away when its place is removed or replaced outside; it
+//! tells so, and such a sandbox is not used again.
+//!
+//! Must never: give one sandbox to two commands; give one whose mounts, or what they show, are not as they were built.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use agentry_protocol::ContentHash;
+use agentry_protocol::confinement::{ConfinementLevel, ConfinementLimits};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
+use rustix::io::Errno;
+
+use crate::limits::{IDLE_MS_MAX, IDLE_SANDBOXES_MAX, KILL_MS_MAX, READY_MS_MAX};
+use crate::spec::{
+    FilesystemView, InitMessage, InitRequest, LandlockAccess, SandboxSpec, SandboxedProgram,
+};
+use crate::stdio_pump::{ChildStdio, poll_until};
+use crate::supervision::InitProcess;
+
+/// Everything that makes a sandbox what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PoolKey {
+    level: ConfinementLevel,
+    authority: Option<ContentHash>,
+    /// The names of the variables that the program gets: secrets are among them.
+    variables: Vec<OsString>,
+    user: Option<u32>,
+    view: FilesystemView,
+    fence: LandlockAccess,
+    unix_sockets: bool,
+    listen: bool,
+    limits: ConfinementLimits,
+    /// What is mounted, and what is hidden.
+    parts: Vec<PathState>,
+    copies: Vec<FileStamp>,
+    /// How often the mounts of the machine have changed.
+    mount_changes: u64,
+}
+
+/// What there is at a path, followed through no link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PathState {
+    There { device: Dev, number: u64, kind: FileType },
+    Missing,
+}
+
+/// Which file it is, how long it is, and when it was last changed; nothing if there is none.
+type FileStamp = Option<[i64; 5]>;
+
+impl PoolKey {
+    /// What a spec means just now; nothing if it cannot be told.
+    fn of(spec: &SandboxSpec, mount_changes: u64) -> Option<Self> {
+        // Every field by its name: whoever adds one has to decide here.
+        let SandboxSpec { level, authority, user, view, fence, .. } = spec;
+        let SandboxSpec { unix_sockets, listen, limits, stays, program, .. } = spec;
+        if !stays {
+            return None;
+        }
+        let places = view.binds.iter().map(|bind| &bind.from).chain(&view.masks);
+        Some(Self {
+            level: *level,
+            authority: authority.clone(),
+            variables: variables(program),
+            user: *user,
+            view: view.clone(),
+            fence: fence.clone(),
+            unix_sockets: *unix_sockets,
+            listen: *listen,
+            limits: *limits,
+            parts: places.map(|path| part(path)).collect::<Option<_>>()?,
+            copies: view.copies.iter().map(stamp).collect::<Option<_>>()?,
+            mount_changes,
+        })
+    }
+}
+
+fn variables(program: &SandboxedProgram) -> Vec<OsString> {
+    let env = match program {
+        SandboxedProgram::Command { env, .. } => env.as_slice(),
+        SandboxedProgram::Role { .. } => &[],
+    };
+    let mut names: Vec<OsString> = env.iter().map(|(name, _)| name.clone()).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn part(path: &Path) -> Option<PathState> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let found = match openat2(CWD, path, flags, Mode::empty(), resolve) {
+        Ok(found) => found,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => {
+            return Some(PathState::Missing);
+        }
+        Err(_) => return None,
+    };
+    let status = rustix::fs::fstat(&found).ok()?;
+    let kind = FileType::from_raw_mode(status.st_mode);
+    Some(PathState::There { device: status.st_dev, number: status.st_ino, kind })
+}
+
+fn stamp(path: &PathBuf) -> Option<FileStamp> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => Some(Some([
+            metadata.dev().cast_signed(),
+            metadata.ino().cast_signed(),
+            metadata.size().cast_signed(),
+            metadata.ctime(),
+            metadata.ctime_nsec(),
+        ])),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(None),
+        Err(_) => None,
+    }
+}
+
+/// A sandbox whose command is over.
+#[derive(Debug)]
+pub(crate) struct IdleSandbox {
+    pub(crate) first: InitProcess,
+    /// Where its next program can reach the proxy; nobody has been there yet.
+    pub(crate) listener: TcpListener,
+    /// Tells when one of its mounts is gone.
+    pub(crate) mounts: OwnedFd,
+}
+
+impl IdleSandbox {
+    /// Gives it another program. Nothing if it is not as it was built, and then the program was not run.
+    pub(crate) fn run(self, program: &SandboxedProgram, ends: &ChildStdio) -> Option<Self> {
+        let soon = Instant::now() + Duration::from_millis(READY_MS_MAX);
+        if !matches!(self.first.word(soon), Some(InitMessage::Ready)) {
+            return None;
+        }
+        let mut fds = [
+            PollFd::new(&self.first.handle, PollFlags::IN),
+            PollFd::new(&self.mounts, PollFlags::PRI),
+            // Whoever waits there is of the program before.
+            PollFd::new(&self.listener, PollFlags::IN),
+        ];
+        poll_until(&mut fds, Some(Instant::now())).ok()?;
+        if fds.iter().any(|fd| !fd.revents().is_empty()) {
+            return None;
+        }
+        let streams = [ends.input.as_fd(), ends.output.as_fd(), ends.errors.as_fd()];
+        self.first.control.send(&InitRequest::Run(program.clone()), &streams).ok()?;
+        self.has_taken().then_some(self)
+    }
+
+    /// Whether the program may have been run: who does not say so soon is ended, and then says it or never did it.
+    fn has_taken(&self) -> bool {
+        let soon = Instant::now() + Duration::from_millis(READY_MS_MAX);
+        if matches!(self.first.word(soon), Some(InitMessage::Taken)) {
+            return true;
+        }
+        self.first.kill_alone();
+        let over = self.first.is_over(Instant::now() + Duration::from_millis(KILL_MS_MAX));
+        !over.unwrap_or_default()
+            || matches!(self.first.word(Instant::now()), Some(InitMessage::Taken))
+    }
+}
+
+/// The sandboxes that wait for another command.
+pub(crate) struct SandboxPool(Mutex<PoolState<IdleSandbox>>);
+
+impl Default for SandboxPool {
+    fn default() -> Self {
+        let mounts = File::open("/proc/self/mountinfo").ok();
+        Self(Mutex::new(PoolState { waiting: VecDeque::new(), mounts, mount_changes: 0 }))
+    }
+}
+
+impl SandboxPool {
+    /// What tells whether a sandbox is the one that a spec asks for; nothing if none can be.
+    pub(crate) fn key(&self, spec: &SandboxSpec) -> Option<PoolKey> {
+        let mount_changes =
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).mount_changes()?;
+        PoolKey::of(spec, mount_changes)
+    }
+
+    /// Takes out a sandbox and gives it the program; nothing if there is none, and then the program was not run.
+    pub(crate) fn run(
+        &self,
+        key: &PoolKey,
+        program: &SandboxedProgram,
+        ends: &ChildStdio,
+    ) -> Option<IdleSandbox> {
+        loop {
+            let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let taken = pool.take(key, Instant::now());
+            drop(pool);
+            if let Some(running) = taken?.run(program, ends) {
+                return Some(running);
+            }
+        }
+    }
+
+    /// Keeps a sandbox for another command.
+    pub(crate) fn put(&self, key: PoolKey, resting: IdleSandbox) {
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = pool.put(key, resting, Instant::now());
+        drop(pool);
+        drop(gone);
+    }
+}
+
+struct PoolState<T> {
+    /// The oldest first.
+    waiting: VecDeque<(Instant, PoolKey, T)>,
+    /// The mounts of the machine, as we see them.
+    mounts: Option<File>,
+    mount_changes: u64,
+}
+
+impl<T> PoolState<T> {
+    /// How often the mounts of the machine have changed; nothing if nobody tells.
+    fn mount_changes(&mut self) -> Option<u64> {
+        let mounts = self.mounts.as_ref()?;
+        let mut fds = [PollFd::new(mounts, PollFlags::PRI)];
+        poll_until(&mut fds, Some(Instant::now())).ok()?;
+        if !fds[0].revents().is_empty() {
+            self.mount_changes += 1;
+        }
+        Some(self.mount_changes)
+    }
+
+    /// Takes out one with that key; whoever waited too long goes.
+    fn take(&mut self, key: &PoolKey, now: Instant) -> Option<T> {
+        self.waiting.retain(|(since, ..)| now.saturating_duration_since(*since) < IDLE);
+        let place = self.waiting.iter().rposition(|(_, known, _)| known == key)?;
+        self.waiting.remove(place).map(|(.., one)| one)
+    }
+
+    /// Adds one; gives back the oldest if there are too many.
+    fn put(&mut self, key: PoolKey, one: T, now: Instant) -> Option<T> {
+        self.waiting.push_back((now, key, one));
+        if self.waiting.len() <= IDLE_SANDBOXES_MAX {
+            return None;
+        }
+        self.waiting.pop_front().map(|(.., one)| one)
+    }
+}
+
+const IDLE: Duration = Duration::from_millis(IDLE_MS_MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fd_channel::FdChannel;
+
+    fn pool() -> PoolState<&'static str> {
+        PoolState { waiting: VecDeque::new(), mounts: None, mount_changes: 0 }
+    }
+
+    fn key(user: u32) -> PoolKey {
+        PoolKey {
+            level: ConfinementLevel::Ns,
+            authority: None,
+            variables: Vec::new(),
+            user: Some(user),
+            view: FilesystemView::default(),
+            fence: LandlockAccess::default(),
+            unix_sockets: true,
+            listen: true,
+            limits: ConfinementLimits::default(),
+            parts: Vec::new(),
+            copies: Vec::new(),
+            mount_changes: 0,
+        }
+    }
+
+    #[test]
+    fn whoever_is_taken_out_is_not_there_any_more() {
+        let (mut pool, now) = (pool(), Instant::now());
+        assert_eq!(pool.put(key(1), "one", now), None);
+        assert_eq!(pool.take(&key(2), now), None);
+        assert_eq!(pool.take(&key(1), now), Some("one"));
+        assert_eq!(pool.take(&key(1), now), None);
+    }
+
+    #[test]
+    fn whoever_waited_too_long_goes() {
+        let (mut pool, now) = (pool(), Instant::now());
+        pool.put(key(1), "one", now);
+        assert_eq!(pool.take(&key(2), now + IDLE - Duration::from_millis(1)), None);
+        assert_eq!(pool.waiting.len(), 1);
+        assert_eq!(pool.take(&key(1), now + IDLE), None);
+        assert_eq!(pool.waiting.len(), 0);
+    }
+
+    #[test]
+    fn when_there_are_too_many_the_oldest_goes() {
+        let (mut pool, now) = (pool(), Instant::now());
+        for number in 0..IDLE_SANDBOXES_MAX {
+            assert_eq!(pool.put(key(u32::try_from(number).unwrap()), "old", now), None);
+        }
+        assert_eq!(pool.put(key(99), "new", now), Some("old"));
+        assert_eq!(pool.take(&key(0), now), None);
+        assert_eq!(pool.take(&key(99), now), Some("new"));
+    }
+
+    /// A sandbox whose first process is `sleep`, and the end on which somebody speaks for it.
+    fn resting() -> (IdleSandbox, FdChannel, std::process::Child) {
+        let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+        let (control, other) = FdChannel::pair().unwrap();
+        let handle = crate::exit_fd::open(pid).unwrap();
+        let first = InitProcess { control, handle, holds_all: true, stays: true };
+        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mounts = File::open("/proc/self/mountinfo").unwrap().into();
+        (IdleSandbox { first, listener, mounts }, other, child)
+    }
+
+    /// Whether it takes a program when it has said so much before, with somebody at its proxy or not.
+    fn takes(words: &[InitMessage], is_visited: bool) -> bool {
+        let (resting, other, mut child) = resting();
+        words.iter().for_each(|word| other.send(word, &[]).unwrap());
+        let place = resting.listener.local_addr().unwrap();
+        let visitor = is_visited.then(|| std::net::TcpStream::connect(place).unwrap());
+        let null = || File::open("/dev/null").unwrap().into();
+        let ends = ChildStdio { input: null(), output: null(), errors: null() };
+        let program = SandboxedProgram::Command {
+            program: "true".into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            cwd: "/".into(),
+        };
+        let taken = resting.run(&program, &ends).is_some();
+        drop(visitor);
+        // It was killed, or goes with the sandbox.
+        child.wait().unwrap();
+        taken
+    }
+
+    #[test]
+    fn only_who_is_ready_and_was_not_visited_gets_another_program() {
+        assert!(takes(&[InitMessage::Ready, InitMessage::Taken], false));
+        assert!(!takes(&[InitMessage::Ready, InitMessage::Taken], true));
+        assert!(!takes(&[InitMessage::Started, InitMessage::Taken], false));
+        assert!(!takes(&[], false), "who is silent is not waited for");
+        assert!(!takes(&[InitMessage::Ready], false), "who does not take it is ended");
+    }
+
+    #[test]
+    fn without_word_of_the_mounts_of_the_machine_nothing_can_be_the_same() {
+        assert_eq!(pool().mount_changes(), None);
+        let mut pool = PoolState { mounts: File::open("/proc/self/mountinfo").ok(), ..pool() };
+        assert!(pool.mount_changes().is_some());
+    }
+
+    #[test]
+    fn a_part_is_the_same_as_long_as_it_is_the_same_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let [file, other, link] = ["file", "other", "link"].map(|name| root.join(name));
+        assert_eq!(part(&file), Some(PathState::Missing));
+        std::fs::write(&file, "one").unwrap();
+        let before = part(&file);
+        let stamped = stamp(&file);
+        assert_ne!(before, Some(PathState::Missing));
+        std::fs::write(&file, "one and more").unwrap();
+        assert_eq!(part(&file), before);
+        assert_ne!(stamp(&file), stamped);
+        std::fs::write(&other, "one").unwrap();
+        std::fs::rename(&other, &file).unwrap();
+        assert_ne!(part(&file), before);
+        std::os::unix::fs::symlink(&root, &link).unwrap();
+        assert_eq!(part(&link.join("file")), Some(PathState::Missing));
+    }
+}

@@ -1,0 +1,50 @@
+//! A system that has no sandbox we know: nothing is opened, so nothing runs.
+//!
+//! Must never: run anything.
+
+use agentry_protocol::confinement::{Attestation, Confinement, ConfinementLevel};
+use serde_json::Value;
+
+use crate::backend::{Backend, SandboxJob, SandboxSetup};
+use crate::cancel::CancelToken;
+use crate::child::{Error, ProcessOutcome};
+use crate::service::SandboxedService;
+
+const NONE: &str = "this system has no sandbox that Agentry knows";
+
+/// There is never one of these.
+pub(crate) enum UnsupportedBackend {}
+
+impl Backend for UnsupportedBackend {
+    fn open_level(_: &SandboxSetup, _: ConfinementLevel) -> Result<(Self, Attestation), String> {
+        Err(NONE.to_owned())
+    }
+
+    fn level(&self) -> ConfinementLevel {
+        match *self {}
+    }
+
+    fn run(&self, _: &SandboxJob<'_>, _: &CancelToken) -> Result<ProcessOutcome, Error> {
+        match *self {}
+    }
+
+    fn serve(&self, _: &str, _: Value, _: &Confinement) -> Result<SandboxedService, Error> {
+        match *self {}
+    }
+}
+
+pub mod launcher {
+    //! What this binary does in a sandbox of other systems: nothing, as there is none.
+    //!
+    //! Must never: run anything.
+
+    pub use crate::role::{Role, Roles, VERB};
+
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn serve(_: Roles) -> std::io::Result<()> {
+        Err(std::io::Error::other(super::NONE))
+    }
+}
