@@ -15,7 +15,7 @@ use agentry_agentfile::agent::Agent;
 use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose, is_played};
-use agentry_model::weights::Store;
+use agentry_model::weights::WeightStore;
 use agentry_protocol::RunId;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
@@ -58,7 +58,7 @@ pub(crate) struct Engine {
     pub(crate) said: Servings,
     looked: OnceLock<Vec<SelectableProvider>>,
     /// Where weights are.
-    pub(crate) weights: Option<Store>,
+    pub(crate) weights: Option<WeightStore>,
 }
 
 impl Engine {

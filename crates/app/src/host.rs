@@ -22,7 +22,7 @@ use agentry_agentfile::source::{SourceText, SourcedValue};
 use agentry_kernel::approval;
 use agentry_kernel::prompt::{self, TemplateIds};
 use agentry_kernel::template::{TemplateOutcome, TemplateRequest};
-use agentry_model::Tape;
+use agentry_model::RecordingMode;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::template::Renderer;
 use agentry_runtime::{agents, hook_tools};
@@ -47,7 +47,7 @@ pub(crate) struct Host {
     /// `key=value` from the command line.
     pub(crate) flags: Vec<String>,
     renderer: RefCell<Renderer>,
-    tape: RefCell<Option<Tape>>,
+    tape: RefCell<Option<RecordingMode>>,
 }
 
 /// A directory that was read.
@@ -129,12 +129,12 @@ impl Host {
     }
 
     /// From now on, what is said to providers is recorded, or played.
-    pub(crate) fn use_tape(&self, tape: Option<Tape>) {
+    pub(crate) fn use_tape(&self, tape: Option<RecordingMode>) {
         self.tape.replace(tape);
     }
 
     /// Whether what is said to providers is recorded, or played.
-    pub(crate) fn tape(&self) -> Option<Tape> {
+    pub(crate) fn tape(&self) -> Option<RecordingMode> {
         self.tape.borrow().clone()
     }
 

@@ -13,9 +13,10 @@ use std::time::Duration;
 
 use agentry_agentfile::manifest::config::{self, ProviderKind};
 use agentry_kernel::model_choice::{SelectableProvider, ServedModels};
-use agentry_model::weights::{Kind, Store, known};
+use agentry_model::weights::{Kind, WeightStore, catalog};
 use agentry_model::{
-    HttpSettings, Locals, Prices, Protocol, Provider, Providers, Proxy, Tape, Timing,
+    HttpSettings, HttpTimeouts, LocalModels, Prices, Protocol, Provider, ProviderRegistry, Proxy,
+    RecordingMode,
 };
 use agentry_runtime::redact::Redactor;
 use agentry_runtime::secret::Secrets;
@@ -111,9 +112,9 @@ const LOCAL_PRIORITY: i64 = i64::MIN;
 /// Providers, and what the choice among them needs to know.
 pub(crate) struct Known {
     pub(crate) servings: Servings,
-    pub(crate) providers: Providers,
+    pub(crate) providers: ProviderRegistry,
     /// Where weights are, if there is a place for them.
-    pub(crate) weights: Option<Store>,
+    pub(crate) weights: Option<WeightStore>,
     /// The providers of the project that are not used.
     pub(crate) untrusted: Vec<Address>,
 }
@@ -134,7 +135,7 @@ pub(crate) fn known_here(
     trusts: &Trusts,
 ) -> Result<Known, Fault> {
     let tape = host.tape();
-    let plays = matches!(tape, Some(Tape::Play(_)));
+    let plays = matches!(tape, Some(RecordingMode::Play(_)));
     let settings = &loaded.library.settings;
     let untrusted = addresses::untrusted(host, settings, trusts);
     let mut all = Vec::new();
@@ -161,18 +162,18 @@ pub(crate) fn known_here(
     if let Some(base_url) = &ollama_base {
         all.push(ollama(base_url.clone(), all.len()));
     }
-    let weights = host.environment.models.clone().map(Store::open);
+    let weights = host.environment.models.clone().map(WeightStore::open);
     let redactor = redactor.clone();
     let settings = HttpSettings {
         proxy: proxy(host),
-        timing: Timing::default(),
+        timing: HttpTimeouts::default(),
         tape,
         redact: Arc::new(move |text| redactor.hide(text)),
     };
-    let local = weights.clone().map(Locals::new);
+    let local = weights.clone().map(LocalModels::new);
     let (servings, remote): (Vec<SelectableProvider>, Vec<Option<Provider>>) =
         all.into_iter().map(|one| (one.serving, one.provider)).unzip();
-    let providers = Providers::new(remote.into_iter().flatten().collect(), settings, local);
+    let providers = ProviderRegistry::new(remote.into_iter().flatten().collect(), settings, local);
     let mut servings = Servings { all: servings, ollama: ollama_base };
     let said = loaded.library.settings.config.providers.values();
     let said = said.into_iter().find(|one| one.kind == Some(ProviderKind::Local));
@@ -410,7 +411,7 @@ fn proxy(host: &Host) -> Proxy {
 
 impl Servings {
     /// What is true now: whether Ollama runs and, where nobody else can be asked, what it has.
-    pub(crate) fn looked(&self, providers: &Providers) -> Vec<SelectableProvider> {
+    pub(crate) fn looked(&self, providers: &ProviderRegistry) -> Vec<SelectableProvider> {
         let mut all = self.all.clone();
         let others = all
             .iter()
@@ -427,7 +428,7 @@ impl Servings {
 fn look_into_ollama(
     ollama: &mut SelectableProvider,
     base_url: &str,
-    providers: Option<&Providers>,
+    providers: Option<&ProviderRegistry>,
 ) {
     if !listens(base_url) {
         ollama.ready = Err(format!("nothing answers at {base_url}"));
@@ -446,19 +447,19 @@ fn look_into_ollama(
 
 /// The model in the box: what is installed, and what can be pulled.
 fn in_the_box(
-    weights: &Store,
+    weights: &WeightStore,
     said: Option<&config::ProviderToml>,
     order: usize,
 ) -> SelectableProvider {
     let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
     let installed: Vec<String> = installed.map(|one| one.id).collect();
-    let default = known().iter().find(|one| one.default).map(|one| one.id.clone());
+    let default = catalog().iter().find(|one| one.default).map(|one| one.id.clone());
     // One that is here is better than one that must be fetched first, unless it is good for nothing but trying.
-    let is_good = |id: &&String| !known().iter().any(|one| one.id == **id && one.only_by_name);
+    let is_good = |id: &&String| !catalog().iter().any(|one| one.id == **id && one.only_by_name);
     let here = || installed.iter().find(is_good).cloned();
     let default = default.filter(|id| installed.contains(id) || here().is_none()).or_else(here);
     let mut catalogue = installed;
-    for one in known().iter().filter(|one| one.kind == Kind::Chat) {
+    for one in catalog().iter().filter(|one| one.kind == Kind::Chat) {
         if !catalogue.contains(&one.id) {
             catalogue.push(one.id.clone());
         }

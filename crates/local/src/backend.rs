@@ -30,8 +30,8 @@ pub(crate) fn backend() -> Result<&'static LlamaBackend, LocalError> {
 }
 
 /// Does something and gives the last lines of warning that the engine wrote meanwhile.
-pub(crate) fn with_log<T>(work: impl FnOnce() -> T) -> (T, String) {
-    let lines = Lines::default();
+pub(crate) fn capture_log<T>(work: impl FnOnce() -> T) -> (T, String) {
+    let lines = WarningLog::default();
     let kept = Arc::clone(&lines.0);
     let result = dispatcher::with_default(&Dispatch::new(lines), work);
     let lines = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,9 +40,9 @@ pub(crate) fn with_log<T>(work: impl FnOnce() -> T) -> (T, String) {
 
 /// Keeps the last warnings of a thread.
 #[derive(Default)]
-struct Lines(Arc<Mutex<Vec<String>>>);
+struct WarningLog(Arc<Mutex<Vec<String>>>);
 
-impl Subscriber for Lines {
+impl Subscriber for WarningLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= Level::WARN
     }
@@ -56,7 +56,7 @@ impl Subscriber for Lines {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line(String::new());
+        let mut line = MessageVisitor(String::new());
         event.record(&mut line);
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.push(line.0.trim().to_owned());
@@ -70,9 +70,9 @@ impl Subscriber for Lines {
     fn exit(&self, _: &Id) {}
 }
 
-struct Line(String);
+struct MessageVisitor(String);
 
-impl Visit for Line {
+impl Visit for MessageVisitor {
     fn record_str(&mut self, field: &Field, value: &str) {
         if field.name() == "message" {
             self.0.push_str(value);
@@ -87,10 +87,10 @@ impl Visit for Line {
 }
 
 /// Loads the weights of a file, as pages that the system may take back.
-pub(crate) fn weights(file: &Path) -> Result<LlamaModel, LocalError> {
+pub(crate) fn load_weights(file: &Path) -> Result<LlamaModel, LocalError> {
     let backend = backend()?;
     let parameters = LlamaModelParams::default().with_use_mmap(true);
-    let (model, log) = with_log(|| LlamaModel::load_from_file(backend, file, &parameters));
+    let (model, log) = capture_log(|| LlamaModel::load_from_file(backend, file, &parameters));
     model.map_err(|error| LocalError::NotLoaded {
         file: file.to_owned(),
         why: if log.is_empty() { error.to_string() } else { log },

@@ -5,7 +5,6 @@
 //!
 //! Must never: know tokens, weights or the engine.
 
-pub(crate) mod frame;
 pub(crate) mod function_gemma;
 mod function_gemma_grammar;
 pub(crate) mod hermes;
@@ -13,27 +12,28 @@ mod json_text;
 pub(crate) mod llama;
 pub(crate) mod plain;
 mod recover;
+pub(crate) mod separators;
 
 use agentry_protocol::message::{Message, ModelRequest, RawToolCall};
 use agentry_protocol::tool_call::ToolCall;
 use serde_json::Value;
 
-use crate::card::DialectName;
-use crate::toolset::Offered;
+use crate::model_summary::DialectName;
+use crate::toolset::DialectTool;
 
-pub(crate) use json_text::spaced;
-pub(crate) use recover::recovered;
+pub(crate) use json_text::to_spaced_json;
+pub(crate) use recover::find_call;
 
 /// A part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum PromptFragment {
     /// Of the format: may become control tokens.
     Mark(String),
     /// From outside: is only ever text.
     Text(String),
 }
 
-impl Part {
+impl PromptFragment {
     pub(crate) fn mark(text: impl Into<String>) -> Self {
         Self::Mark(text.into())
     }
@@ -45,7 +45,7 @@ impl Part {
 
 /// Who speaks in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum DialectRole {
     System,
     User,
     Model,
@@ -54,7 +54,7 @@ pub(crate) enum Role {
 
 /// What came of a call, for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Outcome<'a> {
+pub(crate) struct RenderedOutcome<'a> {
     /// The tool, as it was shown to the model.
     pub(crate) name: String,
     pub(crate) content: &'a str,
@@ -64,9 +64,9 @@ pub(crate) struct Outcome<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Segment {
     /// Written by us.
-    Parts(Vec<Part>),
+    Parts(Vec<PromptFragment>),
     /// Said by the model: the tokens it said it with are better than these parts.
-    Said { message: usize, parts: Vec<Part> },
+    Reply { message: usize, parts: Vec<PromptFragment> },
 }
 
 /// The way one kind of model writes.
@@ -74,7 +74,7 @@ pub(crate) trait Dialect: Send {
     fn name(&self) -> DialectName;
 
     /// What stands between two turns, or before the first.
-    fn between(&self, from: Option<Role>, to: Role) -> String;
+    fn between(&self, from: Option<DialectRole>, to: DialectRole) -> String;
 
     /// The name under which a tool is shown.
     fn shown_name(&self, tool: &str) -> String {
@@ -82,25 +82,25 @@ pub(crate) trait Dialect: Send {
     }
 
     /// The text of the system turn.
-    fn system(&self, system: &str, tools: &[Offered]) -> Vec<Part>;
+    fn system(&self, system: &str, tools: &[DialectTool]) -> Vec<PromptFragment>;
 
     /// The results of the calls just made.
-    fn results(&self, outcomes: &[Outcome<'_>]) -> Vec<Part>;
+    fn results(&self, outcomes: &[RenderedOutcome<'_>]) -> Vec<PromptFragment>;
 
     /// A call as the model would have written it, with its marks.
-    fn call(&self, name: &str, input: &Value) -> Vec<Part>;
+    fn call(&self, name: &str, input: &Value) -> Vec<PromptFragment>;
 
     /// What opens a call.
-    fn call_opens(&self) -> Vec<Part>;
+    fn call_opening(&self) -> Vec<PromptFragment>;
 
     /// What closes it.
-    fn call_closes(&self) -> Vec<Part>;
+    fn call_closing(&self) -> Vec<PromptFragment>;
 
     /// What stands between two calls, or nothing if there is only ever one.
-    fn between_calls(&self) -> Option<Vec<Part>>;
+    fn between_calls(&self) -> Option<Vec<PromptFragment>>;
 
     /// The grammar of what stands between the opening and the closing, in the syntax of llguidance.
-    fn grammar(&self, tools: &[Offered]) -> Result<String, (String, String)>;
+    fn grammar(&self, tools: &[DialectTool]) -> Result<String, (String, String)>;
 
     /// The name that a call has as soon as its beginning is written.
     fn name_so_far(&self, written: &str) -> Option<String>;
@@ -118,60 +118,63 @@ pub(crate) trait Dialect: Send {
 pub(crate) fn render(
     dialect: &dyn Dialect,
     request: &ModelRequest,
-    tools: &[Offered],
+    tools: &[DialectTool],
 ) -> Vec<Segment> {
-    let mut prompt = Prompt { dialect, segments: Vec::new(), last: None };
+    let mut prompt = SegmentBuilder { dialect, segments: Vec::new(), last: None };
     if !request.system.is_empty() || !tools.is_empty() {
-        prompt.turn(Role::System, dialect.system(&request.system, tools));
+        prompt.turn(DialectRole::System, dialect.system(&request.system, tools));
     }
-    let mut outcomes: Vec<Outcome<'_>> = Vec::new();
+    let mut outcomes: Vec<RenderedOutcome<'_>> = Vec::new();
     for (index, message) in request.messages.iter().enumerate() {
         if !matches!(**message, Message::Tool { .. }) && !outcomes.is_empty() {
-            prompt.turn(Role::Results, dialect.results(&outcomes));
+            prompt.turn(DialectRole::Results, dialect.results(&outcomes));
             outcomes.clear();
         }
         match &**message {
-            Message::User { content, .. } => prompt.turn(Role::User, vec![Part::text(content)]),
+            Message::User { content, .. } => {
+                prompt.turn(DialectRole::User, vec![PromptFragment::text(content)])
+            }
             Message::Assistant { content, calls, .. } => {
                 prompt.said(index, content, calls);
             }
             Message::Tool { call, content, .. } => {
                 let name = tool_of(request, index, call).unwrap_or_default();
-                outcomes.push(Outcome { name: dialect.shown_name(name), content });
+                outcomes.push(RenderedOutcome { name: dialect.shown_name(name), content });
             }
         }
     }
     if !outcomes.is_empty() {
-        prompt.turn(Role::Results, dialect.results(&outcomes));
+        prompt.turn(DialectRole::Results, dialect.results(&outcomes));
     }
-    prompt.turn(Role::Model, Vec::new());
+    prompt.turn(DialectRole::Model, Vec::new());
     prompt.segments
 }
 
-struct Prompt<'a> {
+struct SegmentBuilder<'a> {
     dialect: &'a dyn Dialect,
     segments: Vec<Segment>,
-    last: Option<Role>,
+    last: Option<DialectRole>,
 }
 
-impl Prompt<'_> {
-    fn turn(&mut self, role: Role, parts: Vec<Part>) {
-        let mut all = vec![Part::Mark(self.dialect.between(self.last, role))];
+impl SegmentBuilder<'_> {
+    fn turn(&mut self, role: DialectRole, parts: Vec<PromptFragment>) {
+        let mut all = vec![PromptFragment::Mark(self.dialect.between(self.last, role))];
         all.extend(parts);
         self.segments.push(Segment::Parts(all));
         self.last = Some(role);
     }
 
     fn said(&mut self, message: usize, text: &str, calls: &[ToolCall]) {
-        self.turn(Role::Model, Vec::new());
-        self.segments.push(Segment::Said { message, parts: said_parts(self.dialect, text, calls) });
+        self.turn(DialectRole::Model, Vec::new());
+        self.segments
+            .push(Segment::Reply { message, parts: said_parts(self.dialect, text, calls) });
     }
 }
 
-fn said_parts(dialect: &dyn Dialect, text: &str, calls: &[ToolCall]) -> Vec<Part> {
+fn said_parts(dialect: &dyn Dialect, text: &str, calls: &[ToolCall]) -> Vec<PromptFragment> {
     let mut parts = Vec::new();
     if !text.is_empty() {
-        parts.push(Part::text(text));
+        parts.push(PromptFragment::text(text));
     }
     for call in calls {
         if !parts.is_empty() {
@@ -197,7 +200,7 @@ fn tool_of<'a>(
 }
 
 /// The dialect that a template shows.
-pub(crate) fn of_template(template: &str) -> DialectName {
+pub(crate) fn detect_dialect(template: &str) -> DialectName {
     if template.contains("<start_function_call>") {
         DialectName::FunctionGemma
     } else if template.contains("<tool_call>") && template.contains("<|im_start|>") {
@@ -210,11 +213,11 @@ pub(crate) fn of_template(template: &str) -> DialectName {
 }
 
 #[cfg(test)]
-pub(crate) fn flat(parts: &[Part]) -> String {
+pub(crate) fn flat(parts: &[PromptFragment]) -> String {
     parts
         .iter()
         .map(|part| match part {
-            Part::Mark(text) | Part::Text(text) => text.as_str(),
+            PromptFragment::Mark(text) | PromptFragment::Text(text) => text.as_str(),
         })
         .collect()
 }
@@ -224,7 +227,7 @@ pub(crate) fn flat_prompt(segments: &[Segment]) -> String {
     segments
         .iter()
         .map(|segment| match segment {
-            Segment::Parts(parts) | Segment::Said { parts, .. } => flat(parts),
+            Segment::Parts(parts) | Segment::Reply { parts, .. } => flat(parts),
         })
         .collect()
 }
@@ -243,7 +246,7 @@ mod tests {
             ("[INST] {{ message }} [/INST]", DialectName::Plain),
             ("", DialectName::Plain),
         ] {
-            assert_eq!(of_template(template), dialect, "{template}");
+            assert_eq!(detect_dialect(template), dialect, "{template}");
         }
     }
 }

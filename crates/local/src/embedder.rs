@@ -10,12 +10,12 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
-use crate::backend::{backend, weights, with_log};
-use crate::card::Settings;
+use crate::backend::{backend, capture_log, load_weights};
 use crate::error::LocalError;
 use crate::gguf::header::Header;
+use crate::hardware;
 use crate::limits::{EMBED_TEXTS_MAX, EMBED_TOKENS_MAX};
-use crate::machine;
+use crate::model_summary::EngineSettings;
 
 /// Makes vectors of texts.
 pub trait Embedder: Send + Sync {
@@ -36,8 +36,8 @@ pub struct GgufEmbedder {
 
 impl GgufEmbedder {
     /// Opens the file; only the threads of the settings matter.
-    pub fn open(file: &Path, settings: &Settings) -> Result<Self, LocalError> {
-        machine::processor()?;
+    pub fn open(file: &Path, settings: &EngineSettings) -> Result<Self, LocalError> {
+        hardware::check_processor()?;
         let header = Header::of(file)?;
         // Only networks of this family were made to be read as a whole.
         if !header.text("general.architecture").contains("bert") {
@@ -46,9 +46,9 @@ impl GgufEmbedder {
                 why: "it is no embedder; take one of the BERT family".into(),
             });
         }
-        let model = weights(file)?;
+        let model = load_weights(file)?;
         let dimensions = usize::try_from(model.n_embd_out()).map_err(engine)?;
-        let threads = i32::try_from(machine::threads(settings)).unwrap_or(1);
+        let threads = i32::try_from(hardware::threads(settings)).unwrap_or(1);
         Ok(Self { file: file.to_owned(), model, dimensions, threads })
     }
 
@@ -80,7 +80,7 @@ impl GgufEmbedder {
             .with_embeddings(true)
             .with_pooling_type(LlamaPoolingType::Mean);
         let (context, log) =
-            with_log(|| self.model.new_context(backend()?, parameters).map_err(engine));
+            capture_log(|| self.model.new_context(backend()?, parameters).map_err(engine));
         let mut context = context.map_err(|error| LocalError::NotLoaded {
             file: self.file.clone(),
             why: if log.is_empty() { error.to_string() } else { log },

@@ -10,36 +10,36 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::ask::{Ask, Said};
-use crate::card::{Card, Settings};
 use crate::error::LocalError;
 use crate::limits::WAIT_MS_MAX;
-use crate::worker::{self, Heard, Job};
+use crate::model_summary::{EngineSettings, ModelSummary};
+use crate::request::{Generation, GenerationRequest};
+use crate::worker::{self, EngineJob, EngineMessage};
 
 /// An opened model; clones are the same one.
 #[derive(Clone)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    shared: Arc<EngineThread>,
 }
 
-struct Shared {
-    card: Card,
+struct EngineThread {
+    card: ModelSummary,
     // Invariant: both are there until this is dropped.
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<EngineJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
-type Opened = Mutex<HashMap<(PathBuf, Settings), Weak<Shared>>>;
+type EngineCache = Mutex<HashMap<(PathBuf, EngineSettings), Weak<EngineThread>>>;
 
 /// Those that are open in this process.
-fn opened() -> &'static Opened {
-    static OPENED: OnceLock<Opened> = OnceLock::new();
+fn opened() -> &'static EngineCache {
+    static OPENED: OnceLock<EngineCache> = OnceLock::new();
     OPENED.get_or_init(Mutex::default)
 }
 
 impl Engine {
     /// Opens a GGUF file; the same file with the same settings is opened once in a process.
-    pub fn open(file: &Path, settings: &Settings) -> Result<Self, LocalError> {
+    pub fn open(file: &Path, settings: &EngineSettings) -> Result<Self, LocalError> {
         let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let mut opened = opened().lock().unwrap_or_else(PoisonError::into_inner);
         let entry = (place.clone(), *settings);
@@ -55,17 +55,17 @@ impl Engine {
 
     /// What the model is.
     #[must_use]
-    pub fn card(&self) -> &Card {
+    pub fn summary(&self) -> &ModelSummary {
         &self.shared.card
     }
 
     /// Answers a request; questions of several threads are answered one after the other.
-    pub fn answer(&self, ask: &Ask<'_>) -> Result<Said, LocalError> {
+    pub fn answer(&self, ask: &GenerationRequest<'_>) -> Result<Generation, LocalError> {
         let gone = || LocalError::Engine("its thread has ended".into());
         let stop = Arc::new(AtomicBool::new(false));
         // Small, so that a listener who stops is heard before many more tokens are written.
         let (heard, hears) = mpsc::sync_channel(1);
-        let job = Job {
+        let job = EngineJob {
             request: ask.request.clone(),
             session: ask.session.to_owned(),
             choice: ask.choice,
@@ -76,9 +76,9 @@ impl Engine {
         self.shared.jobs.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
         loop {
             match hears.recv_timeout(Duration::from_millis(WAIT_MS_MAX)) {
-                Ok(Heard::Done(said)) => return *said,
-                Ok(Heard::Piece(piece)) => (ask.hear)(piece),
-                Ok(Heard::Step) | Err(RecvTimeoutError::Timeout) => {
+                Ok(EngineMessage::Done(said)) => return *said,
+                Ok(EngineMessage::Piece(piece)) => (ask.hear)(piece),
+                Ok(EngineMessage::Step) | Err(RecvTimeoutError::Timeout) => {
                     if !(ask.go_on)() {
                         stop.store(true, Ordering::Release);
                     }
@@ -89,13 +89,13 @@ impl Engine {
     }
 }
 
-impl Shared {
+impl EngineThread {
     fn lives(&self) -> bool {
         self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
     }
 }
 
-impl Drop for Shared {
+impl Drop for EngineThread {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
@@ -105,7 +105,7 @@ impl Drop for Shared {
     }
 }
 
-fn started(file: PathBuf, settings: Settings) -> Result<Shared, LocalError> {
+fn started(file: PathBuf, settings: EngineSettings) -> Result<EngineThread, LocalError> {
     let (jobs, wanted) = mpsc::sync_channel(1);
     let (opened, opens) = mpsc::sync_channel(1);
     let thread = thread::Builder::new()
@@ -115,5 +115,5 @@ fn started(file: PathBuf, settings: Settings) -> Result<Shared, LocalError> {
     let card = opens.recv().unwrap_or_else(|_| {
         Err(LocalError::Engine("it ended while the file was being opened".into()))
     })?;
-    Ok(Shared { card, jobs: Some(jobs), thread: Some(thread) })
+    Ok(EngineThread { card, jobs: Some(jobs), thread: Some(thread) })
 }

@@ -20,21 +20,21 @@ use crate::dialect::Dialect;
 use crate::error::LocalError;
 use crate::limits::TOOLSETS_MAX;
 use crate::schema;
-use crate::toolset::Toolset;
+use crate::toolset::RequestTools;
 
 /// All grammars that are kept.
 pub(crate) struct Grammars {
     factory: ParserFactory,
-    kept: Vec<(Vec<ToolSpec>, Rc<Calls>)>,
+    kept: Vec<(Vec<ToolSpec>, Rc<CallGrammar>)>,
 }
 
 /// The tools of a request and the grammar of their calls.
-pub(crate) struct Calls {
-    pub(crate) toolset: Toolset,
+pub(crate) struct CallGrammar {
+    pub(crate) toolset: RequestTools,
     matcher: Matcher,
 }
 
-impl Calls {
+impl CallGrammar {
     /// A fresh matcher for one call.
     pub(crate) fn matcher(&self) -> Matcher {
         self.matcher.deep_clone()
@@ -58,7 +58,7 @@ impl Grammars {
         &mut self,
         tools: &[ToolSpec],
         dialect: &dyn Dialect,
-    ) -> Result<Rc<Calls>, LocalError> {
+    ) -> Result<Rc<CallGrammar>, LocalError> {
         if let Some(at) = self.kept.iter().position(|(kept, _)| kept == tools) {
             let found = self.kept.remove(at);
             self.kept.push(found);
@@ -72,8 +72,8 @@ impl Grammars {
         Ok(Rc::clone(&self.kept.last().expect("it was just put there").1))
     }
 
-    fn made(&self, tools: &[ToolSpec], dialect: &dyn Dialect) -> Result<Calls, LocalError> {
-        let mut toolset = Toolset::of(tools, dialect)?;
+    fn made(&self, tools: &[ToolSpec], dialect: &dyn Dialect) -> Result<CallGrammar, LocalError> {
+        let mut toolset = RequestTools::of(tools, dialect)?;
         for tool in &mut toolset.offered {
             tool.bounded = self
                 .taken(&tool.bounded)
@@ -87,16 +87,16 @@ impl Grammars {
             let tool = toolset.offered.iter().map(|tool| tool.tool.as_str());
             LocalError::Schema { tool: tool.collect::<Vec<_>>().join("`, `"), why }
         })?;
-        Ok(Calls { toolset, matcher })
+        Ok(CallGrammar { toolset, matcher })
     }
 
     /// The schema in a form that the engine takes: as it is, or looser.
     fn taken(&self, bounded: &Value) -> Result<Value, String> {
-        let strict = schema::with_spaces(bounded, false);
+        let strict = schema::with_guidance_options(bounded, false);
         if self.matcher(TopLevelGrammar::from_json_schema(strict.clone())).is_ok() {
             return Ok(strict);
         }
-        let loose = schema::with_spaces(bounded, true);
+        let loose = schema::with_guidance_options(bounded, true);
         self.matcher(TopLevelGrammar::from_json_schema(loose.clone())).map(|_| loose)
     }
 

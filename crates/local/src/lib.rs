@@ -7,31 +7,31 @@
 
 pub mod limits;
 
-mod ask;
 mod backend;
-mod card;
+mod context;
 mod dialect;
-mod dice;
 mod embedder;
 mod engine;
 mod error;
+mod generate;
 mod gguf;
 mod grammar;
-mod machine;
+mod hardware;
+mod intent;
+mod kv_cache;
+mod model_summary;
 mod repetition;
+mod request;
+mod sampler;
 mod schema;
-mod sequences;
-mod sort;
-mod speak;
 mod stream;
-mod tape;
+mod tokenizer;
 mod toolset;
-mod vocabulary;
 mod worker;
 
-pub use ask::{Ask, Choice, Finish, Piece, Said};
-pub use card::{Card, DialectName, Settings};
 pub use embedder::{Embedder, GgufEmbedder};
 pub use engine::Engine;
 pub use error::LocalError;
 pub use gguf::bert::gguf_of_bert;
+pub use model_summary::{DialectName, EngineSettings, ModelSummary};
+pub use request::{FinishReason, Generation, GenerationDelta, GenerationRequest, ToolChoice};

@@ -35,7 +35,7 @@ pub(crate) fn bounded(schema: &Value) -> Value {
 }
 
 /// The same with the engine's own keys: no free whitespace, and what it does not know left out.
-pub(crate) fn with_spaces(schema: &Value, lenient: bool) -> Value {
+pub(crate) fn with_guidance_options(schema: &Value, lenient: bool) -> Value {
     let mut schema = schema.clone();
     if let Some(object) = schema.as_object_mut() {
         object.remove("$schema");
@@ -102,13 +102,13 @@ fn lower(object: &mut Map<String, Value>, key: &str, most: u64) {
 }
 
 /// Whether a string in these arguments was ended by our bound and not by the model.
-pub(crate) fn is_cut(input: &Value) -> bool {
+pub(crate) fn is_truncated(input: &Value) -> bool {
     match input {
         Value::String(text) => {
             u64::try_from(text.chars().count()).is_ok_and(|chars| chars == ARGUMENT_CHARS_MAX)
         }
-        Value::Array(items) => items.iter().any(is_cut),
-        Value::Object(fields) => fields.values().any(is_cut),
+        Value::Array(items) => items.iter().any(is_truncated),
+        Value::Object(fields) => fields.values().any(is_truncated),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_string_of_exactly_our_length_was_cut() {
         let long = "x".repeat(usize::try_from(ARGUMENT_CHARS_MAX).expect("it is small"));
-        assert!(is_cut(&json!({"a": [{"b": long}]})));
-        assert!(!is_cut(&json!({"a": [{"b": "x"}], "c": 1})));
+        assert!(is_truncated(&json!({"a": [{"b": long}]})));
+        assert!(!is_truncated(&json!({"a": [{"b": "x"}], "c": 1})));
     }
 }

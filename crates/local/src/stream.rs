@@ -3,14 +3,14 @@
 //!
 //! Must never: show half a character or half a mark.
 
-use crate::ask::Piece;
+use crate::request::GenerationDelta;
 
 const THOUGHT_OPENS: &str = "<think>";
 const THOUGHT_CLOSES: &str = "</think>";
 const FENCE: &str = "```";
 
 /// What was said so far.
-pub(crate) struct Stream {
+pub(crate) struct TextDecoder {
     /// The mark that opens a call, if calls are looked for.
     call_opens: Option<String>,
     /// Bytes that are not yet a character.
@@ -27,7 +27,7 @@ pub(crate) struct Stream {
     pub(crate) opened: bool,
 }
 
-impl Stream {
+impl TextDecoder {
     pub(crate) fn new(call_opens: Option<String>) -> Self {
         Self {
             call_opens: call_opens.filter(|mark| !mark.is_empty()),
@@ -43,7 +43,12 @@ impl Stream {
     }
 
     /// Takes the bytes of one token and shows what is sure.
-    pub(crate) fn push(&mut self, bytes: &[u8], holds_calls: bool, hear: &mut dyn FnMut(Piece)) {
+    pub(crate) fn push(
+        &mut self,
+        bytes: &[u8],
+        holds_calls: bool,
+        hear: &mut dyn FnMut(GenerationDelta),
+    ) {
         self.bytes.extend_from_slice(bytes);
         self.decode();
         self.sort(hear);
@@ -52,7 +57,7 @@ impl Stream {
     }
 
     /// Shows the rest.
-    pub(crate) fn finish(&mut self, hear: &mut dyn FnMut(Piece)) {
+    pub(crate) fn finish(&mut self, hear: &mut dyn FnMut(GenerationDelta)) {
         if !self.bytes.is_empty() {
             self.pending.push_str(&String::from_utf8_lossy(&self.bytes));
             self.bytes.clear();
@@ -96,7 +101,7 @@ impl Stream {
         }
     }
 
-    fn sort(&mut self, hear: &mut dyn FnMut(Piece)) {
+    fn sort(&mut self, hear: &mut dyn FnMut(GenerationDelta)) {
         loop {
             if self.skips {
                 self.pending = self.pending.trim_start().to_owned();
@@ -137,10 +142,10 @@ impl Stream {
         }
     }
 
-    fn think(&mut self, thought: &str, hear: &mut dyn FnMut(Piece)) {
+    fn think(&mut self, thought: &str, hear: &mut dyn FnMut(GenerationDelta)) {
         if !thought.is_empty() {
             self.thinking.push_str(thought);
-            hear(Piece::Thinking(thought.to_owned()));
+            hear(GenerationDelta::Thinking(thought.to_owned()));
         }
     }
 
@@ -170,9 +175,9 @@ impl Stream {
         open.unwrap_or(self.text.len()).max(self.shown)
     }
 
-    fn show(&mut self, end: usize, hear: &mut dyn FnMut(Piece)) {
+    fn show(&mut self, end: usize, hear: &mut dyn FnMut(GenerationDelta)) {
         if end > self.shown {
-            hear(Piece::Text(self.text[self.shown..end].to_owned()));
+            hear(GenerationDelta::Text(self.text[self.shown..end].to_owned()));
             self.shown = end;
         }
     }
@@ -186,7 +191,7 @@ mod tests {
     #[track_caller]
     fn check(said: &str, shown: &str, thought: &str, opened: bool) {
         for size in 1..=said.len() {
-            let mut stream = Stream::new(Some("<tool_call>".into()));
+            let mut stream = TextDecoder::new(Some("<tool_call>".into()));
             let mut pieces = Vec::new();
             for bytes in said.as_bytes().chunks(size) {
                 if !stream.opened {
@@ -197,9 +202,11 @@ mod tests {
             let (mut text, mut thinking) = (String::new(), String::new());
             for piece in pieces {
                 match piece {
-                    Piece::Text(more) => text += &more,
-                    Piece::Thinking(more) => thinking += &more,
-                    Piece::CallName { .. } | Piece::CallArguments { .. } => panic!("no call"),
+                    GenerationDelta::Text(more) => text += &more,
+                    GenerationDelta::Thinking(more) => thinking += &more,
+                    GenerationDelta::CallName { .. } | GenerationDelta::CallArguments { .. } => {
+                        panic!("no call")
+                    }
                 }
             }
             assert_eq!((text.as_str(), thinking.as_str()), (shown, thought), "in pieces of {size}");
@@ -229,7 +236,7 @@ mod tests {
 
     #[test]
     fn an_open_fence_is_held_back_until_it_closes() {
-        let mut stream = Stream::new(Some("<tool_call>".into()));
+        let mut stream = TextDecoder::new(Some("<tool_call>".into()));
         let mut pieces = Vec::new();
         let mut hear = |piece| pieces.push(piece);
         stream.push(b"So:\n```json\n{\"name\"", true, &mut hear);
@@ -238,13 +245,13 @@ mod tests {
         stream.push(b"``", true, &mut hear);
         stream.push(b"`", true, &mut hear);
         assert!(stream.may_be_call(), "a fence is whole without a line after it");
-        let Piece::Text(first) = &pieces[0] else { panic!("text comes first") };
+        let GenerationDelta::Text(first) = &pieces[0] else { panic!("text comes first") };
         assert_eq!(first, "So:\n");
     }
 
     #[test]
     fn wrong_bytes_become_a_replacement() {
-        let mut stream = Stream::new(None);
+        let mut stream = TextDecoder::new(None);
         stream.push(&[b'a', 0xff, b'b', 0xc3], false, &mut |_| {});
         stream.finish(&mut |_| {});
         assert_eq!(stream.text, "a\u{fffd}b\u{fffd}");

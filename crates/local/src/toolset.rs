@@ -13,7 +13,7 @@ use crate::schema;
 
 /// A tool as it is shown to a model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Offered {
+pub(crate) struct DialectTool {
     /// Its name for the model.
     pub(crate) shown: String,
     /// Its name for us.
@@ -26,12 +26,12 @@ pub(crate) struct Offered {
 }
 
 /// The tools of a request.
-pub(crate) struct Toolset {
-    pub(crate) offered: Vec<Offered>,
+pub(crate) struct RequestTools {
+    pub(crate) offered: Vec<DialectTool>,
     validators: Vec<Validator>,
 }
 
-impl Toolset {
+impl RequestTools {
     /// All tools of a request, or the one that cannot be offered.
     pub(crate) fn of(tools: &[ToolSpec], dialect: &dyn Dialect) -> Result<Self, LocalError> {
         let offered = offered(tools, dialect);
@@ -54,7 +54,7 @@ impl Toolset {
     }
 
     /// The call under our name for its tool, if the tool's schema takes it.
-    pub(crate) fn checked(&self, call: &RawToolCall) -> Result<RawToolCall, LocalError> {
+    pub(crate) fn validate_call(&self, call: &RawToolCall) -> Result<RawToolCall, LocalError> {
         let at = self.offered.iter().position(|tool| tool.shown == call.name);
         let Some(at) = at else {
             let why = "there is no such tool".to_owned();
@@ -68,8 +68,8 @@ impl Toolset {
     }
 }
 
-fn offered(tools: &[ToolSpec], dialect: &dyn Dialect) -> Vec<Offered> {
-    let mut offered: Vec<Offered> = Vec::with_capacity(tools.len());
+fn offered(tools: &[ToolSpec], dialect: &dyn Dialect) -> Vec<DialectTool> {
+    let mut offered: Vec<DialectTool> = Vec::with_capacity(tools.len());
     for tool in tools {
         let name = dialect.shown_name(tool.name.as_str());
         let mut shown = name.clone();
@@ -78,7 +78,7 @@ fn offered(tools: &[ToolSpec], dialect: &dyn Dialect) -> Vec<Offered> {
             shown = format!("{name}_{number}");
             number += 1;
         }
-        offered.push(Offered {
+        offered.push(DialectTool {
             shown,
             tool: tool.name.as_str().to_owned(),
             description: tool.description.clone(),
@@ -101,7 +101,7 @@ pub(crate) mod sample {
     use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolSpec};
     use serde_json::{Value, json};
 
-    use super::{Offered, offered as offered_by};
+    use super::{DialectTool, offered as offered_by};
     use crate::dialect::Dialect;
 
     pub(crate) fn tool(name: &str, parameters: Value) -> ToolSpec {
@@ -126,7 +126,7 @@ pub(crate) mod sample {
         )
     }
 
-    pub(crate) fn offered(dialect: &dyn Dialect) -> Vec<Offered> {
+    pub(crate) fn offered(dialect: &dyn Dialect) -> Vec<DialectTool> {
         offered_by(&[read_file()], dialect)
     }
 
@@ -180,18 +180,20 @@ mod tests {
     fn a_call_passes_only_if_the_schema_takes_it() {
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let tools = [sample::tool("count/up", schema)];
-        let set = Toolset::of(&tools, &FunctionGemma::default()).expect("the schema is right");
+        let set = RequestTools::of(&tools, &FunctionGemma::default()).expect("the schema is right");
         let call = |name: &str, input| RawToolCall { name: name.into(), input };
-        let checked = set.checked(&call("count_up", json!({"n": 1}))).expect("it is valid");
+        let checked = set.validate_call(&call("count_up", json!({"n": 1}))).expect("it is valid");
         assert_eq!(checked.name, "count/up");
-        set.checked(&call("count_up", json!({"n": "1"}))).expect_err("a string is no integer");
-        set.checked(&call("other", json!({}))).expect_err("there is no such tool");
+        set.validate_call(&call("count_up", json!({"n": "1"})))
+            .expect_err("a string is no integer");
+        set.validate_call(&call("other", json!({}))).expect_err("there is no such tool");
     }
 
     #[test]
     fn a_schema_that_is_none_names_its_tool() {
         let tools = [sample::tool("odd", json!({"type": "wibble"}))];
-        let error = Toolset::of(&tools, &FunctionGemma::default()).err().expect("no such type");
+        let error =
+            RequestTools::of(&tools, &FunctionGemma::default()).err().expect("no such type");
         assert!(error.to_string().contains("`odd`"), "{error}");
     }
 }

@@ -12,52 +12,52 @@ use agentry_protocol::message::{Message, ModelRequest, RawToolCall, Usage};
 use llama_cpp_2::context::params::LlamaContextParams;
 use llama_cpp_2::model::{LlamaChatMessage, LlamaModel};
 
-use crate::ask::{Choice, Piece, Said};
-use crate::backend::{backend, weights, with_log};
-use crate::card::{Card, DialectName, Settings};
-use crate::dialect::frame::Frame;
+use crate::backend::{backend, capture_log, load_weights};
+use crate::context::{EngineContext, context_full_error};
 use crate::dialect::function_gemma::FunctionGemma;
 use crate::dialect::hermes::Hermes;
 use crate::dialect::llama::Llama;
 use crate::dialect::plain::plain;
+use crate::dialect::separators::TurnSeparators;
 use crate::dialect::{self, Dialect, Segment};
-use crate::dice::Dice;
 use crate::error::LocalError;
+use crate::generate::{AnswerGenerator, GenerationListener, GeneratorOutput};
 use crate::gguf::header::Header;
 use crate::grammar::Grammars;
+use crate::hardware;
+use crate::kv_cache::{ModelToken, message_key};
 use crate::limits::{ANSWER_TOKENS_MAX, ANSWER_TOKENS_MIN, BATCH_TOKENS_MAX, SESSIONS_MAX};
-use crate::machine;
-use crate::sequences::{Token, key};
-use crate::speak::{Listener, Speaker, Spoken};
-use crate::tape::{Tape, full};
-use crate::vocabulary::Vocabulary;
+use crate::model_summary::{DialectName, EngineSettings, ModelSummary};
+use crate::request::{Generation, GenerationDelta, ToolChoice};
+use crate::sampler::TokenSampler;
+use crate::tokenizer::Tokenizer;
 
 /// One question, as it is sent to the thread.
-pub(crate) struct Job {
+pub(crate) struct EngineJob {
     pub(crate) request: ModelRequest,
     pub(crate) session: String,
-    pub(crate) choice: Choice,
+    pub(crate) choice: ToolChoice,
     pub(crate) seed: u64,
     pub(crate) stop: Arc<AtomicBool>,
-    pub(crate) heard: SyncSender<Heard>,
+    pub(crate) heard: SyncSender<EngineMessage>,
 }
 
 /// What comes back.
-pub(crate) enum Heard {
-    Piece(Piece),
+pub(crate) enum EngineMessage {
+    Piece(GenerationDelta),
     /// A token or a batch is about to be evaluated.
     Step,
-    Done(Box<Result<Said, LocalError>>),
+    Done(Box<Result<Generation, LocalError>>),
 }
 
 /// Loads the file, says what it is, and answers until nobody asks any more.
 pub(crate) fn run(
     file: &Path,
-    settings: &Settings,
-    opened: &SyncSender<Result<Card, LocalError>>,
-    jobs: &Receiver<Job>,
+    settings: &EngineSettings,
+    opened: &SyncSender<Result<ModelSummary, LocalError>>,
+    jobs: &Receiver<EngineJob>,
 ) {
-    let loaded = Loaded::open(file, settings);
+    let loaded = LoadedModel::open(file, settings);
     match loaded {
         Err(error) => {
             // Whoever opened it is gone if this fails, and so is the question.
@@ -67,7 +67,7 @@ pub(crate) fn run(
     }
 }
 
-struct Loaded {
+struct LoadedModel {
     file: PathBuf,
     model: LlamaModel,
     header: Header,
@@ -76,24 +76,28 @@ struct Loaded {
     sessions: u32,
 }
 
-impl Loaded {
-    fn open(file: &Path, settings: &Settings) -> Result<Self, LocalError> {
-        machine::processor()?;
+impl LoadedModel {
+    fn open(file: &Path, settings: &EngineSettings) -> Result<Self, LocalError> {
+        hardware::check_processor()?;
         let header = Header::of(file)?;
-        let context = machine::context(file, &header, settings, machine::free_memory())?;
-        let model = weights(file)?;
+        let context = hardware::fit_context(file, &header, settings, hardware::free_memory())?;
+        let model = load_weights(file)?;
         Ok(Self {
             file: file.to_owned(),
             model,
             header,
             context,
-            threads: machine::threads(settings),
+            threads: hardware::threads(settings),
             sessions: settings.sessions.clamp(1, SESSIONS_MAX),
         })
     }
 
-    fn serve(&self, opened: &SyncSender<Result<Card, LocalError>>, jobs: &Receiver<Job>) {
-        let vocabulary = Vocabulary::of(&self.model);
+    fn serve(
+        &self,
+        opened: &SyncSender<Result<ModelSummary, LocalError>>,
+        jobs: &Receiver<EngineJob>,
+    ) {
+        let vocabulary = Tokenizer::of(&self.model);
         let made = self.dialect(&vocabulary).and_then(|dialect| Ok((dialect, self.tape()?)));
         let (dialect, tape) = match made {
             Ok(made) => made,
@@ -105,14 +109,15 @@ impl Loaded {
         if opened.send(Ok(self.card(dialect.name()))).is_err() {
             return;
         }
-        let mut desk = Desk { model: &self.model, vocabulary, dialect, tape, grammars: None };
+        let mut desk =
+            EngineWorker { model: &self.model, vocabulary, dialect, tape, grammars: None };
         for job in jobs {
             let said = desk.answer(&job);
-            job.heard.send(Heard::Done(Box::new(said))).ok();
+            job.heard.send(EngineMessage::Done(Box::new(said))).ok();
         }
     }
 
-    fn tape(&self) -> Result<Tape<'_>, LocalError> {
+    fn tape(&self) -> Result<EngineContext<'_>, LocalError> {
         let threads = i32::try_from(self.threads).unwrap_or(1);
         let batch = u32::try_from(BATCH_TOKENS_MAX).unwrap_or(1);
         let parameters = LlamaContextParams::default()
@@ -125,17 +130,17 @@ impl Loaded {
             .with_n_threads_batch(threads)
             .with_no_perf(true);
         let backend = backend()?;
-        let (context, log) = with_log(|| self.model.new_context(backend, parameters));
+        let (context, log) = capture_log(|| self.model.new_context(backend, parameters));
         let context = context.map_err(|error| LocalError::NotLoaded {
             file: self.file.clone(),
             why: if log.is_empty() { error.to_string() } else { log },
         })?;
-        Ok(Tape::new(context, self.context, self.sessions))
+        Ok(EngineContext::new(context, self.context, self.sessions))
     }
 
-    fn dialect(&self, vocabulary: &Vocabulary<'_>) -> Result<Box<dyn Dialect>, LocalError> {
+    fn dialect(&self, vocabulary: &Tokenizer<'_>) -> Result<Box<dyn Dialect>, LocalError> {
         let template = self.header.text("tokenizer.chat_template");
-        Ok(match dialect::of_template(template) {
+        Ok(match dialect::detect_dialect(template) {
             DialectName::Hermes => Box::new(Hermes::chatml()),
             DialectName::Llama => Box::new(Llama),
             DialectName::FunctionGemma => {
@@ -146,13 +151,13 @@ impl Loaded {
     }
 
     /// The frame of the file's own template.
-    fn frame(&self) -> Result<Frame, LocalError> {
+    fn frame(&self) -> Result<TurnSeparators, LocalError> {
         let unknown = || LocalError::WrongKind {
             file: self.file.clone(),
             why: "it has no chat template that is known here; take an instruct model".into(),
         };
         let template = self.model.chat_template(None).map_err(|_| unknown())?;
-        Frame::learned(|talk, answer| {
+        TurnSeparators::from_template(|talk, answer| {
             let talk = talk
                 .iter()
                 .map(|(role, said)| LlamaChatMessage::new((*role).into(), (*said).into()))
@@ -163,8 +168,8 @@ impl Loaded {
         .ok_or_else(unknown)
     }
 
-    fn card(&self, dialect: DialectName) -> Card {
-        Card {
+    fn card(&self, dialect: DialectName) -> ModelSummary {
+        ModelSummary {
             architecture: self.header.text("general.architecture").to_owned(),
             name: self.header.text("general.name").to_owned(),
             parameters: self.model.n_params(),
@@ -178,17 +183,17 @@ impl Loaded {
 }
 
 /// Everything that is needed to answer.
-struct Desk<'m> {
+struct EngineWorker<'m> {
     model: &'m LlamaModel,
-    vocabulary: Vocabulary<'m>,
+    vocabulary: Tokenizer<'m>,
     dialect: Box<dyn Dialect>,
-    tape: Tape<'m>,
+    tape: EngineContext<'m>,
     /// Made when the first tools are offered.
     grammars: Option<Grammars>,
 }
 
-impl Desk<'_> {
-    fn answer(&mut self, job: &Job) -> Result<Said, LocalError> {
+impl EngineWorker<'_> {
+    fn answer(&mut self, job: &EngineJob) -> Result<Generation, LocalError> {
         let calls = if job.request.tools.is_empty() {
             None
         } else {
@@ -205,17 +210,17 @@ impl Desk<'_> {
         let prompt = self.prompt(slot, &job.request, &segments);
         let window = self.tape.window();
         if prompt.len() + ANSWER_TOKENS_MIN > window {
-            return Err(full(prompt.len() + ANSWER_TOKENS_MIN, window));
+            return Err(context_full_error(prompt.len() + ANSWER_TOKENS_MIN, window));
         }
-        let reused = self.tape.lay(&prompt)?;
+        let reused = self.tape.set_prompt(&prompt)?;
         let asked = job.request.max_tokens.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
-        let mut listener = Ear { job, stopped: false };
-        let mut speaker = Speaker {
+        let mut listener = EngineListener { job, stopped: false };
+        let mut speaker = AnswerGenerator {
             tape: &mut self.tape,
             vocabulary: &self.vocabulary,
             dialect: &*self.dialect,
             calls: calls.as_deref(),
-            dice: Dice::new(job.request.temperature, job.seed),
+            dice: TokenSampler::new(job.request.temperature, job.seed),
             listener: &mut listener,
             most: asked.unwrap_or(ANSWER_TOKENS_MAX),
             has_outcome: matches!(
@@ -223,9 +228,9 @@ impl Desk<'_> {
                 Some(Message::Tool { .. })
             ),
             barred: Vec::new(),
-            spoken: Spoken::default(),
+            spoken: GeneratorOutput::default(),
         };
-        let finish = speaker.speak(job.choice);
+        let finish = speaker.generate(job.choice);
         let spoken = speaker.spoken;
         let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
         let usage = Usage {
@@ -235,9 +240,9 @@ impl Desk<'_> {
             estimated: false,
             cache_write_tokens: 0,
         };
-        let place = key(job.request.messages.len(), &spoken.text, &spoken.calls);
+        let place = message_key(job.request.messages.len(), &spoken.text, &spoken.calls);
         self.tape.sequences.get(slot).remember(place, spoken.tokens);
-        Ok(Said {
+        Ok(Generation {
             text: spoken.text,
             thinking: spoken.thinking,
             calls: spoken.calls,
@@ -250,12 +255,17 @@ impl Desk<'_> {
     }
 
     /// The tokens of the talk; what the model said itself, in the tokens it said it with.
-    fn prompt(&mut self, slot: usize, request: &ModelRequest, segments: &[Segment]) -> Vec<Token> {
-        let mut tokens: Vec<Token> = self.vocabulary.begins().into_iter().collect();
+    fn prompt(
+        &mut self,
+        slot: usize,
+        request: &ModelRequest,
+        segments: &[Segment],
+    ) -> Vec<ModelToken> {
+        let mut tokens: Vec<ModelToken> = self.vocabulary.bos_token().into_iter().collect();
         for segment in segments {
             match segment {
                 Segment::Parts(parts) => tokens.extend(self.vocabulary.tokens(parts)),
-                Segment::Said { message, parts } => {
+                Segment::Reply { message, parts } => {
                     let known = place(request, *message);
                     match self.tape.sequences.get(slot).recall(&known) {
                         Some(said) => tokens.extend_from_slice(said),
@@ -279,25 +289,25 @@ fn place(request: &ModelRequest, message: usize) -> String {
                     input: call.input.clone(),
                 })
                 .collect();
-            key(message, content, &calls)
+            message_key(message, content, &calls)
         }
         Message::User { .. } | Message::Tool { .. } => String::new(),
     }
 }
 
 /// Sends on what is heard, and asks whether to go on.
-struct Ear<'a> {
-    job: &'a Job,
+struct EngineListener<'a> {
+    job: &'a EngineJob,
     stopped: bool,
 }
 
-impl Listener for Ear<'_> {
-    fn hear(&mut self, piece: Piece) {
-        self.stopped |= self.job.heard.send(Heard::Piece(piece)).is_err();
+impl GenerationListener for EngineListener<'_> {
+    fn hear(&mut self, piece: GenerationDelta) {
+        self.stopped |= self.job.heard.send(EngineMessage::Piece(piece)).is_err();
     }
 
     fn go_on(&mut self) -> bool {
-        self.stopped |= self.job.heard.send(Heard::Step).is_err();
+        self.stopped |= self.job.heard.send(EngineMessage::Step).is_err();
         !self.stopped && !self.job.stop.load(Ordering::Acquire)
     }
 }

@@ -10,8 +10,8 @@ use agentry_protocol::message::{FailureKind, ModelFailure};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
 use crate::http::failure::shown;
-use crate::wire::{Asked, KeyHeader, Reader, Wire, Written};
 
 /// The version of the protocol that is spoken.
 const VERSION: &str = "2023-06-01";
@@ -19,7 +19,7 @@ const VERSION: &str = "2023-06-01";
 /// The protocol.
 pub(crate) struct Anthropic;
 
-impl Wire for Anthropic {
+impl ProtocolCodec for Anthropic {
     fn name(&self) -> &'static str {
         "anthropic"
     }
@@ -28,16 +28,16 @@ impl Wire for Anthropic {
         KeyHeader::Named("x-api-key")
     }
 
-    fn write(&self, asked: Asked<'_>) -> Written {
-        Written {
+    fn write(&self, asked: CodecInput<'_>) -> EncodedRequest {
+        EncodedRequest {
             path: "/v1/messages".to_owned(),
             headers: self.list_headers(),
             body: body::write(asked),
         }
     }
 
-    fn reader(&self, asked: Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Answering::new(asked))
+    fn reader(&self, asked: CodecInput<'_>) -> Box<dyn AnswerReader> {
+        Box::new(reader::AnthropicReader::new(asked))
     }
 
     fn failure(&self, status: u16, body: &str) -> ModelFailure {
@@ -69,7 +69,7 @@ impl Wire for Anthropic {
     }
 
     fn models(&self, body: &str) -> Result<Vec<String>, ModelFailure> {
-        match serde_json::from_str::<Models>(body) {
+        match serde_json::from_str::<AnthropicModelList>(body) {
             Ok(models) => Ok(models.data.into_iter().map(|model| model.id).collect()),
             Err(error) => {
                 let message =
@@ -86,7 +86,7 @@ fn sealer(model: &str) -> String {
 }
 
 #[derive(Deserialize)]
-struct Models {
+struct AnthropicModelList {
     data: Vec<ModelEntry>,
 }
 

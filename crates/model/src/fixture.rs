@@ -11,8 +11,8 @@ use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
 use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::wire::{Asked, Frame, Wire};
-use crate::{Answer, Delta};
+use crate::codec::{AnswerFrame, CodecInput, ProtocolCodec};
+use crate::{Delta, ModelAnswer};
 
 /// The session of all requests here.
 pub(crate) const SESSION: &str = "ses_test";
@@ -59,18 +59,22 @@ pub(crate) fn outcome(number: u128, content: &str, ok: bool) -> Message {
 }
 
 /// The body of a request, as JSON.
-pub(crate) fn body(wire: &dyn Wire, model: &str, request: &ModelRequest) -> Value {
-    let written = wire.write(Asked { request, model, session: SESSION });
+pub(crate) fn body(wire: &dyn ProtocolCodec, model: &str, request: &ModelRequest) -> Value {
+    let written = wire.write(CodecInput { request, model, session: SESSION });
     serde_json::from_slice(&written.body).expect("a body is JSON")
 }
 
 /// What came of reading.
-pub(crate) type Read = (Result<Answer, ModelFailure>, Vec<Delta>);
+pub(crate) type FixtureAnswer = (Result<ModelAnswer, ModelFailure>, Vec<Delta>);
 
 /// Reads frames as the answer of a model.
-pub(crate) fn read_frames(wire: &dyn Wire, model: &str, frames: &[Frame]) -> Read {
+pub(crate) fn read_frames(
+    wire: &dyn ProtocolCodec,
+    model: &str,
+    frames: &[AnswerFrame],
+) -> FixtureAnswer {
     let request = request(Vec::new());
-    let mut reader = wire.reader(Asked { request: &request, model, session: SESSION });
+    let mut reader = wire.reader(CodecInput { request: &request, model, session: SESSION });
     let heard = RefCell::new(Vec::new());
     for frame in frames {
         match reader.take(frame, &|delta| heard.borrow_mut().push(delta)) {
@@ -83,13 +87,17 @@ pub(crate) fn read_frames(wire: &dyn Wire, model: &str, frames: &[Frame]) -> Rea
 }
 
 /// Reads a stream.
-pub(crate) fn read(wire: &dyn Wire, model: &str, stream: &str) -> Read {
+pub(crate) fn read(wire: &dyn ProtocolCodec, model: &str, stream: &str) -> FixtureAnswer {
     read_frames(wire, model, &frames(&[stream.as_bytes()]))
 }
 
 /// Reads a stream in pieces of several lengths, also byte by byte: it must always be the same.
 #[track_caller]
-pub(crate) fn read_in_all_pieces(wire: &dyn Wire, model: &str, stream: &str) -> Answer {
+pub(crate) fn read_in_all_pieces(
+    wire: &dyn ProtocolCodec,
+    model: &str,
+    stream: &str,
+) -> ModelAnswer {
     let whole = read(wire, model, stream);
     for length in [1, 2, 3, 5, 7, 64] {
         let pieces: Vec<&[u8]> = stream.as_bytes().chunks(length).collect();
@@ -101,7 +109,7 @@ pub(crate) fn read_in_all_pieces(wire: &dyn Wire, model: &str, stream: &str) -> 
 
 /// What was heard on the way is what the answer says.
 #[track_caller]
-fn check_heard((answer, heard): &Read) {
+fn check_heard((answer, heard): &FixtureAnswer) {
     let answer = answer.as_ref().expect("the stream is a whole answer");
     let (mut text, mut thinking) = (String::new(), String::new());
     let mut calls: Vec<(String, String)> = Vec::new();
@@ -129,7 +137,12 @@ fn check_heard((answer, heard): &Read) {
 
 /// Leaves out the last frames, from one to all but `whole` from the start: each is an answer that was cut.
 #[track_caller]
-pub(crate) fn check_cut_before_frame(wire: &dyn Wire, model: &str, stream: &str, end: usize) {
+pub(crate) fn check_cut_before_frame(
+    wire: &dyn ProtocolCodec,
+    model: &str,
+    stream: &str,
+    end: usize,
+) {
     let frames = frames(&[stream.as_bytes()]);
     assert!(end <= frames.len());
     for kept in 0..end {
@@ -143,7 +156,7 @@ pub(crate) fn check_cut_before_frame(wire: &dyn Wire, model: &str, stream: &str,
 }
 
 /// The frames in these pieces of a stream.
-pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<Frame> {
+pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<AnswerFrame> {
     let (mut frames, mut line) = (Vec::new(), Vec::new());
     let (mut event, mut data) = (None, Vec::new());
     for byte in pieces.iter().copied().flatten() {
@@ -155,7 +168,7 @@ pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<Frame> {
         let text = text.trim_end_matches('\r');
         if text.is_empty() {
             if !data.is_empty() {
-                frames.push(Frame { event: event.take(), data: data.join("\n") });
+                frames.push(AnswerFrame { event: event.take(), data: data.join("\n") });
             }
             data.clear();
         } else if let Some(rest) = text.strip_prefix("data:") {
@@ -170,7 +183,7 @@ pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<Frame> {
 /// Prints how much of a request begins the next one, and wants nearly all of it.
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "the figure is wanted in the log of the tests")]
-pub(crate) fn check_prefix_share(wire: &dyn Wire, model: &str) {
+pub(crate) fn check_prefix_share(wire: &dyn ProtocolCodec, model: &str) {
     let share = prefix_share(wire, model);
     let name = wire.name();
     println!("{name}: at least {:.2} % of each request begins the next one", share * 100.0);
@@ -178,13 +191,13 @@ pub(crate) fn check_prefix_share(wire: &dyn Wire, model: &str) {
 }
 
 /// The smallest share of a request that begins the next one, over a talk of 30 steps, from the second on.
-fn prefix_share(wire: &dyn Wire, model: &str) -> f64 {
+fn prefix_share(wire: &dyn ProtocolCodec, model: &str) -> f64 {
     let mut messages = vec![Message::user("Fix the tests.")];
     let mut before: Option<Vec<u8>> = None;
     let mut least: f64 = 1.0;
     for step in 0..30_u128 {
         let request = request(messages.clone());
-        let body = wire.write(Asked { request: &request, model, session: SESSION }).body;
+        let body = wire.write(CodecInput { request: &request, model, session: SESSION }).body;
         if let Some(before) = before.filter(|_| step > 1) {
             let common = before.iter().zip(&body).take_while(|(a, b)| a == b).count();
             #[expect(clippy::cast_precision_loss, reason = "the bodies are small")]

@@ -11,13 +11,13 @@ mod tests;
 use agentry_protocol::message::{FailureKind, ModelFailure};
 use serde::Deserialize;
 
-use crate::status;
-use crate::wire::{Asked, KeyHeader, Reader, Wire, Written};
+use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
+use crate::error_status;
 
 /// The protocol.
 pub(crate) struct Gemini;
 
-impl Wire for Gemini {
+impl ProtocolCodec for Gemini {
     fn name(&self) -> &'static str {
         "gemini"
     }
@@ -26,16 +26,16 @@ impl Wire for Gemini {
         KeyHeader::Named("x-goog-api-key")
     }
 
-    fn write(&self, asked: Asked<'_>) -> Written {
-        Written {
+    fn write(&self, asked: CodecInput<'_>) -> EncodedRequest {
+        EncodedRequest {
             path: request::path(asked.model),
             headers: Vec::new(),
             body: request::body(asked),
         }
     }
 
-    fn reader(&self, asked: Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Generated::new(asked))
+    fn reader(&self, asked: CodecInput<'_>) -> Box<dyn AnswerReader> {
+        Box::new(reader::GeminiReader::new(asked))
     }
 
     fn failure(&self, status: u16, body: &str) -> ModelFailure {
@@ -48,23 +48,23 @@ impl Wire for Gemini {
 
     fn models(&self, body: &str) -> Result<Vec<String>, ModelFailure> {
         #[derive(Deserialize)]
-        struct List {
+        struct GeminiModelList {
             #[serde(default)]
-            models: Vec<Entry>,
+            models: Vec<GeminiModelEntry>,
         }
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Entry {
+        struct GeminiModelEntry {
             name: String,
             #[serde(default)]
             supported_generation_methods: Vec<String>,
         }
-        let list: List = serde_json::from_str(body).map_err(|error| {
-            let shown = status::shown(body);
+        let list: GeminiModelList = serde_json::from_str(body).map_err(|error| {
+            let shown = error_status::excerpt(body);
             let what = format!("the list of models is not one ({error}): {shown}");
             ModelFailure::new(FailureKind::Malformed, what)
         })?;
-        let answers = |entry: &Entry| {
+        let answers = |entry: &GeminiModelEntry| {
             entry.supported_generation_methods.iter().any(|way| way == "generateContent")
         };
         Ok(list

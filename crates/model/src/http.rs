@@ -21,19 +21,19 @@ use reqwest::Client;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::cassette::{Recorder, Tape, TapeError};
 use crate::limits::{CONNECT_MS, FIRST_BYTE_MS, IDLE_MS, LOOKUP_THREADS_MAX};
+use crate::recording::{Recorder, RecordingError, RecordingMode};
 
-pub(crate) use exchange::{Exchange, Outgoing};
+pub(crate) use exchange::{Exchange, ProviderRequest};
 
 /// What takes secrets out of a text.
-pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
+pub type RedactFn = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The way to all providers; one per process.
-pub struct Http {
+pub struct ProviderClient {
     settings: HttpSettings,
     tape: Option<Recorder>,
-    running: Mutex<Running>,
+    running: Mutex<HttpState>,
 }
 
 /// How requests are sent.
@@ -42,18 +42,18 @@ pub struct HttpSettings {
     /// Through whom.
     pub proxy: Proxy,
     /// How long it is waited.
-    pub timing: Timing,
+    pub timing: HttpTimeouts,
     /// Whether all is recorded, or played from a recording.
-    pub tape: Option<Tape>,
+    pub tape: Option<RecordingMode>,
     /// Takes secrets out of what is recorded and of what is said about failures.
-    pub redact: Redact,
+    pub redact: RedactFn,
 }
 
 impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             proxy: Proxy::default(),
-            timing: Timing::default(),
+            timing: HttpTimeouts::default(),
             tape: None,
             redact: Arc::new(str::to_owned),
         }
@@ -73,7 +73,7 @@ pub struct Proxy {
 
 /// How long it is waited for a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
+pub struct HttpTimeouts {
     /// Until there is a connection.
     pub connect: Duration,
     /// From the request to the first byte of the body.
@@ -82,7 +82,7 @@ pub struct Timing {
     pub idle: Duration,
 }
 
-impl Default for Timing {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_millis(CONNECT_MS),
@@ -103,27 +103,27 @@ pub enum HttpError {
     },
     /// The tape is not one.
     #[error(transparent)]
-    Tape(#[from] TapeError),
+    Tape(#[from] RecordingError),
 }
 
 /// What runs, as far as it was needed yet.
 #[derive(Default)]
-struct Running {
+struct HttpState {
     /// For plain http: it never loads a certificate.
     plain: Option<Client>,
     /// For https.
     secure: Option<Client>,
-    carrier: Option<Carrier>,
+    carrier: Option<HttpThread>,
 }
 
 /// The thread that carries the exchanges.
-struct Carrier {
+struct HttpThread {
     handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Http {
+impl ProviderClient {
     /// Checks the settings; nothing is started or sent yet.
     pub fn new(settings: HttpSettings) -> Result<Self, HttpError> {
         client::check(&settings.proxy)?;
@@ -137,7 +137,7 @@ impl Http {
     /// Sends a request and waits for the status of the answer.
     pub(crate) fn send<'a>(
         &'a self,
-        outgoing: Outgoing,
+        outgoing: ProviderRequest,
         wait: &'a dyn Fn(Duration) -> bool,
     ) -> Result<Exchange<'a>, ModelFailure> {
         let recording = match &self.tape {
@@ -148,7 +148,7 @@ impl Http {
         let (client, handle) =
             self.ready(client::needs_tls(&outgoing.url, &self.settings.proxy))?;
         Exchange::begin(
-            exchange::Carriage { client, handle, timing: self.settings.timing },
+            exchange::ExchangeTransport { client, handle, timing: self.settings.timing },
             outgoing,
             recording,
             wait,
@@ -170,20 +170,20 @@ impl Http {
         };
         let handle = match &running.carrier {
             Some(carrier) => carrier.handle.clone(),
-            None => running.carrier.insert(Carrier::start()?).handle.clone(),
+            None => running.carrier.insert(HttpThread::start()?).handle.clone(),
         };
         Ok((client, handle))
     }
 }
 
-impl fmt::Debug for Http {
+impl fmt::Debug for ProviderClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A proxy's address may hold a password.
         f.debug_struct("Http").field("timing", &self.settings.timing).finish_non_exhaustive()
     }
 }
 
-impl Carrier {
+impl HttpThread {
     fn start() -> Result<Self, ModelFailure> {
         let failed = |error: std::io::Error| {
             let message = format!("the thread for requests cannot be started: {error}");
@@ -209,7 +209,7 @@ impl Carrier {
     }
 }
 
-impl Drop for Carrier {
+impl Drop for HttpThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

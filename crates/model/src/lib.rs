@@ -7,7 +7,8 @@
 
 mod anthropic;
 mod arguments;
-mod cassette;
+mod codec;
+mod error_status;
 #[cfg(test)]
 mod fixture;
 mod gemini;
@@ -18,13 +19,12 @@ mod openai;
 mod openai_chat;
 pub mod prices;
 mod provider;
-mod providers;
+mod recording;
+mod registry;
 mod retry;
 mod scripted;
-mod status;
-mod talk;
+mod transcript;
 pub mod weights;
-mod wire;
 
 use std::time::Duration;
 
@@ -32,23 +32,23 @@ use agentry_local::LocalError;
 use agentry_protocol::message::{ModelFailure, ModelRequest, RawToolCall, SealedContent, Usage};
 
 pub use agentry_local::Embedder;
-pub use cassette::{Tape, TapeError};
-pub use http::{Http, HttpError, HttpSettings, Proxy, Redact, Timing};
-pub use local::Locals;
+pub use http::{HttpError, HttpSettings, HttpTimeouts, ProviderClient, Proxy, RedactFn};
+pub use local::LocalModels;
 pub use prices::Prices;
 pub use provider::{Protocol, Provider, list, open};
-pub use providers::{LOCAL, Providers};
-pub use retry::{Insistent, Patience};
-pub use scripted::Scripted;
+pub use recording::{RecordingError, RecordingMode};
+pub use registry::{LOCAL, ProviderRegistry};
+pub use retry::{RetryPolicy, RetryingModel};
+pub use scripted::ScriptedModel;
 
 /// Somebody who answers.
 pub trait Model: Send + Sync {
     /// Asks, and waits for the whole answer.
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure>;
+    fn ask(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure>;
 }
 
 /// A question to a model.
-pub struct Question<'a> {
+pub struct ModelQuery<'a> {
     /// The request.
     pub request: &'a ModelRequest,
     /// Which request of its run this is, from one. The same number again is the same question again.
@@ -58,7 +58,7 @@ pub struct Question<'a> {
     /// Told each piece of the answer as it comes.
     pub hear: &'a dyn Fn(Delta),
     /// Told what happens on the way to an answer, to be recorded.
-    pub tell: &'a dyn Fn(Trouble),
+    pub tell: &'a dyn Fn(RetryNotice),
     /// Waits so long; false means that nobody wants the answer any more.
     pub wait: &'a dyn Fn(Duration) -> bool,
 }
@@ -85,7 +85,7 @@ pub enum Delta {
 
 /// What went wrong on the way to an answer, and what is done about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum RetryNotice {
     /// The same model is asked again.
     Retry {
         /// Which try failed, from one.
@@ -108,7 +108,7 @@ pub enum Trouble {
 
 /// A whole answer. The calls have no ids yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
+pub struct ModelAnswer {
     /// What it says.
     pub text: String,
     /// What it thinks.
@@ -125,7 +125,7 @@ pub struct Answer {
 
 /// Why there is no such model.
 #[derive(Debug, thiserror::Error)]
-pub enum NoModel {
+pub enum ModelOpenError {
     /// Nobody serves it.
     #[error("no provider serves the model `{name}`")]
     Unknown {

@@ -8,14 +8,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentry_local::{Ask, Choice, Engine, Finish, GgufEmbedder, LocalError, Piece, Settings};
+use agentry_local::{
+    Engine, EngineSettings, FinishReason, GenerationDelta, GenerationRequest, GgufEmbedder,
+    LocalError, ToolChoice,
+};
 use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest, RawToolCall};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::ToolCall;
 use serde_json::Value;
 
-use crate::weights::{Kind, Store};
-use crate::{Answer, Delta, Model, NoModel, Question};
+use crate::weights::{Kind, WeightStore};
+use crate::{Delta, Model, ModelAnswer, ModelOpenError, ModelQuery};
 
 /// How the file of a converted embedder is named, beside what it was made from.
 const CONVERTED: &str = "model.gguf";
@@ -24,34 +27,34 @@ const REPEATED: &str = "\n\n[It said the same again and again, and was stopped.]
 
 /// The models of this machine.
 #[derive(Clone, Debug)]
-pub struct Locals {
-    store: Store,
-    settings: Settings,
+pub struct LocalModels {
+    store: WeightStore,
+    settings: EngineSettings,
 }
 
-impl Locals {
+impl LocalModels {
     /// Those whose weights are here.
-    pub fn new(store: Store) -> Self {
-        Self { store, settings: Settings::default() }
+    pub fn new(store: WeightStore) -> Self {
+        Self { store, settings: EngineSettings::default() }
     }
 
     /// The model of this name, or of a GGUF file.
-    pub(crate) fn open(&self, name: &str) -> Result<Arc<dyn Model>, NoModel> {
+    pub(crate) fn open(&self, name: &str) -> Result<Arc<dyn Model>, ModelOpenError> {
         let file = self.file(name)?;
-        Ok(Arc::new(Local { file, settings: self.settings, engine: Mutex::default() }))
+        Ok(Arc::new(LocalModel { file, settings: self.settings, engine: Mutex::default() }))
     }
 
-    fn file(&self, name: &str) -> Result<PathBuf, NoModel> {
+    fn file(&self, name: &str) -> Result<PathBuf, ModelOpenError> {
         if name.ends_with(".gguf") && name.contains('/') {
             return Ok(PathBuf::from(name));
         }
-        self.store.find(name).ok_or_else(|| NoModel::NotInstalled { name: name.to_owned() })
+        self.store.find(name).ok_or_else(|| ModelOpenError::NotInstalled { name: name.to_owned() })
     }
 
     /// What turns texts into vectors; its weights are converted once, beside what was pulled.
-    pub fn embedder(&self) -> Result<GgufEmbedder, NoModel> {
+    pub fn embedder(&self) -> Result<GgufEmbedder, ModelOpenError> {
         let name = "all-minilm-l6-v2";
-        let missing = || NoModel::NotInstalled { name: name.to_owned() };
+        let missing = || ModelOpenError::NotInstalled { name: name.to_owned() };
         let installed = self.store.installed_as(name).ok_or_else(missing)?;
         debug_assert_eq!(installed.kind, Kind::Embedder);
         let folder = self.store.dir().join(name);
@@ -63,13 +66,13 @@ impl Locals {
     }
 }
 
-struct Local {
+struct LocalModel {
     file: PathBuf,
-    settings: Settings,
+    settings: EngineSettings,
     engine: Mutex<Option<Engine>>,
 }
 
-impl Local {
+impl LocalModel {
     fn engine(&self) -> Result<Engine, LocalError> {
         let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = &*engine {
@@ -81,23 +84,23 @@ impl Local {
     }
 }
 
-impl Local {
-    fn is_talk(&self, question: &Question<'_>) -> Result<bool, ModelFailure> {
+impl LocalModel {
+    fn is_talk(&self, question: &ModelQuery<'_>) -> Result<bool, ModelFailure> {
         let go_on = || (question.wait)(Duration::ZERO);
-        let talk = self.engine().and_then(|engine| engine.is_talk(question.request, &go_on));
+        let talk = self.engine().and_then(|engine| engine.needs_no_tool(question.request, &go_on));
         talk.map_err(|error| failure(&error))
     }
 }
 
-impl Model for Local {
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
+impl Model for LocalModel {
+    fn ask(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
         if has_pictures(question.request) {
             let message = "the local model takes no pictures; name another model";
             return Err(ModelFailure::new(FailureKind::InvalidRequest, message));
         }
         let answer = |choice, request: &ModelRequest, session: &str| {
             let engine = self.engine()?;
-            engine.answer(&Ask {
+            engine.answer(&GenerationRequest {
                 request,
                 session,
                 hear: &|piece| (question.hear)(delta(piece)),
@@ -111,40 +114,40 @@ impl Model for Local {
             // Without the tools before its eyes it answers far better; what it knows of this is kept apart.
             true => {
                 let bare = ModelRequest { tools: Arc::from([]), ..question.request.clone() };
-                answer(Choice::Either, &bare, &format!("{}\0talk", question.session))
+                answer(ToolChoice::Either, &bare, &format!("{}\0talk", question.session))
             }
-            false => ask(Choice::Either),
+            false => ask(ToolChoice::Either),
         }
         .map_err(|error| failure(&error))?;
         if said.calls.is_empty() && describes_a_call(&said.text, question.request) {
             // It wants to call and does not write it as a call: it is asked to.
             (question.hear)(Delta::Restart);
             let before = said.usage;
-            said = ask(Choice::Call).map_err(|error| failure(&error))?;
+            said = ask(ToolChoice::Call).map_err(|error| failure(&error))?;
             said.usage = said.usage.plus(before);
         }
         if said.calls.iter().any(|call| was_made(call, question.request)) {
             // It has the outcome of this very call; it is asked to say what it makes of it.
             (question.hear)(Delta::Restart);
             let before = said.usage;
-            said = ask(Choice::Answer).map_err(|error| failure(&error))?;
+            said = ask(ToolChoice::Answer).map_err(|error| failure(&error))?;
             said.usage = said.usage.plus(before);
         }
         let mut text = said.text;
         match said.finish {
-            Finish::Interrupted => {
+            FinishReason::Interrupted => {
                 let message = "nobody wants the answer any more";
                 return Err(ModelFailure::new(FailureKind::Interrupted, message));
             }
-            Finish::Repetition => text.push_str(REPEATED),
-            Finish::Done | Finish::Length => {}
+            FinishReason::Repetition => text.push_str(REPEATED),
+            FinishReason::Done | FinishReason::Length => {}
         }
-        Ok(Answer {
+        Ok(ModelAnswer {
             text,
             thinking: said.thinking,
             calls: said.calls,
             usage: Some(said.usage),
-            ..Answer::default()
+            ..ModelAnswer::default()
         })
     }
 }
@@ -187,12 +190,14 @@ fn has_pictures(request: &ModelRequest) -> bool {
     })
 }
 
-fn delta(piece: Piece) -> Delta {
+fn delta(piece: GenerationDelta) -> Delta {
     match piece {
-        Piece::Text(text) => Delta::Text(text),
-        Piece::Thinking(text) => Delta::Thinking(text),
-        Piece::CallName { index, name } => Delta::Call { index, name, piece: String::new() },
-        Piece::CallArguments { index, json } => {
+        GenerationDelta::Text(text) => Delta::Text(text),
+        GenerationDelta::Thinking(text) => Delta::Thinking(text),
+        GenerationDelta::CallName { index, name } => {
+            Delta::Call { index, name, piece: String::new() }
+        }
+        GenerationDelta::CallArguments { index, json } => {
             Delta::Call { index, name: String::new(), piece: json }
         }
     }

@@ -12,13 +12,13 @@ mod tests;
 
 use agentry_protocol::message::ModelFailure;
 
-use crate::wire::{Asked, KeyHeader, Reader, Wire, Written};
-use crate::{openai_chat, status};
+use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
+use crate::{error_status, openai_chat};
 
 /// The protocol.
 pub(crate) struct Openai;
 
-impl Wire for Openai {
+impl ProtocolCodec for Openai {
     fn name(&self) -> &'static str {
         "openai"
     }
@@ -27,16 +27,20 @@ impl Wire for Openai {
         KeyHeader::Bearer
     }
 
-    fn write(&self, asked: Asked<'_>) -> Written {
-        Written { path: "/responses".to_owned(), headers: Vec::new(), body: request::body(asked) }
+    fn write(&self, asked: CodecInput<'_>) -> EncodedRequest {
+        EncodedRequest {
+            path: "/responses".to_owned(),
+            headers: Vec::new(),
+            body: request::body(asked),
+        }
     }
 
-    fn reader(&self, asked: Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Responses::new(asked))
+    fn reader(&self, asked: CodecInput<'_>) -> Box<dyn AnswerReader> {
+        Box::new(reader::ResponsesReader::new(asked))
     }
 
     fn failure(&self, status: u16, body: &str) -> ModelFailure {
-        status::failure(status, body)
+        error_status::failure(status, body)
     }
 
     fn models_path(&self) -> &'static str {

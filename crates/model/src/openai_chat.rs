@@ -11,12 +11,12 @@ mod tests;
 use agentry_protocol::message::{FailureKind, ModelFailure};
 use serde::Deserialize;
 
-use crate::status;
-use crate::wire::{Asked, KeyHeader, Reader, Wire, Written};
+use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
+use crate::error_status;
 
 /// Who it is that speaks the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum ChatDialect {
     /// OpenAI itself.
     Openai,
     /// Everybody else.
@@ -25,17 +25,17 @@ pub(crate) enum Dialect {
 
 /// The protocol.
 pub(crate) struct OpenaiChat {
-    dialect: Dialect,
+    dialect: ChatDialect,
 }
 
 impl OpenaiChat {
     /// As they speak it.
-    pub(crate) const fn new(dialect: Dialect) -> Self {
+    pub(crate) const fn new(dialect: ChatDialect) -> Self {
         Self { dialect }
     }
 }
 
-impl Wire for OpenaiChat {
+impl ProtocolCodec for OpenaiChat {
     fn name(&self) -> &'static str {
         "openai-chat"
     }
@@ -44,20 +44,20 @@ impl Wire for OpenaiChat {
         KeyHeader::Bearer
     }
 
-    fn write(&self, asked: Asked<'_>) -> Written {
-        Written {
+    fn write(&self, asked: CodecInput<'_>) -> EncodedRequest {
+        EncodedRequest {
             path: "/chat/completions".to_owned(),
             headers: Vec::new(),
             body: request::body(self.dialect, asked),
         }
     }
 
-    fn reader(&self, asked: Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Chat::new(asked))
+    fn reader(&self, asked: CodecInput<'_>) -> Box<dyn AnswerReader> {
+        Box::new(reader::ChatCompletionReader::new(asked))
     }
 
     fn failure(&self, status: u16, body: &str) -> ModelFailure {
-        status::failure(status, body)
+        error_status::failure(status, body)
     }
 
     fn models_path(&self) -> &'static str {
@@ -77,17 +77,17 @@ fn sealer(model: &str) -> String {
 /// The names in a list of models as OpenAI writes it.
 pub(crate) fn models(body: &str) -> Result<Vec<String>, ModelFailure> {
     #[derive(Deserialize)]
-    struct List {
-        data: Vec<Entry>,
+    struct OpenaiModelList {
+        data: Vec<OpenaiModelEntry>,
     }
     #[derive(Deserialize)]
-    struct Entry {
+    struct OpenaiModelEntry {
         id: String,
     }
-    let list: List = serde_json::from_str(body).map_err(|error| {
+    let list: OpenaiModelList = serde_json::from_str(body).map_err(|error| {
         ModelFailure::new(
             FailureKind::Malformed,
-            format!("the list of models is not one ({error}): {}", status::shown(body)),
+            format!("the list of models is not one ({error}): {}", error_status::excerpt(body)),
         )
     })?;
     Ok(list.data.into_iter().map(|entry| entry.id).collect())

@@ -26,12 +26,12 @@ static BUILT_IN: LazyLock<Prices> = LazyLock::new(|| {
 pub struct Prices {
     dated: String,
     /// Later ones are asked first.
-    layers: Vec<Vec<Card>>,
+    layers: Vec<Vec<PriceEntry>>,
 }
 
 /// What is known of a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Card {
+pub struct PriceEntry {
     /// Whether it costs nothing.
     pub free: bool,
     /// How many tokens a talk may have.
@@ -42,13 +42,13 @@ pub struct Card {
     pub images: bool,
     families: Vec<String>,
     names: Vec<String>,
-    rates: Rates,
-    long: Option<(u64, Rates)>,
+    rates: TokenRates,
+    long: Option<(u64, TokenRates)>,
 }
 
 /// Billionths of a thousandth of a dollar for one token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Rates {
+struct TokenRates {
     input: u64,
     output: u64,
     cache_read: u64,
@@ -57,7 +57,7 @@ struct Rates {
 
 /// Why a table of prices cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum BadPrices {
+pub enum PriceTableError {
     /// It is no TOML, or has other fields.
     #[error("the table of prices cannot be read: {0}")]
     Text(#[from] toml::de::Error),
@@ -83,20 +83,21 @@ impl Prices {
     }
 
     /// Reads a table.
-    pub fn read(text: &str) -> Result<Self, BadPrices> {
+    pub fn read(text: &str) -> Result<Self, PriceTableError> {
         if text.len() > PRICES_BYTES_MAX {
-            return Err(BadPrices::TooLarge);
+            return Err(PriceTableError::TooLarge);
         }
-        let table: Table = toml::from_str(text)?;
+        let table: PriceFile = toml::from_str(text)?;
         if table.models.len() > PRICED_MODELS_MAX {
-            return Err(BadPrices::TooLarge);
+            return Err(PriceTableError::TooLarge);
         }
-        let cards = table.models.into_iter().map(Card::from_written).collect::<Result<_, _>>()?;
+        let cards =
+            table.models.into_iter().map(PriceEntry::from_written).collect::<Result<_, _>>()?;
         Ok(Self { dated: table.dated, layers: vec![cards] })
     }
 
     /// This table with another on top, whose entries win.
-    pub fn with(&self, text: &str) -> Result<Self, BadPrices> {
+    pub fn with(&self, text: &str) -> Result<Self, PriceTableError> {
         let mut other = Self::read(text)?;
         let mut layers = self.layers.clone();
         layers.append(&mut other.layers);
@@ -109,7 +110,7 @@ impl Prices {
     }
 
     /// What is known of a model.
-    pub fn card(&self, family: &str, model: &str) -> Option<&Card> {
+    pub fn entry(&self, family: &str, model: &str) -> Option<&PriceEntry> {
         self.layers.iter().rev().find_map(|cards| {
             let fitting = cards.iter().filter(|card| card.families.iter().any(|one| one == family));
             let fitting = fitting.filter_map(|card| Some((card.fit(model)?, card)));
@@ -126,7 +127,7 @@ impl Prices {
 
     /// What was spent, in billionths of a dollar; none means that nobody knows.
     pub fn cost_nano_usd(&self, family: &str, model: &str, usage: &Usage) -> Option<u64> {
-        Some(self.card(family, model)?.cost(usage))
+        Some(self.entry(family, model)?.cost(usage))
     }
 
     /// The most that a request can cost, to be set aside before it is made.
@@ -137,7 +138,7 @@ impl Prices {
         input_bytes: u64,
         max_output: u64,
     ) -> Option<u64> {
-        let card = self.card(family, model)?;
+        let card = self.entry(family, model)?;
         let tokens = input_bytes.div_ceil(TOKEN_BYTES_MIN);
         let rates = card.rates_for(tokens);
         let input = u128::from(tokens) * u128::from(rates.input.max(rates.cache_write));
@@ -145,7 +146,7 @@ impl Prices {
     }
 }
 
-impl Card {
+impl PriceEntry {
     /// What was spent, in billionths of a dollar.
     pub fn cost(&self, usage: &Usage) -> u64 {
         let rates = self.rates_for(usage.input_tokens);
@@ -160,7 +161,7 @@ impl Card {
         nano(pico.into_iter().fold(0, u128::saturating_add))
     }
 
-    fn rates_for(&self, input_tokens: u64) -> Rates {
+    fn rates_for(&self, input_tokens: u64) -> TokenRates {
         match self.long {
             Some((over, rates)) if input_tokens > over => rates,
             Some(_) | None => self.rates,
@@ -176,26 +177,26 @@ impl Card {
         fits.max()
     }
 
-    fn from_written(written: Written) -> Result<Self, BadPrices> {
+    fn from_written(written: PriceFileEntry) -> Result<Self, PriceTableError> {
         let name = written.names.first().cloned().unwrap_or_default();
-        let bad = |why| BadPrices::Entry { name: name.clone(), why };
+        let bad = |why| PriceTableError::Entry { name: name.clone(), why };
         if written.families.is_empty() || written.names.is_empty() {
             return Err(bad("it needs `families` and `names`"));
         }
         let kept = [written.cache_read, written.cache_write];
         let priced = written.long.is_some() || kept.iter().any(Option::is_some);
         let rates = match (written.free, written.input, written.output) {
-            (true, None, None) if !priced => Rates::default(),
+            (true, None, None) if !priced => TokenRates::default(),
             (true, _, _) => return Err(bad("it is `free` and has a price")),
             (false, Some(input), Some(output)) => {
-                Rates::checked([input, output], kept).map_err(bad)?
+                TokenRates::checked([input, output], kept).map_err(bad)?
             }
             (false, _, _) => return Err(bad("it needs `input` and `output`, or `free = true`")),
         };
         let long = match written.long {
             None => None,
-            Some(WrittenLong { over, input, output, cache_read, cache_write }) => {
-                let rates = Rates::checked([input, output], [cache_read, cache_write]);
+            Some(LongRequestPrices { over, input, output, cache_read, cache_write }) => {
+                let rates = TokenRates::checked([input, output], [cache_read, cache_write]);
                 Some((over, rates.map_err(bad)?))
             }
         };
@@ -219,15 +220,15 @@ fn nano(pico: u128) -> u64 {
 /// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct PriceFile {
     dated: String,
     #[serde(default)]
-    models: Vec<Written>,
+    models: Vec<PriceFileEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct PriceFileEntry {
     families: Vec<String>,
     names: Vec<String>,
     #[serde(default)]
@@ -240,13 +241,13 @@ struct Written {
     output_max: Option<u64>,
     #[serde(default)]
     images: bool,
-    long: Option<WrittenLong>,
+    long: Option<LongRequestPrices>,
 }
 
 /// What holds for longer requests, as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenLong {
+struct LongRequestPrices {
     over: u64,
     input: f64,
     output: f64,
@@ -254,7 +255,7 @@ struct WrittenLong {
     cache_write: Option<f64>,
 }
 
-impl Rates {
+impl TokenRates {
     /// Input and output, then what is read from and written to the provider's cache.
     fn checked(
         [input, output]: [f64; 2],

@@ -19,13 +19,13 @@ use reqwest::header::{
 use reqwest::{Method, Url};
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::codec::{CodecInput, KeyHeader, ProtocolCodec};
 use crate::http::failure::{request_id, retry_after_ms, shown};
-use crate::http::frames::Frames;
-use crate::http::{Exchange, Http, Outgoing};
+use crate::http::frames::FrameDecoder;
+use crate::http::{Exchange, ProviderClient, ProviderRequest};
 use crate::limits::{ERROR_BYTES_MAX, MODELS_BYTES_MAX};
-use crate::openai_chat::{Dialect, OpenaiChat};
-use crate::wire::{Asked, KeyHeader, Wire};
-use crate::{Answer, Model, NoModel, Question, anthropic, gemini, openai};
+use crate::openai_chat::{ChatDialect, OpenaiChat};
+use crate::{Model, ModelAnswer, ModelOpenError, ModelQuery, anthropic, gemini, openai};
 
 /// What a provider speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,61 +54,65 @@ pub struct Provider {
 }
 
 /// The model of this name at this provider; nothing is sent yet.
-pub fn open(http: &Arc<Http>, provider: &Provider, model: &str) -> Result<Arc<dyn Model>, NoModel> {
-    let line = Line::new(provider)?;
-    Ok(Arc::new(Remote { http: Arc::clone(http), line, model: model.to_owned() }))
+pub fn open(
+    http: &Arc<ProviderClient>,
+    provider: &Provider,
+    model: &str,
+) -> Result<Arc<dyn Model>, ModelOpenError> {
+    let line = ProviderEndpoint::new(provider)?;
+    Ok(Arc::new(RemoteModel { http: Arc::clone(http), line, model: model.to_owned() }))
 }
 
 /// The models that the provider says it serves.
 pub fn list(
-    http: &Http,
+    http: &ProviderClient,
     provider: &Provider,
     wait: &dyn Fn(Duration) -> bool,
 ) -> Result<Vec<String>, ModelFailure> {
-    let line = Line::new(provider)
+    let line = ProviderEndpoint::new(provider)
         .map_err(|error| ModelFailure::new(FailureKind::InvalidRequest, error.to_string()))?;
     line.list(http, wait).map_err(|failure| line.clean(http, failure))
 }
 
-fn wire(protocol: Protocol, base: &Url) -> &'static dyn Wire {
+fn wire(protocol: Protocol, base: &Url) -> &'static dyn ProtocolCodec {
     match protocol {
         Protocol::Anthropic => &anthropic::Anthropic,
         Protocol::Openai => &openai::Openai,
         Protocol::OpenaiChat if base.host_str() == Some("api.openai.com") => {
-            &const { OpenaiChat::new(Dialect::Openai) }
+            &const { OpenaiChat::new(ChatDialect::Openai) }
         }
-        Protocol::OpenaiChat => &const { OpenaiChat::new(Dialect::Compatible) },
+        Protocol::OpenaiChat => &const { OpenaiChat::new(ChatDialect::Compatible) },
         Protocol::Gemini => &gemini::Gemini,
     }
 }
 
 /// A way to one provider.
-struct Line {
+struct ProviderEndpoint {
     id: String,
     protocol: Protocol,
-    wire: &'static dyn Wire,
+    wire: &'static dyn ProtocolCodec,
     base: Url,
     key: Option<(HeaderName, HeaderValue)>,
     secret: Option<SecretString>,
 }
 
-struct Remote {
-    http: Arc<Http>,
-    line: Line,
+struct RemoteModel {
+    http: Arc<ProviderClient>,
+    line: ProviderEndpoint,
     model: String,
 }
 
-impl Model for Remote {
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
+impl Model for RemoteModel {
+    fn ask(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
         self.answer(question).map_err(|failure| self.line.clean(&self.http, failure))
     }
 }
 
-impl Remote {
-    fn answer(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
+impl RemoteModel {
+    fn answer(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
         let line = &self.line;
         let asked =
-            Asked { request: question.request, model: &self.model, session: question.session };
+            CodecInput { request: question.request, model: &self.model, session: question.session };
         let written = line.wire.write(asked);
         let mut outgoing = line.outgoing(Method::POST, &written.path, &written.headers)?;
         outgoing.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -119,7 +123,7 @@ impl Remote {
             return Err(line.refused(exchange));
         }
         let mut reader = line.wire.reader(asked);
-        let mut frames = Frames::new();
+        let mut frames = FrameDecoder::new();
         loop {
             while let Some(frame) = frames.next()? {
                 if reader.take(&frame, question.hear)? {
@@ -136,14 +140,15 @@ impl Remote {
         Ok(self.signed(reader.finish()?))
     }
 
-    fn signed(&self, answer: Answer) -> Answer {
-        Answer { model: Some(format!("{}/{}", self.line.id, self.model)), ..answer }
+    fn signed(&self, answer: ModelAnswer) -> ModelAnswer {
+        ModelAnswer { model: Some(format!("{}/{}", self.line.id, self.model)), ..answer }
     }
 }
 
-impl Line {
-    fn new(provider: &Provider) -> Result<Self, NoModel> {
-        let wrong = |why: &str| NoModel::Provider { id: provider.id.clone(), why: why.to_owned() };
+impl ProviderEndpoint {
+    fn new(provider: &Provider) -> Result<Self, ModelOpenError> {
+        let wrong =
+            |why: &str| ModelOpenError::Provider { id: provider.id.clone(), why: why.to_owned() };
         let secret = provider.key.clone().filter(|key| !key.expose_secret().trim().is_empty());
         let base = base(provider.protocol, &provider.base_url, secret.is_some())
             .map_err(|why| wrong(&why))?;
@@ -164,7 +169,7 @@ impl Line {
         method: Method,
         path: &str,
         extra: &[(&'static str, String)],
-    ) -> Result<Outgoing, ModelFailure> {
+    ) -> Result<ProviderRequest, ModelFailure> {
         let wrong = |what: &str| {
             let message = format!("the request cannot be sent: {what}");
             ModelFailure::new(FailureKind::InvalidRequest, message)
@@ -180,12 +185,12 @@ impl Line {
         }
         let url = address(self.protocol, &self.base, path)
             .ok_or_else(|| wrong("its address is not one"))?;
-        Ok(Outgoing { method, url, headers, body: Bytes::new() })
+        Ok(ProviderRequest { method, url, headers, body: Bytes::new() })
     }
 
     fn list(
         &self,
-        http: &Http,
+        http: &ProviderClient,
         wait: &dyn Fn(Duration) -> bool,
     ) -> Result<Vec<String>, ModelFailure> {
         let extra = self.wire.list_headers();
@@ -240,7 +245,7 @@ impl Line {
     }
 
     /// The failure with the provider's name and without secrets.
-    fn clean(&self, http: &Http, failure: ModelFailure) -> ModelFailure {
+    fn clean(&self, http: &ProviderClient, failure: ModelFailure) -> ModelFailure {
         let mut message = http.redact(&failure.message);
         if let Some(secret) = &self.secret {
             message = message.replace(secret.expose_secret().trim(), "[key]");

@@ -15,11 +15,11 @@ use std::time::Duration;
 use agentry_protocol::message::{FailureKind, ModelFailure};
 
 use crate::limits::{RETRY_TOTAL_MS_MAX, RETRY_WAIT_FIRST_MS, RETRY_WAIT_MS_MAX, TRIES_MAX};
-use crate::{Answer, Delta, Model, Question, Trouble};
+use crate::{Delta, Model, ModelAnswer, ModelQuery, RetryNotice};
 
 /// How long and how often it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// How often one model is asked.
     pub tries_max: u32,
     /// The wait before the second try; each next one is twice as long.
@@ -30,7 +30,7 @@ pub struct Patience {
     pub total_max: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             tries_max: TRIES_MAX,
@@ -42,19 +42,23 @@ impl Default for Patience {
 }
 
 /// A model made of others, in the order in which they are wanted.
-pub struct Insistent {
+pub struct RetryingModel {
     models: Vec<(String, Arc<dyn Model>)>,
-    patience: Patience,
+    patience: RetryPolicy,
 }
 
-impl Insistent {
+impl RetryingModel {
     /// Asks these, each under its name: provider and model.
-    pub fn new(models: Vec<(String, Arc<dyn Model>)>, patience: Patience) -> Self {
+    pub fn new(models: Vec<(String, Arc<dyn Model>)>, patience: RetryPolicy) -> Self {
         Self { models, patience }
     }
 
     /// Asks one model until it answers or waiting is of no use.
-    fn insist(&self, model: &dyn Model, asking: &mut Asking<'_>) -> Result<Answer, ModelFailure> {
+    fn insist(
+        &self,
+        model: &dyn Model,
+        asking: &mut RetryState<'_>,
+    ) -> Result<ModelAnswer, ModelFailure> {
         let mut attempt = 1;
         loop {
             let failure = match asking.ask(model) {
@@ -65,7 +69,7 @@ impl Insistent {
             let Some(wait) = wait.filter(|_| failure.kind.is_transient()) else {
                 return Err(failure);
             };
-            (asking.question.tell)(Trouble::Retry { attempt, failure, wait });
+            (asking.question.tell)(RetryNotice::Retry { attempt, failure, wait });
             if !(asking.question.wait)(wait) {
                 let message = "nobody wants the answer any more";
                 return Err(ModelFailure::new(FailureKind::Interrupted, message));
@@ -76,37 +80,37 @@ impl Insistent {
     }
 }
 
-impl Model for Insistent {
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
-        let mut asking = Asking { question, waited: Duration::ZERO, heard: Cell::new(false) };
+impl Model for RetryingModel {
+    fn ask(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
+        let mut asking = RetryState { question, waited: Duration::ZERO, heard: Cell::new(false) };
         let mut models = self.models.iter().peekable();
         while let Some((name, model)) = models.next() {
             let failure = match self.insist(&**model, &mut asking) {
-                Ok(answer) => return Ok(Answer { model: Some(name.clone()), ..answer }),
+                Ok(answer) => return Ok(ModelAnswer { model: Some(name.clone()), ..answer }),
                 Err(failure) => failure,
             };
             let Some((next, _)) = models.peek().filter(|_| another_may_help(failure.kind)) else {
                 return Err(failure);
             };
             let (from, to) = (name.clone(), next.clone());
-            (question.tell)(Trouble::Replace { from, to, failure });
+            (question.tell)(RetryNotice::Replace { from, to, failure });
         }
         Err(ModelFailure::new(FailureKind::UnknownModel, "there is no model to ask"))
     }
 }
 
 /// A question on its way.
-struct Asking<'a> {
-    question: &'a Question<'a>,
+struct RetryState<'a> {
+    question: &'a ModelQuery<'a>,
     /// How long was waited between tries.
     waited: Duration,
     /// Whether pieces were heard that nobody called void yet.
     heard: Cell<bool>,
 }
 
-impl Asking<'_> {
+impl RetryState<'_> {
     /// Asks once. Pieces of an answer that failed are void from now on.
-    fn ask(&self, model: &dyn Model) -> Result<Answer, ModelFailure> {
+    fn ask(&self, model: &dyn Model) -> Result<ModelAnswer, ModelFailure> {
         if self.heard.replace(false) {
             (self.question.hear)(Delta::Restart);
         }
@@ -114,11 +118,11 @@ impl Asking<'_> {
             self.heard.set(!matches!(delta, Delta::Restart));
             (self.question.hear)(delta);
         };
-        model.ask(&Question { hear: &hear, ..*self.question })
+        model.ask(&ModelQuery { hear: &hear, ..*self.question })
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// How long it is waited after this try; none means that it was the last.
     fn wait(&self, attempt: u32, asked_ms: Option<u64>, waited: Duration) -> Option<Duration> {
         if attempt >= self.tries_max {
@@ -170,7 +174,7 @@ mod tests {
 
     #[test]
     fn waits_double_and_never_pass_their_bounds() {
-        let patience = Patience {
+        let patience = RetryPolicy {
             tries_max: 40,
             wait_first: Duration::from_millis(100),
             wait_max: Duration::from_millis(1_000),
@@ -188,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_the_provider_asks_for_is_waited_or_not_at_all() {
-        let patience = Patience { wait_max: Duration::from_secs(5), ..Patience::default() };
+        let patience = RetryPolicy { wait_max: Duration::from_secs(5), ..RetryPolicy::default() };
         let wait = patience.wait(1, Some(4_000), Duration::ZERO).unwrap();
         assert!(wait >= Duration::from_secs(4) && wait < Duration::from_secs(5), "{wait:?}");
         assert_eq!(patience.wait(1, Some(5_001), Duration::ZERO), None);

@@ -13,25 +13,25 @@ use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, Usage};
 use serde::Deserialize;
 
 use crate::limits::{SCRIPT_BYTES_MAX, SCRIPT_DELAY_MS_MAX};
-use crate::{Answer, Delta, Model, NoModel, Question};
+use crate::{Delta, Model, ModelAnswer, ModelOpenError, ModelQuery};
 
 /// A model that answers from a file.
 #[derive(Debug)]
-pub struct Scripted {
+pub struct ScriptedModel {
     file: String,
-    lines: Vec<Line>,
+    lines: Vec<ScriptLine>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct ScriptLine {
     #[serde(default)]
     text: String,
     #[serde(default)]
     thinking: String,
     #[serde(default)]
     tool_calls: Vec<RawToolCall>,
-    error: Option<Failure>,
+    error: Option<ScriptFailure>,
     #[serde(default)]
     delay_ms: u64,
     /// How long it takes from one piece to the next.
@@ -42,32 +42,32 @@ struct Line {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Failure {
+struct ScriptFailure {
     kind: FailureKind,
     message: Option<String>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// Reads the file and checks every line.
-    pub fn read(path: &Path) -> Result<Self, NoModel> {
+    pub fn read(path: &Path) -> Result<Self, ModelOpenError> {
         let file = path.display().to_string();
         let mut text = String::new();
         let read = std::fs::File::open(path)
             .and_then(|opened| opened.take(SCRIPT_BYTES_MAX + 1).read_to_string(&mut text));
         if let Err(error) = read {
-            return Err(NoModel::Unreadable { file, error });
+            return Err(ModelOpenError::Unreadable { file, error });
         }
         if text.len() as u64 > SCRIPT_BYTES_MAX {
             let why = format!("the script is longer than {SCRIPT_BYTES_MAX} bytes");
-            return Err(NoModel::Line { file, line: 1, why });
+            return Err(ModelOpenError::Line { file, line: 1, why });
         }
-        let wrong = |line, why| NoModel::Line { file: file.clone(), line, why };
+        let wrong = |line, why| ModelOpenError::Line { file: file.clone(), line, why };
         let mut lines = Vec::new();
         for (at, line) in text.lines().enumerate() {
             if line.trim().is_empty() {
                 continue;
             }
-            let parsed: Line = serde_json::from_str(line).map_err(|error| {
+            let parsed: ScriptLine = serde_json::from_str(line).map_err(|error| {
                 let why = format!("{error}; write one JSON object with text, thinking, tool_calls, error, delay_ms or pace_ms");
                 wrong(at + 1, why)
             })?;
@@ -83,8 +83,8 @@ impl Scripted {
     }
 }
 
-impl Model for Scripted {
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
+impl Model for ScriptedModel {
+    fn ask(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
         let at = usize::try_from(question.number).unwrap_or(usize::MAX).saturating_sub(1);
         let Some(line) = self.lines.get(at) else {
             let message = format!(
@@ -109,16 +109,16 @@ impl Model for Scripted {
                 return Err(ModelFailure::new(FailureKind::Interrupted, message));
             }
         }
-        if let Some(Failure { kind, message }) = &line.error {
+        if let Some(ScriptFailure { kind, message }) = &line.error {
             let message = message.clone().unwrap_or_else(|| format!("scripted failure: {kind:?}"));
             return Err(ModelFailure::new(*kind, message));
         }
-        Ok(Answer {
+        Ok(ModelAnswer {
             text: line.text.clone(),
             thinking: line.thinking.clone(),
             calls: line.tool_calls.clone(),
             usage: line.usage,
-            ..Answer::default()
+            ..ModelAnswer::default()
         })
     }
 }

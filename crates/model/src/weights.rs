@@ -5,14 +5,14 @@
 //!
 //! Must never: print, run code of a package, or show a file that was not checked.
 
+mod catalog;
+mod download;
 mod failure;
 mod http;
 mod index;
-mod known;
 mod origin;
-mod piece;
-mod room;
-mod take;
+mod pull;
+mod storage;
 mod unpack;
 
 use std::borrow::Cow;
@@ -23,12 +23,14 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use self::catalog::{
+    HubRepository, Kind, KnownFile, KnownModel, Wheel, WheelMember, catalog, parse,
+};
+use self::download::{digest, length, open_regular, remove_if_present, report_progress};
 pub use self::failure::PullError;
 use self::failure::disk;
-pub use self::known::{Kind, Known, KnownFile, Part, Repository, Wheel, known, parse};
-pub use self::origin::{Hub, Index, Source};
-use self::piece::{digest, forget, length, open_regular, tell};
-use self::unpack::Making;
+pub use self::origin::{ModelHub, PackageIndex, WeightSource};
+use self::unpack::FileAssembler;
 use crate::limits::{MODEL_NAME_CHARS_MAX, MODEL_RECORD_BYTES_MAX};
 
 /// What lies beside the files of a model and says what they are.
@@ -40,7 +42,7 @@ const GGUF: &[u8] = b"GGUF";
 
 /// How far a pull has got.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub enum PullProgress {
     /// Another pull of the same model is under way, and this one waits for it.
     Waiting,
     /// A place is asked now.
@@ -77,7 +79,7 @@ pub enum Progress {
 
 /// A model whose weights are here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Installed {
+pub struct InstalledModel {
     /// What people call it.
     pub id: String,
     /// What it does.
@@ -112,19 +114,19 @@ pub struct InstalledFile {
 
 /// Where weights are kept.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct WeightStore {
     dir: PathBuf,
-    known: Cow<'static, [Known]>,
+    known: Cow<'static, [KnownModel]>,
 }
 
-impl Store {
+impl WeightStore {
     /// The weights below a directory, which need not be there yet.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: dir.into(), known: Cow::Borrowed(known()) }
+        Self { dir: dir.into(), known: Cow::Borrowed(catalog()) }
     }
 
     /// The same with another list of models than the one in the binary.
-    pub fn with_known(dir: impl Into<PathBuf>, known: Vec<Known>) -> Self {
+    pub fn with_known(dir: impl Into<PathBuf>, known: Vec<KnownModel>) -> Self {
         Self { dir: dir.into(), known: Cow::Owned(known) }
     }
 
@@ -134,21 +136,22 @@ impl Store {
     }
 
     /// All models that can be pulled by name.
-    pub fn known(&self) -> &[Known] {
+    pub fn known(&self) -> &[KnownModel] {
         &self.known
     }
 
     /// All models that are here, by name.
-    pub fn installed(&self) -> Vec<Installed> {
+    pub fn installed(&self) -> Vec<InstalledModel> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut found: Vec<Installed> = names.filter_map(|id| self.installed_as(&id)).collect();
+        let mut found: Vec<InstalledModel> =
+            names.filter_map(|id| self.installed_as(&id)).collect();
         found.sort_by(|one, other| one.id.cmp(&other.id));
         found
     }
 
     /// The model of this name, if it is here and whole.
-    pub fn installed_as(&self, id: &str) -> Option<Installed> {
+    pub fn installed_as(&self, id: &str) -> Option<InstalledModel> {
         if !is_name(id) {
             return None;
         }
@@ -156,7 +159,7 @@ impl Store {
         let mut text = String::new();
         let record = File::open(directory.join(RECORD)).ok()?;
         record.take(MODEL_RECORD_BYTES_MAX).read_to_string(&mut text).ok()?;
-        let mut found: Installed = serde_json::from_str(&text).ok()?;
+        let mut found: InstalledModel = serde_json::from_str(&text).ok()?;
         let is_there =
             |file: &InstalledFile| length(&directory.join(&file.name)) == Some(file.bytes);
         found.path = directory.join(&found.files.first()?.name);
@@ -172,24 +175,24 @@ impl Store {
     pub fn pull(
         &self,
         id: &str,
-        source: &Source,
-        watch: &dyn Fn(Progress) -> bool,
-    ) -> Result<Installed, PullError> {
+        source: &WeightSource,
+        watch: &dyn Fn(PullProgress) -> bool,
+    ) -> Result<InstalledModel, PullError> {
         let model = self.known_as(id)?;
         let directory = self.directory(id)?;
-        let _lock = room::lock(&directory, watch)?;
+        let _lock = storage::lock(&directory, watch)?;
         if let Some(found) = self.installed_as(id).filter(|found| is_of(found, model)) {
             return Ok(found);
         }
         let under_way = directory.join(UNDER_WAY);
-        let job = take::Job { model, directory: &directory, under_way: &under_way, watch };
+        let job = pull::PullJob { model, directory: &directory, under_way: &under_way, watch };
         let source = job.take(source)?;
         let file = |file: &KnownFile| InstalledFile {
             name: file.name.clone(),
             bytes: file.bytes,
             sha256: file.sha256.clone(),
         };
-        let installed = Installed {
+        let installed = InstalledModel {
             id: model.id.clone(),
             kind: model.kind,
             bytes: model.bytes(),
@@ -207,20 +210,24 @@ impl Store {
     pub fn verify(
         &self,
         id: &str,
-        watch: &dyn Fn(Progress) -> bool,
-    ) -> Result<Option<Installed>, PullError> {
+        watch: &dyn Fn(PullProgress) -> bool,
+    ) -> Result<Option<InstalledModel>, PullError> {
         let Some(found) = self.installed_as(id) else { return Ok(None) };
         let directory = self.directory(id)?;
-        let _lock = room::lock(&directory, watch)?;
+        let _lock = storage::lock(&directory, watch)?;
         let mut before = 0;
         for file in &found.files {
             let path = directory.join(&file.name);
-            let read =
-                |done| tell(watch, Progress::Unpacked { done: before + done, total: found.bytes });
+            let read = |done| {
+                report_progress(
+                    watch,
+                    PullProgress::Unpacked { done: before + done, total: found.bytes },
+                )
+            };
             let sha256 = digest(&path, &read)?;
             if sha256 != file.sha256 {
-                forget(&directory.join(RECORD))?;
-                forget(&path)?;
+                remove_if_present(&directory.join(RECORD))?;
+                remove_if_present(&path)?;
                 let (what, expected) = (path.display().to_string(), file.sha256.clone());
                 return Err(PullError::Digest { what, expected, found: sha256 });
             }
@@ -230,12 +237,12 @@ impl Store {
     }
 
     /// Takes a copy of somebody's own weights, under a name of their choice.
-    pub fn adopt(
+    pub fn import(
         &self,
         path: &Path,
         name: &str,
-        watch: &dyn Fn(Progress) -> bool,
-    ) -> Result<Installed, PullError> {
+        watch: &dyn Fn(PullProgress) -> bool,
+    ) -> Result<InstalledModel, PullError> {
         let refuse = |why: &str| {
             let (path, name, why) = (path.to_owned(), name.to_owned(), why.to_owned());
             PullError::NotTaken { path, name, why }
@@ -253,18 +260,18 @@ impl Store {
             return Err(refuse("it is not in the GGUF format"));
         }
         let directory = self.directory(name)?;
-        let _lock = room::lock(&directory, watch)?;
-        room::check(&directory, bytes)?;
+        let _lock = storage::lock(&directory, watch)?;
+        storage::check(&directory, bytes)?;
         let source = path.canonicalize().map_err(disk(path))?.display().to_string();
-        tell(watch, Progress::Began { source: source.clone(), bytes, there: 0 })?;
+        report_progress(watch, PullProgress::Began { source: source.clone(), bytes, there: 0 })?;
         let file_name = format!("{name}.gguf");
         let scratch = directory.join(UNDER_WAY).join(&file_name);
-        let mut making = Making::begin(&directory.join(&file_name), &scratch, bytes, watch)?;
+        let mut making = FileAssembler::begin(&directory.join(&file_name), &scratch, bytes, watch)?;
         file.rewind().map_err(disk(path))?;
         making.add(&source, &mut file, bytes)?;
         let sha256 = making.end(&file_name, None)?;
         let files = vec![InstalledFile { name: file_name, bytes, sha256: sha256.clone() }];
-        let installed = Installed {
+        let installed = InstalledModel {
             id: name.to_owned(),
             kind: Kind::Chat,
             bytes,
@@ -278,7 +285,7 @@ impl Store {
         self.record(installed, &directory)
     }
 
-    fn known_as(&self, id: &str) -> Result<&Known, PullError> {
+    fn known_as(&self, id: &str) -> Result<&KnownModel, PullError> {
         self.known.iter().find(|model| model.id == id).ok_or_else(|| {
             let names: Vec<&str> = self.known.iter().map(|model| model.id.as_str()).collect();
             PullError::Unknown { id: id.to_owned(), known: names.join(", ") }
@@ -292,7 +299,11 @@ impl Store {
     }
 
     /// Says that a model is here, after all its files are; then clears away what was under way.
-    fn record(&self, installed: Installed, directory: &Path) -> Result<Installed, PullError> {
+    fn record(
+        &self,
+        installed: InstalledModel,
+        directory: &Path,
+    ) -> Result<InstalledModel, PullError> {
         let record = directory.join(RECORD);
         let part = directory.join(UNDER_WAY).join(RECORD);
         let text = serde_json::to_string_pretty(&installed)
@@ -300,16 +311,16 @@ impl Store {
         fs::create_dir_all(directory.join(UNDER_WAY)).map_err(disk(directory))?;
         fs::write(&part, text + "\n").map_err(disk(&part))?;
         fs::rename(&part, &record).map_err(disk(&record))?;
-        room::sync(directory)?;
+        storage::sync(directory)?;
         let under_way = directory.join(UNDER_WAY);
         fs::remove_dir_all(&under_way).map_err(disk(&under_way))?;
         let path = directory.join(&installed.files[0].name);
-        Ok(Installed { path, ..installed })
+        Ok(InstalledModel { path, ..installed })
     }
 }
 
 /// Whether what is here is what the list says today.
-fn is_of(found: &Installed, model: &Known) -> bool {
+fn is_of(found: &InstalledModel, model: &KnownModel) -> bool {
     found.files.len() == model.files.len()
         && model.files.iter().all(|file| {
             found.files.iter().any(|one| one.name == file.name && one.sha256 == file.sha256)

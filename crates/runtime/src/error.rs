@@ -12,7 +12,7 @@ pub enum Error {
     Ledger(#[from] agentry_store::Error),
     /// There is no such model.
     #[error(transparent)]
-    Model(#[from] agentry_model::NoModel),
+    Model(#[from] agentry_model::ModelOpenError),
     /// The directory to work in cannot be used.
     #[error("cannot work in {path}: {why}")]
     Workspace {

@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 
-use agentry_model::{Answer, Delta};
+use agentry_model::{Delta, ModelAnswer};
 use agentry_protocol::confinement::Connection;
 use agentry_protocol::message::ModelFailure;
 use agentry_protocol::tool_call::{CallMeasurements, ToolOutcome};
@@ -33,9 +33,9 @@ pub(crate) fn connection(redactor: &Redactor, connection: Connection) -> Connect
 }
 
 /// What a model answered.
-pub(crate) fn answer(redactor: &Redactor, answer: Answer) -> Answer {
+pub(crate) fn answer(redactor: &Redactor, answer: ModelAnswer) -> ModelAnswer {
     let (text, thinking) = (redactor.hide(&answer.text), redactor.hide(&answer.thinking));
-    Answer { text, thinking, ..answer }
+    ModelAnswer { text, thinking, ..answer }
 }
 
 /// Why a model did not answer.

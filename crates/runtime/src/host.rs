@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentry_agentfile::agent::AgentModels;
-use agentry_model::{Delta, Model, NoModel, Providers};
+use agentry_model::{Delta, Model, ModelOpenError, ProviderRegistry};
 use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
 use agentry_protocol::confinement::Confinement;
@@ -57,7 +57,7 @@ pub struct Host {
 /// Who can be asked.
 pub struct Models {
     /// Those who serve them.
-    pub providers: Providers,
+    pub providers: ProviderRegistry,
     /// How many tokens a model reads and writes together, where the settings say it.
     pub window: Option<u64>,
     /// Finds out who serves a model that a hook names.
@@ -66,14 +66,18 @@ pub struct Models {
 
 /// The full name of a model that an agent may use, or why it is not to be had.
 pub type ModelNamed =
-    Box<dyn Fn(&Providers, &AgentModels, &str) -> Result<String, String> + Send + Sync>;
+    Box<dyn Fn(&ProviderRegistry, &AgentModels, &str) -> Result<String, String> + Send + Sync>;
 
 impl Models {
     /// A model, and those that are asked when it does not answer.
     ///
     /// # Errors
     /// When nobody serves it.
-    pub fn open(&self, model: &str, fallbacks: &[String]) -> Result<Arc<dyn Model>, NoModel> {
+    pub fn open(
+        &self,
+        model: &str,
+        fallbacks: &[String],
+    ) -> Result<Arc<dyn Model>, ModelOpenError> {
         self.providers.open(model, fallbacks)
     }
 }

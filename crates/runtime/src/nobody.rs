@@ -2,14 +2,14 @@
 //!
 //! Must never: answer.
 
-use agentry_model::{Answer, Model, Question};
+use agentry_model::{Model, ModelAnswer, ModelQuery};
 use agentry_protocol::message::{FailureKind, ModelFailure};
 
 /// Asks nobody.
 pub(crate) struct Nobody;
 
 impl Model for Nobody {
-    fn ask(&self, _: &Question<'_>) -> Result<Answer, ModelFailure> {
+    fn ask(&self, _: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
         Err(ModelFailure::new(FailureKind::Interrupted, "the run is being cancelled"))
     }
 }

@@ -13,7 +13,7 @@ use std::sync::mpsc::Sender;
 use agentry_kernel::authority::Authority;
 use agentry_kernel::tokens::{self, TokenCounter};
 use agentry_kernel::turn::Turn;
-use agentry_model::{Answer, Model, Question, Trouble};
+use agentry_model::{Model, ModelAnswer, ModelQuery, RetryNotice};
 use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
 use agentry_protocol::envelope::EntrySubject;
@@ -184,7 +184,7 @@ impl Workers {
                     witness.heard(&about, asking.seq, &delta);
                 }
             });
-            let answer = model.ask(&Question {
+            let answer = model.ask(&ModelQuery {
                 request: &asking.request,
                 number: asking.number,
                 session: about.session.as_ref().map_or("", |session| session.as_str()),
@@ -353,15 +353,15 @@ fn tell(news: &Sender<News>, event: Event) {
     news.send(News::Result(Box::new(event))).unwrap_or_default();
 }
 
-fn trouble_event(redactor: &Redactor, step: u32, trouble: Trouble) -> Event {
+fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event {
     match trouble {
-        Trouble::Retry { attempt, failure, wait } => Event::ModelRetried {
+        RetryNotice::Retry { attempt, failure, wait } => Event::ModelRetried {
             step,
             attempt,
             failure: hidden::failure(redactor, failure),
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
         },
-        Trouble::Replace { from, to, failure } => {
+        RetryNotice::Replace { from, to, failure } => {
             Event::ModelReplaced { step, from, to, failure: hidden::failure(redactor, failure) }
         }
     }
@@ -376,8 +376,8 @@ fn is_of_a_person(by: &Permit) -> bool {
 }
 
 /// Gives the calls their ids and their one form, and counts what the provider did not count.
-fn reply(answer: Answer, asking: &Asking, new_number: fn() -> u128) -> ModelReply {
-    let Answer { text, thinking, calls, sealed, model, usage } = answer;
+fn reply(answer: ModelAnswer, asking: &Asking, new_number: fn() -> u128) -> ModelReply {
+    let ModelAnswer { text, thinking, calls, sealed, model, usage } = answer;
     let calls = calls.into_iter().map(|call| {
         let tool = ToolName::canonical(&call.name);
         let input = canonical(normalised(&tool, call.input));

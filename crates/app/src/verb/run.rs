@@ -11,7 +11,7 @@ use std::sync::Arc;
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::task::Task;
 use agentry_kernel::identity::TERMINAL;
-use agentry_model::Tape;
+use agentry_model::RecordingMode;
 use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Event, Mode};
@@ -118,7 +118,7 @@ impl Work {
     }
 
     /// Whether what is said to providers is recorded or played. The files are named from where the command was given.
-    pub(super) fn tape(&self) -> Result<Option<Tape>, Fault> {
+    pub(super) fn tape(&self) -> Result<Option<RecordingMode>, Fault> {
         let absolute = |path: &PathBuf| {
             std::path::absolute(path).map_err(|error| {
                 Fault::new(
@@ -128,8 +128,8 @@ impl Work {
             })
         };
         Ok(match (&self.record, &self.play) {
-            (Some(file), _) => Some(Tape::Record(absolute(file)?)),
-            (None, Some(file)) => Some(Tape::Play(absolute(file)?)),
+            (Some(file), _) => Some(RecordingMode::Record(absolute(file)?)),
+            (None, Some(file)) => Some(RecordingMode::Play(absolute(file)?)),
             (None, None) => None,
         })
     }

@@ -12,7 +12,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use agentry_local::{Ask, Choice, Engine, Finish, Said, Settings};
+use agentry_local::{
+    Engine, EngineSettings, FinishReason, Generation, GenerationRequest, ToolChoice,
+};
 use agentry_protocol::message::{Message, ModelRequest};
 use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
 use agentry_protocol::tool_call::{RepeatSafety, ToolSpec};
@@ -43,11 +45,11 @@ fn main() -> ExitCode {
 
 fn choice(file: &Path, threads: &str, verbose: bool) -> Result<(), Failure> {
     let settings =
-        Settings { threads: Some(threads.parse()?), context_tokens: Some(4096), sessions: 2 };
+        EngineSettings { threads: Some(threads.parse()?), context_tokens: Some(4096), sessions: 2 };
     let engine = Engine::open(file, &settings)?;
     let mut answered = 0;
     for prompt in ANSWERS {
-        let said = asked(&engine, prompt, Choice::Either)?;
+        let said = asked(&engine, prompt, ToolChoice::Either)?;
         answered += usize::from(said.calls.is_empty());
         if verbose {
             report("answer", prompt, &said, said.calls.is_empty());
@@ -55,9 +57,9 @@ fn choice(file: &Path, threads: &str, verbose: bool) -> Result<(), Failure> {
     }
     println!("to answer without a tool: {answered} of {} prompts", ANSWERS.len());
     for (way, choice) in [
-        ("decide, then bind", Choice::Either),
-        ("must call", Choice::Call),
-        ("free", Choice::Unguided),
+        ("decide, then bind", ToolChoice::Either),
+        ("must call", ToolChoice::Call),
+        ("free", ToolChoice::Unguided),
     ] {
         let (mut valid, mut right_tool, mut right) = (0, 0, 0);
         for wanted in PROMPTS {
@@ -81,7 +83,7 @@ fn choice(file: &Path, threads: &str, verbose: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn report(way: &str, prompt: &str, said: &Said, right: bool) {
+fn report(way: &str, prompt: &str, said: &Generation, right: bool) {
     let probability = said.call_probability.unwrap_or(0.0);
     let calls: Vec<String> =
         said.calls.iter().map(|call| format!("{} {}", call.name, call.input)).collect();
@@ -98,11 +100,11 @@ fn fits(wanted: &Wanted, input: &serde_json::Value) -> bool {
 }
 
 /// As Agentry asks: sorted first, if it may do either.
-fn asked(engine: &Engine, prompt: &str, choice: Choice) -> Result<Said, Failure> {
+fn asked(engine: &Engine, prompt: &str, choice: ToolChoice) -> Result<Generation, Failure> {
     let request = request(prompt, tools(), 160);
-    let talk = choice == Choice::Either && engine.is_talk(&request, &|| true)?;
+    let talk = choice == ToolChoice::Either && engine.needs_no_tool(&request, &|| true)?;
     let request = if talk { ModelRequest { tools: [].into(), ..request } } else { request };
-    let ask = Ask {
+    let ask = GenerationRequest {
         request: &request,
         session: "figure",
         hear: &|_| {},
@@ -127,7 +129,7 @@ fn request(prompt: &str, tools: Vec<ToolSpec>, most: u64) -> ModelRequest {
 /// Tokens a second while text is written, the prompt apart.
 fn speed(file: &Path, threads: &str) -> Result<(), Failure> {
     let settings =
-        Settings { threads: Some(threads.parse()?), context_tokens: Some(1024), sessions: 1 };
+        EngineSettings { threads: Some(threads.parse()?), context_tokens: Some(1024), sessions: 1 };
     let engine = Engine::open(file, &settings)?;
     let (mut tokens, mut seconds) = (0, 0.0);
     let mut seed = 1;
@@ -135,19 +137,19 @@ fn speed(file: &Path, threads: &str) -> Result<(), Failure> {
         let mut request = request("Write a long story about a ship.", Vec::new(), 64);
         request.temperature = Some(0.9);
         let first: Cell<Option<Instant>> = Cell::new(None);
-        let ask = Ask {
+        let ask = GenerationRequest {
             request: &request,
             session: "speed",
             hear: &|_| first.set(first.get().or_else(|| Some(Instant::now()))),
             go_on: &|| true,
-            choice: Choice::Either,
+            choice: ToolChoice::Either,
             seed,
         };
         let said = engine.answer(&ask)?;
         seed += 1;
         // The first answer warms up.
         if let (Some(first), true, true) =
-            (first.get(), seed > 2, said.finish != Finish::Interrupted)
+            (first.get(), seed > 2, said.finish != FinishReason::Interrupted)
         {
             tokens += said.usage.output_tokens.saturating_sub(1);
             seconds += first.elapsed().as_secs_f64();

@@ -8,10 +8,10 @@
 use agentry_protocol::message::RawToolCall;
 use serde_json::{Map, Value};
 
-use crate::card::DialectName;
 use crate::dialect::function_gemma_grammar;
-use crate::dialect::{Dialect, Outcome, Part, Role};
-use crate::toolset::Offered;
+use crate::dialect::{Dialect, DialectRole, PromptFragment, RenderedOutcome};
+use crate::model_summary::DialectName;
+use crate::toolset::DialectTool;
 
 pub(super) const ESCAPE: &str = "<escape>";
 const CALL_OPENS: &str = "<start_function_call>";
@@ -49,17 +49,16 @@ impl Dialect for FunctionGemma {
         DialectName::FunctionGemma
     }
 
-    fn between(&self, from: Option<Role>, to: Role) -> String {
+    fn between(&self, from: Option<DialectRole>, to: DialectRole) -> String {
         let role = match to {
-            Role::System => "developer",
-            Role::User => "user",
-            Role::Model | Role::Results => "model",
+            DialectRole::System => "developer",
+            DialectRole::User => "user",
+            DialectRole::Model | DialectRole::Results => "model",
         };
         match (from, to) {
             // Results stand in the turn of the model, which then goes on.
-            (Some(Role::Model), Role::Results) | (Some(Role::Results), Role::Model) => {
-                String::new()
-            }
+            (Some(DialectRole::Model), DialectRole::Results)
+            | (Some(DialectRole::Results), DialectRole::Model) => String::new(),
             (None, _) => format!("{TURN_OPENS}{role}\n"),
             (Some(_), _) => format!("{TURN_CLOSES}\n{TURN_OPENS}{role}\n"),
         }
@@ -70,62 +69,62 @@ impl Dialect for FunctionGemma {
         tool.chars().map(word).collect()
     }
 
-    fn system(&self, system: &str, tools: &[Offered]) -> Vec<Part> {
+    fn system(&self, system: &str, tools: &[DialectTool]) -> Vec<PromptFragment> {
         let mut parts = Vec::new();
         if !tools.is_empty() {
-            parts.push(Part::mark(SENTENCE));
+            parts.push(PromptFragment::mark(SENTENCE));
         }
         for tool in tools {
-            parts.push(Part::mark(format!("\n{DECLARATION_OPENS}")));
+            parts.push(PromptFragment::mark(format!("\n{DECLARATION_OPENS}")));
             declaration(tool, &mut parts);
-            parts.push(Part::mark(DECLARATION_CLOSES));
+            parts.push(PromptFragment::mark(DECLARATION_CLOSES));
         }
         if !system.is_empty() {
             let gap = if tools.is_empty() { "" } else { "\n" };
-            parts.push(Part::text(format!("{gap}{system}")));
+            parts.push(PromptFragment::text(format!("{gap}{system}")));
         }
         parts
     }
 
-    fn results(&self, outcomes: &[Outcome<'_>]) -> Vec<Part> {
+    fn results(&self, outcomes: &[RenderedOutcome<'_>]) -> Vec<PromptFragment> {
         let mut parts = Vec::new();
         for outcome in outcomes {
-            parts.push(Part::mark(RESPONSE_OPENS));
-            parts.push(Part::text(format!("response:{}{{", outcome.name)));
+            parts.push(PromptFragment::mark(RESPONSE_OPENS));
+            parts.push(PromptFragment::text(format!("response:{}{{", outcome.name)));
             match serde_json::from_str(outcome.content) {
                 Ok(Value::Object(fields)) => response(&fields, &mut parts),
                 Ok(_) | Err(_) => {
-                    parts.push(Part::text("result:"));
+                    parts.push(PromptFragment::text("result:"));
                     escaped(outcome.content, &mut parts);
                 }
             }
-            parts.push(Part::text("}"));
-            parts.push(Part::mark(RESPONSE_CLOSES));
+            parts.push(PromptFragment::text("}"));
+            parts.push(PromptFragment::mark(RESPONSE_CLOSES));
         }
         parts
     }
 
-    fn call(&self, name: &str, input: &Value) -> Vec<Part> {
-        let mut parts = self.call_opens();
-        parts.push(Part::text(format!("call:{name}")));
+    fn call(&self, name: &str, input: &Value) -> Vec<PromptFragment> {
+        let mut parts = self.call_opening();
+        parts.push(PromptFragment::text(format!("call:{name}")));
         value(input, &mut parts);
-        parts.extend(self.call_closes());
+        parts.extend(self.call_closing());
         parts
     }
 
-    fn call_opens(&self) -> Vec<Part> {
-        vec![Part::mark(CALL_OPENS)]
+    fn call_opening(&self) -> Vec<PromptFragment> {
+        vec![PromptFragment::mark(CALL_OPENS)]
     }
 
-    fn call_closes(&self) -> Vec<Part> {
-        vec![Part::mark(CALL_CLOSES)]
+    fn call_closing(&self) -> Vec<PromptFragment> {
+        vec![PromptFragment::mark(CALL_CLOSES)]
     }
 
-    fn between_calls(&self) -> Option<Vec<Part>> {
+    fn between_calls(&self) -> Option<Vec<PromptFragment>> {
         Some(Vec::new())
     }
 
-    fn grammar(&self, tools: &[Offered]) -> Result<String, (String, String)> {
+    fn grammar(&self, tools: &[DialectTool]) -> Result<String, (String, String)> {
         function_gemma_grammar::grammar(tools, self.escape_is_control)
     }
 
@@ -141,7 +140,7 @@ impl Dialect for FunctionGemma {
         if name.is_empty() || !name.chars().all(is_word) {
             return None;
         }
-        let mut reader = Reader { rest: &rest[name.len()..] };
+        let mut reader = CallValueParser { rest: &rest[name.len()..] };
         let input = reader.value(0)?;
         reader.rest.is_empty().then(|| RawToolCall { name: name.to_owned(), input })
     }
@@ -152,56 +151,56 @@ impl Dialect for FunctionGemma {
 }
 
 /// `declaration:NAME{description:…,parameters:{properties:{…},required:[…],type:…}}`
-fn declaration(tool: &Offered, parts: &mut Vec<Part>) {
-    parts.push(Part::text(format!("declaration:{}{{description:", tool.shown)));
+fn declaration(tool: &DialectTool, parts: &mut Vec<PromptFragment>) {
+    parts.push(PromptFragment::text(format!("declaration:{}{{description:", tool.shown)));
     escaped(&tool.description, parts);
-    parts.push(Part::text(",parameters:"));
+    parts.push(PromptFragment::text(",parameters:"));
     object_shape(&tool.parameters, parts);
-    parts.push(Part::text("}"));
+    parts.push(PromptFragment::text("}"));
 }
 
-fn object_shape(schema: &Value, parts: &mut Vec<Part>) {
-    parts.push(Part::text("{properties:{"));
+fn object_shape(schema: &Value, parts: &mut Vec<PromptFragment>) {
+    parts.push(PromptFragment::text("{properties:{"));
     let properties = schema.get("properties").and_then(Value::as_object);
     for (index, (key, inner)) in properties.into_iter().flatten().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        parts.push(Part::text(format!("{comma}{}:", without_marks(key))));
+        parts.push(PromptFragment::text(format!("{comma}{}:", without_marks(key))));
         property(inner, parts);
     }
-    parts.push(Part::text("},required:"));
+    parts.push(PromptFragment::text("},required:"));
     let none = Value::Array(Vec::new());
     value(schema.get("required").filter(|list| list.is_array()).unwrap_or(&none), parts);
-    parts.push(Part::text(",type:"));
+    parts.push(PromptFragment::text(",type:"));
     escaped("OBJECT", parts);
-    parts.push(Part::text("}"));
+    parts.push(PromptFragment::text("}"));
 }
 
-fn property(schema: &Value, parts: &mut Vec<Part>) {
+fn property(schema: &Value, parts: &mut Vec<PromptFragment>) {
     let kind = kind(schema);
-    parts.push(Part::text("{type:"));
+    parts.push(PromptFragment::text("{type:"));
     escaped(kind, parts);
     if let Some(description) = schema.get("description").and_then(Value::as_str) {
-        parts.push(Part::text(",description:"));
+        parts.push(PromptFragment::text(",description:"));
         escaped(description, parts);
     }
     if let Some(options) = schema.get("enum").filter(|options| options.is_array()) {
-        parts.push(Part::text(",enum:"));
+        parts.push(PromptFragment::text(",enum:"));
         value(options, parts);
     }
     if let Some(items) = schema.get("items").filter(|_| kind == "ARRAY") {
-        parts.push(Part::text(",items:"));
+        parts.push(PromptFragment::text(",items:"));
         property(items, parts);
     }
     if let Some(inner) = schema.get("properties").and_then(Value::as_object) {
-        parts.push(Part::text(",properties:{"));
+        parts.push(PromptFragment::text(",properties:{"));
         for (index, (key, schema)) in inner.iter().enumerate() {
             let comma = if index > 0 { "," } else { "" };
-            parts.push(Part::text(format!("{comma}{}:", without_marks(key))));
+            parts.push(PromptFragment::text(format!("{comma}{}:", without_marks(key))));
             property(schema, parts);
         }
-        parts.push(Part::text("}"));
+        parts.push(PromptFragment::text("}"));
     }
-    parts.push(Part::text("}"));
+    parts.push(PromptFragment::text("}"));
 }
 
 /// The five types that the model knows.
@@ -223,50 +222,52 @@ fn kind(schema: &Value) -> &'static str {
 }
 
 /// Numbers and truths bare, text in delimiters, the rest as JSON in delimiters.
-fn response(fields: &Map<String, Value>, parts: &mut Vec<Part>) {
+fn response(fields: &Map<String, Value>, parts: &mut Vec<PromptFragment>) {
     for (index, (key, field)) in fields.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        parts.push(Part::text(format!("{comma}{}:", without_marks(key))));
+        parts.push(PromptFragment::text(format!("{comma}{}:", without_marks(key))));
         match field {
-            Value::Number(_) | Value::Bool(_) => parts.push(Part::text(field.to_string())),
+            Value::Number(_) | Value::Bool(_) => {
+                parts.push(PromptFragment::text(field.to_string()))
+            }
             Value::String(text) => escaped(text, parts),
             Value::Null | Value::Array(_) | Value::Object(_) => escaped(&field.to_string(), parts),
         }
     }
 }
 
-fn value(value: &Value, parts: &mut Vec<Part>) {
+fn value(value: &Value, parts: &mut Vec<PromptFragment>) {
     match value {
         Value::String(text) => escaped(text, parts),
         Value::Null | Value::Bool(_) | Value::Number(_) => {
-            parts.push(Part::text(value.to_string()));
+            parts.push(PromptFragment::text(value.to_string()));
         }
         Value::Array(items) => {
-            parts.push(Part::text("["));
+            parts.push(PromptFragment::text("["));
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
-                    parts.push(Part::text(","));
+                    parts.push(PromptFragment::text(","));
                 }
                 self::value(item, parts);
             }
-            parts.push(Part::text("]"));
+            parts.push(PromptFragment::text("]"));
         }
         Value::Object(fields) => {
-            parts.push(Part::text("{"));
+            parts.push(PromptFragment::text("{"));
             for (index, (key, field)) in fields.iter().enumerate() {
                 let comma = if index > 0 { "," } else { "" };
-                parts.push(Part::text(format!("{comma}{}:", without_marks(key))));
+                parts.push(PromptFragment::text(format!("{comma}{}:", without_marks(key))));
                 self::value(field, parts);
             }
-            parts.push(Part::text("}"));
+            parts.push(PromptFragment::text("}"));
         }
     }
 }
 
-fn escaped(text: &str, parts: &mut Vec<Part>) {
-    parts.push(Part::mark(ESCAPE));
-    parts.push(Part::text(without_marks(text)));
-    parts.push(Part::mark(ESCAPE));
+fn escaped(text: &str, parts: &mut Vec<PromptFragment>) {
+    parts.push(PromptFragment::mark(ESCAPE));
+    parts.push(PromptFragment::text(without_marks(text)));
+    parts.push(PromptFragment::mark(ESCAPE));
 }
 
 /// Without the format's marks, also where taking one out would make another.
@@ -279,11 +280,11 @@ fn without_marks(text: &str) -> String {
 }
 
 /// Reads values of a call.
-struct Reader<'a> {
+struct CallValueParser<'a> {
     rest: &'a str,
 }
 
-impl Reader<'_> {
+impl CallValueParser<'_> {
     fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > DEPTH {
             None

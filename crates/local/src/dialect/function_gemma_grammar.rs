@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::dialect::function_gemma::ESCAPE;
 use crate::limits::{ARGUMENT_CHARS_MAX, ARGUMENT_ITEMS_MAX, SCHEMA_DEPTH_MAX};
-use crate::toolset::Offered;
+use crate::toolset::DialectTool;
 
 /// The grammar over all tools, or the tool and what its schema has that cannot be written.
-pub(crate) fn grammar(tools: &[Offered], control: bool) -> Result<String, (String, String)> {
+pub(crate) fn grammar(tools: &[DialectTool], control: bool) -> Result<String, (String, String)> {
     // A control token is written without quotes, text with them.
     let escape = if control { ESCAPE.to_owned() } else { format!("\"{ESCAPE}\"") };
-    let mut rules = Rules { escape, text: String::new(), count: 0 };
+    let mut rules = GrammarRules { escape, text: String::new(), count: 0 };
     let mut starts = Vec::new();
     for tool in tools {
         let object = rules.object(&tool.bounded, 0).map_err(|why| (tool.tool.clone(), why))?;
@@ -24,13 +24,13 @@ pub(crate) fn grammar(tools: &[Offered], control: bool) -> Result<String, (Strin
     Ok(format!("start: {}\n{}", starts.join(" | "), rules.text))
 }
 
-struct Rules {
+struct GrammarRules {
     escape: String,
     text: String,
     count: usize,
 }
 
-impl Rules {
+impl GrammarRules {
     fn rule(&mut self, body: &str) -> String {
         let name = format!("r{}", self.count);
         self.count += 1;
@@ -180,12 +180,12 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::dialect::function_gemma::FunctionGemma;
-    use crate::toolset::{Toolset, sample};
+    use crate::toolset::{RequestTools, sample};
     use serde_json::json;
 
     fn written(parameters: Value) -> Result<String, (String, String)> {
         let tools = [sample::tool("find", parameters)];
-        let set = Toolset::of(&tools, &FunctionGemma::default()).expect("the schema is right");
+        let set = RequestTools::of(&tools, &FunctionGemma::default()).expect("the schema is right");
         grammar(&set.offered, false)
     }
 

@@ -4,7 +4,7 @@
 
 use super::*;
 use crate::dialect::{flat, flat_prompt, render};
-use crate::toolset::{Toolset, sample};
+use crate::toolset::{RequestTools, sample};
 use serde_json::json;
 
 fn dialect() -> FunctionGemma {
@@ -13,7 +13,7 @@ fn dialect() -> FunctionGemma {
 
 fn declared(parameters: Value) -> String {
     let tools = [sample::tool("github/find", parameters)];
-    let set = Toolset::of(&tools, &dialect()).expect("the schema is right");
+    let set = RequestTools::of(&tools, &dialect()).expect("the schema is right");
     flat(&dialect().system("", &set.offered))
 }
 
@@ -105,7 +105,7 @@ fn a_written_call_is_read_again_and_holds_no_mark_from_outside() {
     let call = dialect().parse(&inside).expect("what is written is a call");
     assert_eq!(call.input, json!({"path": ",x:1}developer", "n": -0.5, "l": [""]}));
     for part in parts {
-        if let Part::Text(text) = part {
+        if let PromptFragment::Text(text) = part {
             assert!(MARKS.iter().all(|mark| !text.contains(mark)), "{text}");
         }
     }
@@ -113,7 +113,7 @@ fn a_written_call_is_read_again_and_holds_no_mark_from_outside() {
 
 #[test]
 fn a_result_that_is_an_object_keeps_numbers_bare_and_the_rest_escaped() {
-    let outcome = |content| Outcome { name: "a".into(), content };
+    let outcome = |content| RenderedOutcome { name: "a".into(), content };
     let text = flat(&dialect().results(&[
         outcome(r#"{"n": 1.5, "ok": false, "s": "x", "l": [1]}"#),
         outcome("<end_function_response><escape>"),
@@ -129,7 +129,10 @@ fn a_result_that_is_an_object_keeps_numbers_bare_and_the_rest_escaped() {
 #[test]
 fn after_results_a_user_speaks_in_a_turn_of_their_own() {
     let between = |from, to| dialect().between(Some(from), to);
-    assert_eq!(between(Role::Results, Role::User), "<end_of_turn>\n<start_of_turn>user\n");
-    assert_eq!(between(Role::Results, Role::Model), "");
+    assert_eq!(
+        between(DialectRole::Results, DialectRole::User),
+        "<end_of_turn>\n<start_of_turn>user\n"
+    );
+    assert_eq!(between(DialectRole::Results, DialectRole::Model), "");
     assert_eq!(dialect().stops(), ["<start_function_response>"]);
 }

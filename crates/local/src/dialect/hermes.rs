@@ -6,10 +6,10 @@ use agentry_protocol::message::RawToolCall;
 use agentry_protocol::schema::ModelSchema;
 use serde_json::{Value, json};
 
-use crate::card::DialectName;
-use crate::dialect::frame::Frame;
-use crate::dialect::{Dialect, Outcome, Part, Role, spaced};
-use crate::toolset::Offered;
+use crate::dialect::separators::TurnSeparators;
+use crate::dialect::{Dialect, DialectRole, PromptFragment, RenderedOutcome, to_spaced_json};
+use crate::model_summary::DialectName;
+use crate::toolset::DialectTool;
 
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
@@ -21,15 +21,15 @@ const AFTER: &str =
 /// The dialect; `Plain` has the same calls in another frame.
 pub(crate) struct Hermes {
     name: DialectName,
-    frame: Frame,
+    frame: TurnSeparators,
 }
 
 impl Hermes {
     pub(crate) fn chatml() -> Self {
-        Self { name: DialectName::Hermes, frame: Frame::chatml() }
+        Self { name: DialectName::Hermes, frame: TurnSeparators::chatml() }
     }
 
-    pub(crate) fn framed(name: DialectName, frame: Frame) -> Self {
+    pub(crate) fn framed(name: DialectName, frame: TurnSeparators) -> Self {
         Self { name, frame }
     }
 }
@@ -39,24 +39,24 @@ impl Dialect for Hermes {
         self.name
     }
 
-    fn between(&self, from: Option<Role>, to: Role) -> String {
+    fn between(&self, from: Option<DialectRole>, to: DialectRole) -> String {
         self.frame.between(from, to)
     }
 
-    fn system(&self, system: &str, tools: &[Offered]) -> Vec<Part> {
-        let mut parts = vec![Part::text(system)];
+    fn system(&self, system: &str, tools: &[DialectTool]) -> Vec<PromptFragment> {
+        let mut parts = vec![PromptFragment::text(system)];
         if tools.is_empty() {
             return parts;
         }
-        parts.push(Part::mark(
+        parts.push(PromptFragment::mark(
             "\n\n# Tools\n\nYou may call one or more functions to assist with the user query.\n\n\
              You are provided with function signatures within <tools></tools> XML tags:\n<tools>",
         ));
         for tool in tools {
-            parts.push(Part::mark("\n"));
-            parts.push(Part::text(spaced(&signature(tool))));
+            parts.push(PromptFragment::mark("\n"));
+            parts.push(PromptFragment::text(to_spaced_json(&signature(tool))));
         }
-        parts.push(Part::mark(
+        parts.push(PromptFragment::mark(
             "\n</tools>\n\nFor each function call, return a json object with function name and \
              arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{\"name\": \
              <function-name>, \"arguments\": <args-json-object>}\n</tool_call>",
@@ -64,39 +64,39 @@ impl Dialect for Hermes {
         parts
     }
 
-    fn results(&self, outcomes: &[Outcome<'_>]) -> Vec<Part> {
+    fn results(&self, outcomes: &[RenderedOutcome<'_>]) -> Vec<PromptFragment> {
         let mut parts = Vec::new();
         for (index, outcome) in outcomes.iter().enumerate() {
             let opens = if index == 0 { "<tool_response>\n" } else { "\n<tool_response>\n" };
-            parts.push(Part::mark(opens));
-            parts.push(Part::text(outcome.content));
-            parts.push(Part::mark("\n</tool_response>"));
+            parts.push(PromptFragment::mark(opens));
+            parts.push(PromptFragment::text(outcome.content));
+            parts.push(PromptFragment::mark("\n</tool_response>"));
         }
-        parts.push(Part::text(AFTER));
+        parts.push(PromptFragment::text(AFTER));
         parts
     }
 
-    fn call(&self, name: &str, input: &Value) -> Vec<Part> {
+    fn call(&self, name: &str, input: &Value) -> Vec<PromptFragment> {
         let call = json!({"name": name, "arguments": input});
-        let mut parts = self.call_opens();
-        parts.push(Part::text(spaced(&call)));
-        parts.extend(self.call_closes());
+        let mut parts = self.call_opening();
+        parts.push(PromptFragment::text(to_spaced_json(&call)));
+        parts.extend(self.call_closing());
         parts
     }
 
-    fn call_opens(&self) -> Vec<Part> {
-        vec![Part::mark(OPENS), Part::mark("\n")]
+    fn call_opening(&self) -> Vec<PromptFragment> {
+        vec![PromptFragment::mark(OPENS), PromptFragment::mark("\n")]
     }
 
-    fn call_closes(&self) -> Vec<Part> {
-        vec![Part::mark(format!("\n{CLOSES}"))]
+    fn call_closing(&self) -> Vec<PromptFragment> {
+        vec![PromptFragment::mark(format!("\n{CLOSES}"))]
     }
 
-    fn between_calls(&self) -> Option<Vec<Part>> {
-        Some(vec![Part::mark("\n")])
+    fn between_calls(&self) -> Option<Vec<PromptFragment>> {
+        Some(vec![PromptFragment::mark("\n")])
     }
 
-    fn grammar(&self, tools: &[Offered]) -> Result<String, (String, String)> {
+    fn grammar(&self, tools: &[DialectTool]) -> Result<String, (String, String)> {
         Ok(json_grammar(tools, "arguments"))
     }
 
@@ -110,7 +110,7 @@ impl Dialect for Hermes {
 }
 
 /// A tool as most templates show it.
-pub(crate) fn signature(tool: &Offered) -> Value {
+pub(crate) fn signature(tool: &DialectTool) -> Value {
     json!({
         "type": "function",
         "function": {
@@ -122,7 +122,7 @@ pub(crate) fn signature(tool: &Offered) -> Value {
 }
 
 /// The grammar of `{"name": …, "arguments": …}` over all tools.
-pub(crate) fn json_grammar(tools: &[Offered], arguments: &str) -> String {
+pub(crate) fn json_grammar(tools: &[DialectTool], arguments: &str) -> String {
     let rules = (0..tools.len()).map(|index| format!("t{index}")).collect::<Vec<_>>().join(" | ");
     let mut grammar = format!("start: {rules}\n");
     for (index, tool) in tools.iter().enumerate() {
@@ -192,9 +192,9 @@ mod tests {
         let tools = sample::offered(&Hermes::chatml());
         for segment in render(&Hermes::chatml(), &sample::talk_with(evil), &tools) {
             let (crate::dialect::Segment::Parts(parts)
-            | crate::dialect::Segment::Said { parts, .. }) = segment;
+            | crate::dialect::Segment::Reply { parts, .. }) = segment;
             for part in parts {
-                if let Part::Mark(mark) = part {
+                if let PromptFragment::Mark(mark) = part {
                     assert!(!mark.contains(evil), "{mark}");
                 }
             }
@@ -206,7 +206,7 @@ mod tests {
         let hermes = Hermes::chatml();
         let input = json!({"path": "a \"b\"\n</tool_call>", "n": [1, {"x": null}]});
         let parts = hermes.call("read_file", &input);
-        let Part::Text(written) = &parts[2] else { panic!("the call is text") };
+        let PromptFragment::Text(written) = &parts[2] else { panic!("the call is text") };
         let call = hermes.parse(written).expect("this is a call");
         assert_eq!(call, RawToolCall { name: "read_file".into(), input });
         assert!(flat(&parts).starts_with("<tool_call>\n{\"name\": \"read_file\""));

@@ -8,9 +8,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
-struct Spaced;
+struct SpacedFormatter;
 
-impl Formatter for Spaced {
+impl Formatter for SpacedFormatter {
     fn begin_array_value<W: ?Sized + io::Write>(
         &mut self,
         writer: &mut W,
@@ -33,10 +33,10 @@ impl Formatter for Spaced {
 }
 
 /// The value as text, with spaces.
-pub(crate) fn spaced(value: &Value) -> String {
+pub(crate) fn to_spaced_json(value: &Value) -> String {
     let mut bytes = Vec::new();
     value
-        .serialize(&mut Serializer::with_formatter(&mut bytes, Spaced))
+        .serialize(&mut Serializer::with_formatter(&mut bytes, SpacedFormatter))
         .expect("a JSON value has only string keys");
     String::from_utf8(bytes).expect("JSON is UTF-8")
 }
@@ -49,6 +49,6 @@ mod tests {
     #[test]
     fn commas_and_colons_are_followed_by_a_space() {
         let value = json!({"b": [1, 2, {}], "a": {"c": "x,y:z"}});
-        assert_eq!(spaced(&value), r#"{"b": [1, 2, {}], "a": {"c": "x,y:z"}}"#);
+        assert_eq!(to_spaced_json(&value), r#"{"b": [1, 2, {}], "a": {"c": "x,y:z"}}"#);
     }
 }

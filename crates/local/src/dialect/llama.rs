@@ -5,10 +5,10 @@
 use agentry_protocol::message::RawToolCall;
 use serde_json::{Value, json};
 
-use crate::card::DialectName;
 use crate::dialect::hermes::{call_in_json, json_grammar, name_in_json, signature};
-use crate::dialect::{Dialect, Outcome, Part, Role, spaced};
-use crate::toolset::Offered;
+use crate::dialect::{Dialect, DialectRole, PromptFragment, RenderedOutcome, to_spaced_json};
+use crate::model_summary::DialectName;
+use crate::toolset::DialectTool;
 
 /// The dialect.
 pub(crate) struct Llama;
@@ -18,63 +18,63 @@ impl Dialect for Llama {
         DialectName::Llama
     }
 
-    fn between(&self, from: Option<Role>, to: Role) -> String {
+    fn between(&self, from: Option<DialectRole>, to: DialectRole) -> String {
         let role = match to {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Model => "assistant",
-            Role::Results => "ipython",
+            DialectRole::System => "system",
+            DialectRole::User => "user",
+            DialectRole::Model => "assistant",
+            DialectRole::Results => "ipython",
         };
         let closes = if from.is_some() { "<|eot_id|>" } else { "" };
         format!("{closes}<|start_header_id|>{role}<|end_header_id|>\n\n")
     }
 
-    fn system(&self, system: &str, tools: &[Offered]) -> Vec<Part> {
+    fn system(&self, system: &str, tools: &[DialectTool]) -> Vec<PromptFragment> {
         if tools.is_empty() {
-            return vec![Part::text(system)];
+            return vec![PromptFragment::text(system)];
         }
-        let mut parts = vec![Part::mark(
+        let mut parts = vec![PromptFragment::mark(
             "Environment: ipython\n\nYou have access to the following functions. To call a \
              function, please respond with JSON for a function call. Respond in the format \
              {\"name\": function name, \"parameters\": dictionary of argument name and its value}. \
              Do not use variables.\n\n",
         )];
         for tool in tools {
-            parts.push(Part::text(spaced(&signature(tool))));
-            parts.push(Part::mark("\n\n"));
+            parts.push(PromptFragment::text(to_spaced_json(&signature(tool))));
+            parts.push(PromptFragment::mark("\n\n"));
         }
-        parts.push(Part::text(system));
+        parts.push(PromptFragment::text(system));
         parts
     }
 
-    fn results(&self, outcomes: &[Outcome<'_>]) -> Vec<Part> {
+    fn results(&self, outcomes: &[RenderedOutcome<'_>]) -> Vec<PromptFragment> {
         let mut parts = Vec::new();
         for (index, outcome) in outcomes.iter().enumerate() {
             if index > 0 {
-                parts.push(Part::mark("\n"));
+                parts.push(PromptFragment::mark("\n"));
             }
-            parts.push(Part::text(outcome.content));
+            parts.push(PromptFragment::text(outcome.content));
         }
         parts
     }
 
-    fn call(&self, name: &str, input: &Value) -> Vec<Part> {
-        vec![Part::text(spaced(&json!({"name": name, "parameters": input})))]
+    fn call(&self, name: &str, input: &Value) -> Vec<PromptFragment> {
+        vec![PromptFragment::text(to_spaced_json(&json!({"name": name, "parameters": input})))]
     }
 
-    fn call_opens(&self) -> Vec<Part> {
+    fn call_opening(&self) -> Vec<PromptFragment> {
         Vec::new()
     }
 
-    fn call_closes(&self) -> Vec<Part> {
+    fn call_closing(&self) -> Vec<PromptFragment> {
         Vec::new()
     }
 
-    fn between_calls(&self) -> Option<Vec<Part>> {
+    fn between_calls(&self) -> Option<Vec<PromptFragment>> {
         None
     }
 
-    fn grammar(&self, tools: &[Offered]) -> Result<String, (String, String)> {
+    fn grammar(&self, tools: &[DialectTool]) -> Result<String, (String, String)> {
         Ok(json_grammar(tools, "parameters"))
     }
 

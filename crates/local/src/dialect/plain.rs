@@ -3,24 +3,24 @@
 //!
 //! Must never: pretend that such a model was taught to call.
 
-use crate::card::DialectName;
-use crate::dialect::frame::Frame;
 use crate::dialect::hermes::Hermes;
+use crate::dialect::separators::TurnSeparators;
+use crate::model_summary::DialectName;
 
 /// The dialect in the frame of the file.
-pub(crate) fn plain(frame: Frame) -> Hermes {
+pub(crate) fn plain(frame: TurnSeparators) -> Hermes {
     Hermes::framed(DialectName::Plain, frame)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::{Dialect, Role, flat_prompt, render};
+    use crate::dialect::{Dialect, DialectRole, flat_prompt, render};
     use crate::toolset::sample;
 
     #[test]
     fn tools_and_results_are_told_in_the_frame_of_the_file() {
-        let mut frame = Frame::chatml();
+        let mut frame = TurnSeparators::chatml();
         frame.user_to_model = " [/INST] ".into();
         let dialect = plain(frame);
         let tools = sample::offered(&dialect);
@@ -29,6 +29,6 @@ mod tests {
         assert!(prompt.ends_with(" [/INST] "), "{prompt}");
         assert!(prompt.contains("\"name\": \"read_file\", \"description\""), "{prompt}");
         assert_eq!(dialect.name(), DialectName::Plain);
-        assert_eq!(dialect.between(Some(Role::User), Role::Model), " [/INST] ");
+        assert_eq!(dialect.between(Some(DialectRole::User), DialectRole::Model), " [/INST] ");
     }
 }

@@ -8,16 +8,16 @@ use crate::dialect::hermes::call_in_json;
 
 /// A call found in a text, and the text without it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Recovered {
+pub(crate) struct RecoveredCall {
     pub(crate) call: RawToolCall,
     pub(crate) before: String,
 }
 
 /// The first whole call in a text that `valid` takes.
-pub(crate) fn recovered(text: &str, valid: impl Fn(&RawToolCall) -> bool) -> Option<Recovered> {
+pub(crate) fn find_call(text: &str, valid: impl Fn(&RawToolCall) -> bool) -> Option<RecoveredCall> {
     let whole = unmarked(text.trim());
     if let Some(call) = call_in_json(whole).filter(&valid) {
-        return Some(Recovered { call, before: String::new() });
+        return Some(RecoveredCall { call, before: String::new() });
     }
     let mut rest = text;
     let mut at = 0;
@@ -27,7 +27,7 @@ pub(crate) fn recovered(text: &str, valid: impl Fn(&RawToolCall) -> bool) -> Opt
         let is_json = matches!(language.trim(), "" | "json" | "tool_call");
         if is_json && let Some(call) = call_in_json(unmarked(block[..end].trim())).filter(&valid) {
             let before = text[..at + fence].trim_end().to_owned();
-            return Some(Recovered { call, before });
+            return Some(RecoveredCall { call, before });
         }
         let skip = fence + 3 + language.len() + 1 + end + 3;
         at += skip;
@@ -51,7 +51,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<&str>) {
-        let found = recovered(text, |call| call.name == "read_file");
+        let found = find_call(text, |call| call.name == "read_file");
         assert_eq!(found.as_ref().map(|found| found.before.as_str()), expected, "{text}");
     }
 

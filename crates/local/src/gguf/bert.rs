@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::error::LocalError;
 use crate::gguf::safetensors::Tensors;
-use crate::gguf::write::{Entry, Tensor, write};
+use crate::gguf::write::{GgufValue, Tensor, write};
 
 /// The tensors of a layer: ours and theirs.
 const LAYER: [(&str, &str); 8] = [
@@ -42,7 +42,7 @@ pub fn gguf_of_bert(from: &Path, to: &Path) -> Result<(), LocalError> {
     write(to, &entries, &tensors).map_err(|error| wrong(to, error.to_string()))
 }
 
-struct Config {
+struct BertConfig {
     layers: u32,
     width: u32,
     inner: u32,
@@ -52,7 +52,7 @@ struct Config {
     epsilon: f32,
 }
 
-fn read_config(file: &Path) -> Result<Config, String> {
+fn read_config(file: &Path) -> Result<BertConfig, String> {
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
     let config: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     if config.get("model_type").and_then(Value::as_str) != Some("bert") {
@@ -66,7 +66,7 @@ fn read_config(file: &Path) -> Result<Config, String> {
     let epsilon = config.get("layer_norm_eps").and_then(Value::as_f64);
     #[expect(clippy::cast_possible_truncation, reason = "it is a tiny number")]
     let epsilon = epsilon.ok_or("it does not say `layer_norm_eps`")? as f32;
-    Ok(Config {
+    Ok(BertConfig {
         layers: number("num_hidden_layers")?,
         width: number("hidden_size")?,
         inner: number("intermediate_size")?,
@@ -82,7 +82,10 @@ fn read_words(file: &PathBuf) -> Result<Vec<String>, String> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-fn entries(config: &Config, words: Vec<String>) -> Result<Vec<(&'static str, Entry)>, String> {
+fn entries(
+    config: &BertConfig,
+    words: Vec<String>,
+) -> Result<Vec<(&'static str, GgufValue)>, String> {
     let special = |word: &str| {
         let at = words.iter().position(|other| other == word);
         at.and_then(|at| u32::try_from(at).ok()).ok_or_else(|| format!("it has no word `{word}`"))
@@ -103,28 +106,28 @@ fn entries(config: &Config, words: Vec<String>) -> Result<Vec<(&'static str, Ent
         })
         .collect();
     Ok(vec![
-        ("general.architecture", Entry::Text("bert".into())),
-        ("general.alignment", Entry::Number(32)),
-        ("bert.block_count", Entry::Number(config.layers)),
-        ("bert.context_length", Entry::Number(config.context)),
-        ("bert.embedding_length", Entry::Number(config.width)),
-        ("bert.feed_forward_length", Entry::Number(config.inner)),
-        ("bert.attention.head_count", Entry::Number(config.heads)),
-        ("bert.attention.layer_norm_epsilon", Entry::Real(config.epsilon)),
-        ("bert.attention.causal", Entry::Truth(false)),
-        ("bert.pooling_type", Entry::Number(MEAN)),
-        ("tokenizer.ggml.model", Entry::Text("bert".into())),
-        ("tokenizer.ggml.pre", Entry::Text("default".into())),
-        ("tokenizer.ggml.token_type_count", Entry::Number(config.types)),
-        ("tokenizer.ggml.tokens", Entry::Texts(words)),
-        ("tokenizer.ggml.token_type", Entry::Numbers(kinds)),
-        ("tokenizer.ggml.unknown_token_id", Entry::Number(unknown)),
-        ("tokenizer.ggml.seperator_token_id", Entry::Number(separator)),
-        ("tokenizer.ggml.padding_token_id", Entry::Number(padding)),
-        ("tokenizer.ggml.cls_token_id", Entry::Number(class)),
-        ("tokenizer.ggml.bos_token_id", Entry::Number(class)),
-        ("tokenizer.ggml.eos_token_id", Entry::Number(separator)),
-        ("tokenizer.ggml.mask_token_id", Entry::Number(mask)),
+        ("general.architecture", GgufValue::Text("bert".into())),
+        ("general.alignment", GgufValue::Number(32)),
+        ("bert.block_count", GgufValue::Number(config.layers)),
+        ("bert.context_length", GgufValue::Number(config.context)),
+        ("bert.embedding_length", GgufValue::Number(config.width)),
+        ("bert.feed_forward_length", GgufValue::Number(config.inner)),
+        ("bert.attention.head_count", GgufValue::Number(config.heads)),
+        ("bert.attention.layer_norm_epsilon", GgufValue::Float(config.epsilon)),
+        ("bert.attention.causal", GgufValue::Bool(false)),
+        ("bert.pooling_type", GgufValue::Number(MEAN)),
+        ("tokenizer.ggml.model", GgufValue::Text("bert".into())),
+        ("tokenizer.ggml.pre", GgufValue::Text("default".into())),
+        ("tokenizer.ggml.token_type_count", GgufValue::Number(config.types)),
+        ("tokenizer.ggml.tokens", GgufValue::Texts(words)),
+        ("tokenizer.ggml.token_type", GgufValue::Numbers(kinds)),
+        ("tokenizer.ggml.unknown_token_id", GgufValue::Number(unknown)),
+        ("tokenizer.ggml.seperator_token_id", GgufValue::Number(separator)),
+        ("tokenizer.ggml.padding_token_id", GgufValue::Number(padding)),
+        ("tokenizer.ggml.cls_token_id", GgufValue::Number(class)),
+        ("tokenizer.ggml.bos_token_id", GgufValue::Number(class)),
+        ("tokenizer.ggml.eos_token_id", GgufValue::Number(separator)),
+        ("tokenizer.ggml.mask_token_id", GgufValue::Number(mask)),
     ])
 }
 

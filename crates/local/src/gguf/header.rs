@@ -39,7 +39,7 @@ impl Header {
             return Err(LocalError::NotGguf(file.to_owned()));
         }
         let bytes = about.len();
-        let mut reader = Reader { from: BufReader::new(opened), at: 0 };
+        let mut reader = GgufReader { from: BufReader::new(opened), at: 0 };
         let mut magic = [0; 4];
         if reader.fill(&mut magic).is_err() || &magic != MAGIC {
             return Err(LocalError::NotGguf(file.to_owned()));
@@ -81,12 +81,12 @@ impl Header {
     }
 }
 
-struct Reader<R> {
+struct GgufReader<R> {
     from: R,
     at: u64,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> GgufReader<R> {
     fn header(&mut self) -> io::Result<(Header, u64)> {
         let version = self.u32()?;
         if !(2..=3).contains(&version) {
@@ -266,16 +266,16 @@ fn block(kind: u32) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gguf::write::{Entry, Tensor, write};
+    use crate::gguf::write::{GgufValue, Tensor, write};
 
     fn file_with(length: Option<u64>) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("there is room");
         let path = folder.path().join("a.gguf");
         let entries = [
-            ("general.architecture", Entry::Text("llama".into())),
-            ("llama.block_count", Entry::Number(3)),
-            ("llama.attention.head_count", Entry::Number(4)),
-            ("llama.embedding_length", Entry::Number(64)),
+            ("general.architecture", GgufValue::Text("llama".into())),
+            ("llama.block_count", GgufValue::Number(3)),
+            ("llama.attention.head_count", GgufValue::Number(4)),
+            ("llama.embedding_length", GgufValue::Number(64)),
         ];
         let tensors = [Tensor { name: "a".into(), shape: vec![4, 2], numbers: vec![1.0; 8] }];
         write(&path, &entries, &tensors).expect("there is room");

@@ -17,7 +17,7 @@ pub(crate) struct Tensors {
 }
 
 /// A tensor of 32-bit numbers, the slowest dimension first.
-pub(crate) struct Found {
+pub(crate) struct SourceTensor {
     pub(crate) shape: Vec<u64>,
     pub(crate) numbers: Vec<f32>,
 }
@@ -39,7 +39,7 @@ impl Tensors {
     }
 
     /// A tensor by its name.
-    pub(crate) fn find(&self, name: &str) -> Result<Found, String> {
+    pub(crate) fn find(&self, name: &str) -> Result<SourceTensor, String> {
         let entry = self.header.get(name).ok_or_else(|| format!("it has no tensor `{name}`"))?;
         let wrong = || format!("the tensor `{name}` is not as it should be");
         if entry.get("dtype").and_then(Value::as_str) != Some("F32") {
@@ -62,6 +62,6 @@ impl Tensors {
         if count != u64::try_from(numbers.len()).ok() || bytes.len() % 4 != 0 {
             return Err(wrong());
         }
-        Ok(Found { shape, numbers })
+        Ok(SourceTensor { shape, numbers })
     }
 }

@@ -9,13 +9,13 @@ use std::path::Path;
 use crate::gguf::{ALIGNMENT, MAGIC};
 
 /// A value in the header.
-pub(crate) enum Entry {
+pub(crate) enum GgufValue {
     Text(String),
     Texts(Vec<String>),
     Number(u32),
     Numbers(Vec<i32>),
-    Real(f32),
-    Truth(bool),
+    Float(f32),
+    Bool(bool),
 }
 
 /// A tensor of 32-bit numbers, the fastest dimension first.
@@ -26,7 +26,11 @@ pub(crate) struct Tensor {
 }
 
 /// Writes the file beside its place and then moves it there.
-pub(crate) fn write(to: &Path, entries: &[(&str, Entry)], tensors: &[Tensor]) -> io::Result<()> {
+pub(crate) fn write(
+    to: &Path,
+    entries: &[(&str, GgufValue)],
+    tensors: &[Tensor],
+) -> io::Result<()> {
     let beside = to.with_extension("gguf.part");
     let written = write_file(&beside, entries, tensors).and_then(|()| fs::rename(&beside, to));
     if written.is_err() {
@@ -36,8 +40,8 @@ pub(crate) fn write(to: &Path, entries: &[(&str, Entry)], tensors: &[Tensor]) ->
     written
 }
 
-fn write_file(to: &Path, entries: &[(&str, Entry)], tensors: &[Tensor]) -> io::Result<()> {
-    let mut file = Out { to: BufWriter::new(File::create(to)?), at: 0 };
+fn write_file(to: &Path, entries: &[(&str, GgufValue)], tensors: &[Tensor]) -> io::Result<()> {
+    let mut file = GgufWriter { to: BufWriter::new(File::create(to)?), at: 0 };
     file.bytes(MAGIC)?;
     file.bytes(&3_u32.to_le_bytes())?;
     file.count(tensors.len())?;
@@ -67,37 +71,37 @@ fn write_file(to: &Path, entries: &[(&str, Entry)], tensors: &[Tensor]) -> io::R
     file.sync_all()
 }
 
-struct Out {
+struct GgufWriter {
     to: BufWriter<File>,
     at: u64,
 }
 
-impl Out {
-    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+impl GgufWriter {
+    fn entry(&mut self, entry: &GgufValue) -> io::Result<()> {
         match entry {
-            Entry::Number(number) => {
+            GgufValue::Number(number) => {
                 self.kind(4)?;
                 self.bytes(&number.to_le_bytes())
             }
-            Entry::Real(number) => {
+            GgufValue::Float(number) => {
                 self.kind(6)?;
                 self.bytes(&number.to_le_bytes())
             }
-            Entry::Truth(truth) => {
+            GgufValue::Bool(truth) => {
                 self.kind(7)?;
                 self.bytes(&[u8::from(*truth)])
             }
-            Entry::Text(text) => {
+            GgufValue::Text(text) => {
                 self.kind(8)?;
                 self.text(text)
             }
-            Entry::Texts(texts) => {
+            GgufValue::Texts(texts) => {
                 self.kind(9)?;
                 self.kind(8)?;
                 self.count(texts.len())?;
                 texts.iter().try_for_each(|text| self.text(text))
             }
-            Entry::Numbers(numbers) => {
+            GgufValue::Numbers(numbers) => {
                 self.kind(9)?;
                 self.kind(5)?;
                 self.count(numbers.len())?;

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use agentry_local::{Ask, Choice, Engine, Finish, LocalError, Piece, Said};
+use agentry_local::{
+    Engine, FinishReason, Generation, GenerationDelta, GenerationRequest, LocalError, ToolChoice,
+};
 use agentry_protocol::message::{Message, ModelRequest};
 use serde_json::{Value, json};
 
@@ -78,13 +80,13 @@ fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn asked(engine: &Engine, request: &ModelRequest, seed: u64) -> Said {
-    let ask = Ask {
+fn asked(engine: &Engine, request: &ModelRequest, seed: u64) -> Generation {
+    let ask = GenerationRequest {
         request,
         session: "calls",
         hear: &|_| {},
         go_on: &|| true,
-        choice: Choice::Call,
+        choice: ToolChoice::Call,
         seed,
     };
     engine.answer(&ask).unwrap_or_else(|error| panic!("{error}"))
@@ -113,7 +115,7 @@ fn two_hundred_calls_are_all_valid() {
             request.temperature = Some(if turn % 4 == 0 { 0.0 } else { 1.0 });
             request.max_tokens = Some(120);
             let said = asked(&engine, &request, u64::try_from(turn).expect("it is small"));
-            assert_eq!(said.finish, Finish::Done, "{} {turn}: {said:?}", first.0);
+            assert_eq!(said.finish, FinishReason::Done, "{} {turn}: {said:?}", first.0);
             for call in &said.calls {
                 let (_, schema) = [first, second]
                     .into_iter()
@@ -138,12 +140,12 @@ fn a_call_is_heard_and_its_result_is_answered() {
     let mut request = request("Help.", "Read a.txt.");
     request.max_tokens = Some(60);
     request.tools = vec![tool(name, schema)].into();
-    let (first, pieces) = heard(&engine, &request, "a", Choice::Call);
+    let (first, pieces) = heard(&engine, &request, "a", ToolChoice::Call);
     let first = first.expect("it calls");
     let call = &first.calls[0];
-    assert_eq!(pieces[0], Piece::CallName { index: 0, name: "read_file".into() });
+    assert_eq!(pieces[0], GenerationDelta::CallName { index: 0, name: "read_file".into() });
     let json = call.input.to_string();
-    assert_eq!(pieces[1], Piece::CallArguments { index: 0, json });
+    assert_eq!(pieces[1], GenerationDelta::CallArguments { index: 0, json });
     request.messages.push(Arc::new(message(&first, 1)));
     let Message::Assistant { calls, .. } = &**request.messages.last().expect("it was pushed")
     else {
@@ -151,7 +153,7 @@ fn a_call_is_heard_and_its_result_is_answered() {
     };
     let id = calls[0].id.clone();
     request.messages.push(Arc::new(Message::Tool { call: id, content: "hello".into(), ok: true }));
-    let second = said(&engine, &request, "a", Choice::Either);
+    let second = said(&engine, &request, "a", ToolChoice::Either);
     assert!(second.call_probability.is_some_and(|probability| (0.0..=1.0).contains(&probability)));
     assert!(second.reused > first.usage.input_tokens);
 }
@@ -165,7 +167,7 @@ fn a_schema_that_no_grammar_can_say_is_checked_afterwards_or_names_its_tool() {
     let odd = json!({"type": "object", "properties": properties, "required": ["a"],
                      "dependentSchemas": {"a": {"minProperties": 1}}});
     request.tools = vec![tool("odd", odd.clone())].into();
-    match heard(&engine, &request, "a", Choice::Call).0 {
+    match heard(&engine, &request, "a", ToolChoice::Call).0 {
         Ok(said) => {
             for call in said.calls {
                 assert!(jsonschema::is_valid(&odd, &call.input), "{}", call.input);
@@ -174,13 +176,14 @@ fn a_schema_that_no_grammar_can_say_is_checked_afterwards_or_names_its_tool() {
         Err(error) => assert!(error.to_string().contains("`odd`"), "{error}"),
     }
     request.tools = vec![tool("wrong", json!({"type": "wibble"}))].into();
-    let error = heard(&engine, &request, "a", Choice::Call).0.expect_err("there is no such type");
+    let error =
+        heard(&engine, &request, "a", ToolChoice::Call).0.expect_err("there is no such type");
     assert!(matches!(&error, LocalError::Schema { tool, .. } if tool == "wrong"), "{error}");
 }
 
 #[test]
 fn without_tools_nothing_can_be_called() {
     let engine = engine(2051, 1);
-    let error = heard(&engine, &request("Help.", "Go."), "b", Choice::Call).0;
+    let error = heard(&engine, &request("Help.", "Go."), "b", ToolChoice::Call).0;
     assert_eq!(error.expect_err("there is no tool"), LocalError::NothingToCall);
 }

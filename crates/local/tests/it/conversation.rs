@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentry_local::{Choice, Finish, Piece};
+use agentry_local::{FinishReason, GenerationDelta, ToolChoice};
 use agentry_protocol::CallId;
 use agentry_protocol::message::Message;
 use serde_json::json;
@@ -28,8 +28,8 @@ fn in_thirty_steps_each_token_is_evaluated_once() {
     let (mut evaluated, mut last) = (0, None);
     for step in 0..30 {
         // Calls and free answers by turns: both must be found again.
-        let choice = if step % 3 == 2 { Choice::Unguided } else { Choice::Call };
-        if choice == Choice::Unguided {
+        let choice = if step % 3 == 2 { ToolChoice::Unguided } else { ToolChoice::Call };
+        if choice == ToolChoice::Unguided {
             request.max_tokens = Some(12);
         } else {
             request.max_tokens = Some(60);
@@ -64,8 +64,8 @@ fn in_thirty_steps_each_token_is_evaluated_once() {
 fn the_same_question_again_costs_one_token() {
     let engine = engine(1025, 1);
     let request = request("Be brief.", "Say something about the sea.");
-    let first = said(&engine, &request, "a", Choice::Either);
-    let again = said(&engine, &request, "a", Choice::Either);
+    let first = said(&engine, &request, "a", ToolChoice::Either);
+    let again = said(&engine, &request, "a", ToolChoice::Either);
     assert_eq!(again.text, first.text);
     assert_eq!(first.reused, 0);
     assert_eq!(again.reused, first.usage.input_tokens - 1);
@@ -76,13 +76,13 @@ fn sessions_share_a_beginning_and_the_oldest_is_forgotten() {
     let engine = engine(1026, 2);
     let system = "You are a careful person who answers questions about the weather in one word.";
     let ask = |session: &str, said_now: &str| {
-        said(&engine, &request(system, said_now), session, Choice::Either)
+        said(&engine, &request(system, said_now), session, ToolChoice::Either)
     };
     let first = ask("a", "Rain?");
     let second = ask("b", "Snow?");
     assert_eq!(first.reused, 0);
     assert!(second.reused > 10, "the system prompt is the same: {}", second.reused);
-    let third = said(&engine, &request("Other words.", "Hello"), "c", Choice::Either);
+    let third = said(&engine, &request("Other words.", "Hello"), "c", ToolChoice::Either);
     assert!(third.reused < 8, "{}", third.reused);
     let back = ask("b", "Snow?");
     assert_eq!(back.reused, back.usage.input_tokens - 1, "b was used after a");
@@ -92,10 +92,10 @@ fn sessions_share_a_beginning_and_the_oldest_is_forgotten() {
 fn a_full_context_takes_the_room_of_an_older_session() {
     let engine = engine(769, 3);
     let long = |word: &str| request("Be brief.", &format!("{word} ").repeat(300));
-    let first = said(&engine, &long("apple"), "a", Choice::Either);
+    let first = said(&engine, &long("apple"), "a", ToolChoice::Either);
     assert!(first.usage.input_tokens > 300);
-    said(&engine, &long("stone"), "b", Choice::Either);
-    let third = said(&engine, &long("river"), "c", Choice::Either);
+    said(&engine, &long("stone"), "b", ToolChoice::Either);
+    let third = said(&engine, &long("river"), "c", ToolChoice::Either);
     assert!(third.usage.input_tokens > 300, "all three together do not fit");
 }
 
@@ -103,13 +103,15 @@ fn a_full_context_takes_the_room_of_an_older_session() {
 fn what_is_heard_is_what_was_said() {
     let engine = engine(1027, 1);
     let request = request("Be brief.", "Write one sentence about bread.");
-    let (said, pieces) = heard(&engine, &request, "a", Choice::Either);
+    let (said, pieces) = heard(&engine, &request, "a", ToolChoice::Either);
     let said = said.expect("it answers");
     let heard: String = pieces
         .iter()
         .map(|piece| match piece {
-            Piece::Text(text) => text.as_str(),
-            Piece::Thinking(_) | Piece::CallName { .. } | Piece::CallArguments { .. } => "",
+            GenerationDelta::Text(text) => text.as_str(),
+            GenerationDelta::Thinking(_)
+            | GenerationDelta::CallName { .. }
+            | GenerationDelta::CallArguments { .. } => "",
         })
         .collect();
     assert_eq!(heard, said.text);
@@ -122,12 +124,12 @@ fn a_seed_decides_when_there_is_a_temperature() {
     let mut request = request("Be creative.", "Invent a name for a boat.");
     request.temperature = Some(1.2);
     let with_seed = |seed| {
-        let ask = agentry_local::Ask {
+        let ask = agentry_local::GenerationRequest {
             request: &request,
             session: "a",
             hear: &|_| {},
             go_on: &|| true,
-            choice: Choice::Either,
+            choice: ToolChoice::Either,
             seed,
         };
         engine.answer(&ask).expect("it answers").text
@@ -141,6 +143,6 @@ fn the_longest_answer_is_kept_to() {
     let engine = engine(1029, 1);
     let mut request = request("Be long.", "Tell a story.");
     request.max_tokens = Some(5);
-    let said = said(&engine, &request, "a", Choice::Either);
-    assert_eq!((said.finish, said.usage.output_tokens), (Finish::Length, 5));
+    let said = said(&engine, &request, "a", ToolChoice::Either);
+    assert_eq!((said.finish, said.usage.output_tokens), (FinishReason::Length, 5));
 }

@@ -2,7 +2,7 @@
 //!
 //! Must never: depend on the order of texts.
 
-use agentry_local::{Embedder, GgufEmbedder, LocalError, Settings, gguf_of_bert};
+use agentry_local::{Embedder, EngineSettings, GgufEmbedder, LocalError, gguf_of_bert};
 
 use crate::talk::{minilm, tiny};
 
@@ -15,7 +15,7 @@ fn opened() -> (tempfile::TempDir, GgufEmbedder) {
     let folder = tempfile::tempdir().expect("there is room");
     let file = folder.path().join("minilm.gguf");
     gguf_of_bert(&minilm(), &file).unwrap_or_else(|error| panic!("{error}"));
-    let embedder = GgufEmbedder::open(&file, &Settings::default());
+    let embedder = GgufEmbedder::open(&file, &EngineSettings::default());
     (folder, embedder.unwrap_or_else(|error| panic!("{error}")))
 }
 
@@ -65,7 +65,7 @@ fn like_texts_are_near_and_every_vector_has_length_one() {
 #[test]
 fn a_chat_model_is_no_embedder_and_a_chat_file_no_source() {
     let error =
-        GgufEmbedder::open(&tiny(), &Settings::default()).err().expect("it is another kind");
+        GgufEmbedder::open(&tiny(), &EngineSettings::default()).err().expect("it is another kind");
     assert!(matches!(error, LocalError::WrongKind { .. }), "{error}");
     let folder = tempfile::tempdir().expect("there is room");
     let to = folder.path().join("a.gguf");

@@ -6,12 +6,14 @@ use std::cell::Cell;
 use std::fs;
 
 use agentry_local::limits::{BATCH_TOKENS_MAX, SESSIONS_MAX};
-use agentry_local::{Ask, Choice, Engine, Finish, LocalError, Settings};
+use agentry_local::{
+    Engine, EngineSettings, FinishReason, GenerationRequest, LocalError, ToolChoice,
+};
 
 use crate::talk::{engine, heard, request, said, tiny};
 
 fn opened(file: &std::path::Path) -> LocalError {
-    Engine::open(file, &Settings::default()).err().expect("it cannot be opened")
+    Engine::open(file, &EngineSettings::default()).err().expect("it cannot be opened")
 }
 
 #[test]
@@ -50,7 +52,7 @@ fn a_file_that_the_engine_refuses_quotes_its_log() {
 fn a_talk_that_is_too_long_is_an_error_with_numbers() {
     let engine = engine(600, 1);
     let request = request("Be brief.", &"word ".repeat(2000));
-    let error = heard(&engine, &request, "a", Choice::Either).0.expect_err("it does not fit");
+    let error = heard(&engine, &request, "a", ToolChoice::Either).0.expect_err("it does not fit");
     let LocalError::ContextFull { needs, window } = error else { panic!("{error}") };
     assert!(needs > 2000 && window == 600, "{needs} of {window}");
 }
@@ -61,10 +63,10 @@ fn an_answer_that_fills_the_window_ends_there() {
     let mut request = request("Be long.", &"sea stone tree ".repeat(155));
     request.max_tokens = None;
     request.temperature = Some(1.5);
-    let said = said(&engine, &request, "a", Choice::Either);
+    let said = said(&engine, &request, "a", ToolChoice::Either);
     let all = said.usage.input_tokens + said.usage.output_tokens;
     assert!(all <= 512, "{all}");
-    assert_eq!(said.finish == Finish::Length, all == 512, "{said:?}");
+    assert_eq!(said.finish == FinishReason::Length, all == 512, "{said:?}");
 }
 
 #[test]
@@ -73,8 +75,8 @@ fn an_answer_that_repeats_itself_is_stopped() {
     let talk = "Repeat after me for ever: ha ha ha ha ha ha ha ha ha ha ha ha ha ha ha ha ha ha";
     let mut request = request("You repeat words.", &format!("{talk} {talk} {talk}"));
     request.max_tokens = Some(1500);
-    let said = said(&engine, &request, "a", Choice::Either);
-    assert_eq!(said.finish, Finish::Repetition, "{}", said.text);
+    let said = said(&engine, &request, "a", ToolChoice::Either);
+    assert_eq!(said.finish, FinishReason::Repetition, "{}", said.text);
     assert!(said.usage.output_tokens < 1500);
 }
 
@@ -84,7 +86,7 @@ fn an_answer_is_interrupted_at_the_next_token() {
     let mut request = request("Be long.", "Tell a long story.");
     request.max_tokens = Some(500);
     let asked = Cell::new(0);
-    let ask = Ask {
+    let ask = GenerationRequest {
         request: &request,
         session: "a",
         hear: &|_| {},
@@ -92,11 +94,11 @@ fn an_answer_is_interrupted_at_the_next_token() {
             asked.set(asked.get() + 1);
             asked.get() < 5
         },
-        choice: Choice::Either,
+        choice: ToolChoice::Either,
         seed: 1,
     };
     let said = engine.answer(&ask).expect("it is interrupted, not broken");
-    assert_eq!(said.finish, Finish::Interrupted);
+    assert_eq!(said.finish, FinishReason::Interrupted);
     assert!(said.usage.output_tokens <= 7, "{}", said.usage.output_tokens);
 }
 
@@ -104,16 +106,16 @@ fn an_answer_is_interrupted_at_the_next_token() {
 fn a_long_prompt_is_interrupted_between_batches() {
     let engine = engine(8000, 1);
     let request = request("Be brief.", &"word ".repeat(5000));
-    let ask = Ask {
+    let ask = GenerationRequest {
         request: &request,
         session: "a",
         hear: &|_| {},
         go_on: &|| false,
-        choice: Choice::Either,
+        choice: ToolChoice::Either,
         seed: 1,
     };
     let said = engine.answer(&ask).expect("it is interrupted, not broken");
-    assert_eq!(said.finish, Finish::Interrupted);
+    assert_eq!(said.finish, FinishReason::Interrupted);
     let most = 3 * u64::try_from(BATCH_TOKENS_MAX).expect("it is small");
     assert!(said.evaluated <= most, "{} tokens were evaluated", said.evaluated);
 }
@@ -122,12 +124,12 @@ fn a_long_prompt_is_interrupted_between_batches() {
 fn one_file_is_opened_once_and_says_what_it_is() {
     let one = engine(1031, 1);
     let again = engine(1031, 1);
-    assert!(std::ptr::eq(one.card(), again.card()));
-    let card = one.card();
+    assert!(std::ptr::eq(one.summary(), again.summary()));
+    let card = one.summary();
     assert_eq!((card.architecture.as_str(), card.context), ("llama", 1031));
     assert_eq!(card.trained_context, 8192);
     assert_eq!(card.dialect.to_string(), "plain");
     assert!(card.parameters > 100_000_000 && card.threads >= 1);
-    let many = Settings { sessions: SESSIONS_MAX * 4, ..Settings::default() };
+    let many = EngineSettings { sessions: SESSIONS_MAX * 4, ..EngineSettings::default() };
     Engine::open(&tiny(), &many).map(|_| ()).expect("too many sessions are just fewer");
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentry_local::Choice;
+use agentry_local::ToolChoice;
 use agentry_protocol::CallId;
 use agentry_protocol::message::{Message, ModelRequest};
 use agentry_protocol::tool::ToolName;
@@ -21,7 +21,7 @@ type Way<'a> = &'a dyn Fn(&str) -> ModelRequest;
 
 fn tokens(engine: &agentry_local::Engine, mut request: ModelRequest) -> u64 {
     request.max_tokens = Some(1);
-    said(engine, &request, "a", Choice::Unguided).usage.input_tokens
+    said(engine, &request, "a", ToolChoice::Unguided).usage.input_tokens
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentry_local::{Ask, Choice, Engine, LocalError, Piece, Said, Settings};
+use agentry_local::{
+    Engine, EngineSettings, Generation, GenerationDelta, GenerationRequest, LocalError, ToolChoice,
+};
 use agentry_protocol::CallId;
 use agentry_protocol::message::{Message, ModelRequest};
 use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
@@ -51,7 +53,8 @@ pub(crate) fn minilm() -> PathBuf {
 #[track_caller]
 pub(crate) fn engine(context_tokens: u32, sessions: u32) -> Engine {
     // One thread each: the tests run side by side, and threads that wait for each other waste both.
-    let settings = Settings { threads: Some(1), context_tokens: Some(context_tokens), sessions };
+    let settings =
+        EngineSettings { threads: Some(1), context_tokens: Some(context_tokens), sessions };
     Engine::open(&tiny(), &settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -82,7 +85,7 @@ pub(crate) fn user(said: &str) -> Message {
 }
 
 /// What was said, as the runtime writes it into the talk.
-pub(crate) fn message(said: &Said, number: u128) -> Message {
+pub(crate) fn message(said: &Generation, number: u128) -> Message {
     let calls = said.calls.iter().enumerate().map(|(index, call)| ToolCall {
         id: CallId::from_number(number * 100 + u128::try_from(index).expect("few calls")),
         tool: ToolName::canonical(&call.name),
@@ -101,10 +104,10 @@ pub(crate) fn heard(
     engine: &Engine,
     request: &ModelRequest,
     session: &str,
-    choice: Choice,
-) -> (Result<Said, LocalError>, Vec<Piece>) {
+    choice: ToolChoice,
+) -> (Result<Generation, LocalError>, Vec<GenerationDelta>) {
     let pieces = RefCell::new(Vec::new());
-    let said = engine.answer(&Ask {
+    let said = engine.answer(&GenerationRequest {
         request,
         session,
         hear: &|piece| pieces.borrow_mut().push(piece),
@@ -116,6 +119,11 @@ pub(crate) fn heard(
 }
 
 #[track_caller]
-pub(crate) fn said(engine: &Engine, request: &ModelRequest, session: &str, choice: Choice) -> Said {
+pub(crate) fn said(
+    engine: &Engine,
+    request: &ModelRequest,
+    session: &str,
+    choice: ToolChoice,
+) -> Generation {
     heard(engine, request, session, choice).0.unwrap_or_else(|error| panic!("{error}"))
 }

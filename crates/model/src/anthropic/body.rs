@@ -15,10 +15,10 @@ use agentry_protocol::tool_call::ToolCall;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::names::{Names, text};
+use super::names::{AnthropicToolNames, text};
 use super::sealer;
+use crate::codec::CodecInput;
 use crate::limits::ANSWER_TOKENS_DEFAULT;
-use crate::wire::Asked;
 
 /// What the model is told of a call that has no outcome.
 const NO_OUTCOME: &str = "The call was interrupted; nobody knows what came of it.";
@@ -30,59 +30,59 @@ const GO_ON: &str = "(Go on.)";
 const MARKED_TURNS: usize = 2;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AnthropicRequest<'a> {
     model: &'a str,
     max_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<AnthropicTool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Marked<'a>>,
-    messages: Vec<Turn<'a>>,
+    system: Vec<CacheableBlock<'a>>,
+    messages: Vec<AnthropicMessage<'a>>,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: Cow<'a, str>,
     #[serde(skip_serializing_if = "str::is_empty")]
     description: &'a str,
     input_schema: ModelSchema<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Mark>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct AnthropicMessage<'a> {
     role: &'static str,
-    content: Vec<Marked<'a>>,
+    content: Vec<CacheableBlock<'a>>,
 }
 
 /// A block, with the mark last, so that the bytes before it are the same without it.
 #[derive(Serialize)]
-struct Marked<'a> {
+struct CacheableBlock<'a> {
     #[serde(flatten)]
-    block: Block<'a>,
+    block: RequestBlock<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Mark>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct Mark {
+struct CacheControl {
     r#type: &'static str,
 }
 
-const MARK: Mark = Mark { r#type: "ephemeral" };
+const MARK: CacheControl = CacheControl { r#type: "ephemeral" };
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
+enum RequestBlock<'a> {
     Text {
         text: &'a str,
     },
     Image {
-        source: Source<'a>,
+        source: ImageSource<'a>,
     },
     ToolUse {
         id: Cow<'a, str>,
@@ -101,7 +101,7 @@ enum Block<'a> {
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
+struct ImageSource<'a> {
     r#type: &'static str,
     media_type: &'a str,
     data: &'a str,
@@ -112,13 +112,13 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-pub(super) fn write(asked: Asked<'_>) -> Vec<u8> {
+pub(super) fn write(asked: CodecInput<'_>) -> Vec<u8> {
     let request = asked.request;
-    let names = Names::new(&request.tools);
-    let mut tools: Vec<Tool<'_>> = request
+    let names = AnthropicToolNames::new(&request.tools);
+    let mut tools: Vec<AnthropicTool<'_>> = request
         .tools
         .iter()
-        .map(|tool| Tool {
+        .map(|tool| AnthropicTool {
             name: names.wire(tool.name.as_str()),
             description: &tool.description,
             input_schema: tool.model_schema(),
@@ -130,11 +130,11 @@ pub(super) fn write(asked: Asked<'_>) -> Vec<u8> {
     }
     let mut system = Vec::new();
     if !request.system.trim().is_empty() {
-        let block = Block::Text { text: &request.system };
-        system.push(Marked { block, cache_control: Some(MARK) });
+        let block = RequestBlock::Text { text: &request.system };
+        system.push(CacheableBlock { block, cache_control: Some(MARK) });
     }
     let by = sealer(asked.model);
-    let body = Body {
+    let body = AnthropicRequest {
         model: asked.model,
         max_tokens: request.max_tokens.unwrap_or(ANSWER_TOKENS_DEFAULT),
         temperature: request.temperature,
@@ -149,7 +149,7 @@ pub(super) fn write(asked: Asked<'_>) -> Vec<u8> {
 }
 
 /// About how many bytes it will be: a body that grows while it is written is copied again and again.
-fn length(asked: Asked<'_>) -> usize {
+fn length(asked: CodecInput<'_>) -> usize {
     let messages = asked.request.messages.iter().map(|message| match &**message {
         Message::User { content, images } => {
             content.len() + images.iter().map(|image| image.data.len() + 100).sum::<usize>()
@@ -162,9 +162,17 @@ fn length(asked: Asked<'_>) -> usize {
     (talk + asked.request.system.len()) / 16 * 17 + 1024 * (asked.request.tools.len() + 2)
 }
 
-fn turns<'a>(messages: &'a [Arc<Message>], names: &'a Names, by: &str) -> Vec<Turn<'a>> {
-    let mut talk =
-        Talk { turns: Vec::new(), open: Vec::new(), results: Vec::new(), said: Vec::new() };
+fn turns<'a>(
+    messages: &'a [Arc<Message>],
+    names: &'a AnthropicToolNames,
+    by: &str,
+) -> Vec<AnthropicMessage<'a>> {
+    let mut talk = TranscriptBuilder {
+        turns: Vec::new(),
+        open: Vec::new(),
+        results: Vec::new(),
+        said: Vec::new(),
+    };
     for message in messages {
         match &**message {
             Message::User { content, images } => talk.user(content, images),
@@ -177,7 +185,7 @@ fn turns<'a>(messages: &'a [Arc<Message>], names: &'a Names, by: &str) -> Vec<Tu
     }
     talk.flush();
     if talk.turns.last().is_some_and(|turn| turn.role == "assistant") {
-        talk.push("user", vec![Block::Text { text: GO_ON }]);
+        talk.push("user", vec![RequestBlock::Text { text: GO_ON }]);
     }
     let mut turns = talk.turns;
     for turn in turns.iter_mut().rev().filter(|turn| turn.role == "user").take(MARKED_TURNS) {
@@ -189,29 +197,29 @@ fn turns<'a>(messages: &'a [Arc<Message>], names: &'a Names, by: &str) -> Vec<Tu
 }
 
 /// The talk as far as it is written.
-struct Talk<'a> {
-    turns: Vec<Turn<'a>>,
+struct TranscriptBuilder<'a> {
+    turns: Vec<AnthropicMessage<'a>>,
     /// Calls of the last turn that have no outcome yet.
     open: Vec<&'a str>,
     /// Outcomes for the turn that comes.
-    results: Vec<(&'a str, Block<'a>)>,
+    results: Vec<(&'a str, RequestBlock<'a>)>,
     /// What else the turn that comes says.
-    said: Vec<Block<'a>>,
+    said: Vec<RequestBlock<'a>>,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> TranscriptBuilder<'a> {
     fn user(&mut self, content: &'a str, images: &'a [Image]) {
         for image in images {
             let source =
-                Source { r#type: "base64", media_type: &image.media_type, data: &image.data };
-            self.said.push(Block::Image { source });
+                ImageSource { r#type: "base64", media_type: &image.media_type, data: &image.data };
+            self.said.push(RequestBlock::Image { source });
         }
         self.say(content);
     }
 
     fn say(&mut self, text: &'a str) {
         if !text.trim().is_empty() {
-            self.said.push(Block::Text { text });
+            self.said.push(RequestBlock::Text { text });
         }
     }
 
@@ -221,7 +229,7 @@ impl<'a> Talk<'a> {
             self.say(content);
             return;
         }
-        let block = Block::ToolResult { tool_use_id: text(call), content, is_error: !ok };
+        let block = RequestBlock::ToolResult { tool_use_id: text(call), content, is_error: !ok };
         self.results.push((call, block));
     }
 
@@ -230,18 +238,18 @@ impl<'a> Talk<'a> {
         content: &'a str,
         calls: &'a [ToolCall],
         sealed: Option<&'a SealedContent>,
-        names: &'a Names,
+        names: &'a AnthropicToolNames,
     ) {
         if content.trim().is_empty() && calls.is_empty() {
             return;
         }
         self.flush();
-        let mut blocks: Vec<Block<'_>> =
-            sealed.into_iter().flat_map(|sealed| &sealed.items).map(Block::Sealed).collect();
+        let mut blocks: Vec<RequestBlock<'_>> =
+            sealed.into_iter().flat_map(|sealed| &sealed.items).map(RequestBlock::Sealed).collect();
         if !content.trim().is_empty() {
-            blocks.push(Block::Text { text: content });
+            blocks.push(RequestBlock::Text { text: content });
         }
-        blocks.extend(calls.iter().map(|call| Block::ToolUse {
+        blocks.extend(calls.iter().map(|call| RequestBlock::ToolUse {
             id: text(call.id.as_str()),
             name: names.wire(call.tool.as_str()),
             input: input(&call.input),
@@ -258,7 +266,7 @@ impl<'a> Talk<'a> {
             let found = results.iter().position(|(id, _)| *id == call);
             blocks.push(match found {
                 Some(at) => results.swap_remove(at).1,
-                None => Block::ToolResult {
+                None => RequestBlock::ToolResult {
                     tool_use_id: text(call),
                     content: NO_OUTCOME,
                     is_error: true,
@@ -267,19 +275,19 @@ impl<'a> Talk<'a> {
         }
         blocks.append(&mut self.said);
         if blocks.is_empty() && self.turns.is_empty() {
-            blocks.push(Block::Text { text: BEGINNING });
+            blocks.push(RequestBlock::Text { text: BEGINNING });
         }
         self.push("user", blocks);
     }
 
-    fn push(&mut self, role: &'static str, blocks: Vec<Block<'a>>) {
+    fn push(&mut self, role: &'static str, blocks: Vec<RequestBlock<'a>>) {
         if blocks.is_empty() {
             return;
         }
-        let blocks = blocks.into_iter().map(|block| Marked { block, cache_control: None });
+        let blocks = blocks.into_iter().map(|block| CacheableBlock { block, cache_control: None });
         match self.turns.last_mut().filter(|turn| turn.role == role) {
             Some(turn) => turn.content.extend(blocks),
-            None => self.turns.push(Turn { role, content: blocks.collect() }),
+            None => self.turns.push(AnthropicMessage { role, content: blocks.collect() }),
         }
     }
 }

@@ -13,12 +13,12 @@ use agentry_protocol::tool_call::ToolSpec;
 use crate::limits::WIRE_NAME_CHARS_MAX;
 
 /// The tools of one request by the names that the provider takes.
-pub(super) struct Names {
+pub(super) struct AnthropicToolNames {
     /// Only those that are other on the wire.
     wire: HashMap<String, String>,
 }
 
-impl Names {
+impl AnthropicToolNames {
     pub(super) fn new(tools: &[ToolSpec]) -> Self {
         let names = || tools.iter().map(|tool| tool.name.as_str());
         let mut taken: HashSet<String> =
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_name_that_the_provider_takes_stays() {
-        let names = Names::new(&tools(&["read_file", "a-B_9"]));
+        let names = AnthropicToolNames::new(&tools(&["read_file", "a-B_9"]));
         assert_eq!(names.wire("read_file"), "read_file");
         assert!(names.back().is_empty());
     }
@@ -120,7 +120,7 @@ mod tests {
     fn others_get_names_that_lead_back_to_them() {
         let long = "x".repeat(100);
         let given = ["git/log", "git__log", "git.log", "git:log", &long, ""];
-        let names = Names::new(&tools(&given));
+        let names = AnthropicToolNames::new(&tools(&given));
         let wire: Vec<String> = given.iter().map(|name| names.wire(name).into_owned()).collect();
         let unique: HashSet<&String> = wire.iter().collect();
         assert_eq!(unique.len(), given.len(), "{wire:?}");

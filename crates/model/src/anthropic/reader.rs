@@ -9,11 +9,11 @@ use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedCo
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::names::Names;
+use super::names::AnthropicToolNames;
 use super::{ErrorPart, kind, sealer};
+use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
 use crate::http::failure::shown;
-use crate::wire::{Asked, Frame, Reader};
-use crate::{Answer, Delta, arguments};
+use crate::{Delta, ModelAnswer, arguments};
 
 /// Frames that mean something to us; a provider may add others.
 const KNOWN: [&str; 7] = [
@@ -28,22 +28,22 @@ const KNOWN: [&str; 7] = [
 
 /// One frame, whatever it is: what is not there is not there.
 #[derive(Deserialize)]
-struct Event<'a> {
+struct AnthropicEvent<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     index: Option<usize>,
-    message: Option<Start>,
+    message: Option<MessageStart>,
     #[serde(borrow)]
     content_block: Option<BlockStart<'a>>,
     #[serde(borrow)]
-    delta: Option<Part<'a>>,
-    usage: Option<Tokens>,
+    delta: Option<BlockDelta<'a>>,
+    usage: Option<AnthropicUsage>,
     error: Option<ErrorPart>,
 }
 
 #[derive(Deserialize)]
-struct Start {
-    usage: Option<Tokens>,
+struct MessageStart {
+    usage: Option<AnthropicUsage>,
 }
 
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ struct BlockStart<'a> {
 }
 
 #[derive(Deserialize)]
-struct Part<'a> {
+struct BlockDelta<'a> {
     #[serde(borrow)]
     text: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -74,7 +74,7 @@ struct Part<'a> {
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
-struct Tokens {
+struct AnthropicUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
@@ -82,7 +82,7 @@ struct Tokens {
 }
 
 /// A block of the answer as far as it came.
-enum Block {
+enum AnswerBlock {
     Text(String),
     Thinking { text: String, signature: String },
     Redacted(String),
@@ -91,23 +91,23 @@ enum Block {
 }
 
 /// An answer as far as it came.
-pub(super) struct Answering {
+pub(super) struct AnthropicReader {
     by: String,
     names: HashMap<String, String>,
-    blocks: Vec<(usize, Block)>,
+    blocks: Vec<(usize, AnswerBlock)>,
     /// Blocks that began and did not end.
     open: Vec<usize>,
     calls: usize,
-    usage: Option<Tokens>,
+    usage: Option<AnthropicUsage>,
     stop_reason: Option<String>,
     whole: bool,
 }
 
-impl Answering {
-    pub(super) fn new(asked: Asked<'_>) -> Self {
+impl AnthropicReader {
+    pub(super) fn new(asked: CodecInput<'_>) -> Self {
         Self {
             by: sealer(asked.model),
-            names: Names::new(&asked.request.tools).back(),
+            names: AnthropicToolNames::new(&asked.request.tools).back(),
             blocks: Vec::new(),
             open: Vec::new(),
             calls: 0,
@@ -124,7 +124,7 @@ impl Answering {
                 if !text.is_empty() {
                     hear(Delta::Text(text.to_string()));
                 }
-                Block::Text(text.into_owned())
+                AnswerBlock::Text(text.into_owned())
             }
             "thinking" => {
                 let text = start.thinking.unwrap_or_default();
@@ -132,9 +132,9 @@ impl Answering {
                     hear(Delta::Thinking(text.to_string()));
                 }
                 let signature = start.signature.unwrap_or_default();
-                Block::Thinking { text: text.into_owned(), signature }
+                AnswerBlock::Thinking { text: text.into_owned(), signature }
             }
-            "redacted_thinking" => Block::Redacted(start.data.unwrap_or_default()),
+            "redacted_thinking" => AnswerBlock::Redacted(start.data.unwrap_or_default()),
             "tool_use" => {
                 let wire = start.name.unwrap_or_default();
                 let name = self.names.get(&wire).cloned().unwrap_or(wire);
@@ -145,27 +145,27 @@ impl Answering {
                     Some(Value::Object(fields)) if !fields.is_empty() => Some(fields),
                     Some(_) | None => None,
                 };
-                Block::Call { number, name, json: String::new(), input }
+                AnswerBlock::Call { number, name, json: String::new(), input }
             }
-            _ => Block::Unknown,
+            _ => AnswerBlock::Unknown,
         };
         self.blocks.push((index, block));
         self.open.push(index);
     }
 
-    fn add(&mut self, index: usize, part: Part<'_>, hear: &dyn Fn(Delta)) {
+    fn add(&mut self, index: usize, part: BlockDelta<'_>, hear: &dyn Fn(Delta)) {
         // The block is nearly always the last one.
         let Some((_, block)) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) else {
             return;
         };
         match block {
-            Block::Text(text) => {
+            AnswerBlock::Text(text) => {
                 if let Some(piece) = part.text {
                     text.push_str(&piece);
                     hear(Delta::Text(piece.into_owned()));
                 }
             }
-            Block::Thinking { text, signature } => {
+            AnswerBlock::Thinking { text, signature } => {
                 if let Some(piece) = part.thinking {
                     text.push_str(&piece);
                     hear(Delta::Thinking(piece.into_owned()));
@@ -174,21 +174,21 @@ impl Answering {
                     signature.push_str(&piece);
                 }
             }
-            Block::Call { number, name, json, .. } => {
+            AnswerBlock::Call { number, name, json, .. } => {
                 if let Some(piece) = part.partial_json {
                     json.push_str(&piece);
                     let (index, name) = (*number, name.clone());
                     hear(Delta::Call { index, name, piece: piece.into_owned() });
                 }
             }
-            Block::Redacted(_) | Block::Unknown => {}
+            AnswerBlock::Redacted(_) | AnswerBlock::Unknown => {}
         }
     }
 
-    fn count(&mut self, tokens: Option<Tokens>) {
+    fn count(&mut self, tokens: Option<AnthropicUsage>) {
         let Some(new) = tokens else { return };
         let old = self.usage.unwrap_or_default();
-        self.usage = Some(Tokens {
+        self.usage = Some(AnthropicUsage {
             input_tokens: new.input_tokens.or(old.input_tokens),
             output_tokens: new.output_tokens.or(old.output_tokens),
             cache_creation_input_tokens: new
@@ -201,16 +201,16 @@ impl Answering {
     /// Whether the last block is a call whose arguments were cut off.
     fn last_call_is_cut(&self) -> bool {
         match self.blocks.last() {
-            Some((_, Block::Call { json, input: None, .. })) => {
+            Some((_, AnswerBlock::Call { json, input: None, .. })) => {
                 serde_json::from_str::<Map<String, Value>>(json).is_err()
             }
             Some((
                 _,
-                Block::Call { input: Some(_), .. }
-                | Block::Text(_)
-                | Block::Thinking { .. }
-                | Block::Redacted(_)
-                | Block::Unknown,
+                AnswerBlock::Call { input: Some(_), .. }
+                | AnswerBlock::Text(_)
+                | AnswerBlock::Thinking { .. }
+                | AnswerBlock::Redacted(_)
+                | AnswerBlock::Unknown,
             ))
             | None => false,
         }
@@ -241,12 +241,12 @@ impl Answering {
     }
 }
 
-impl Reader for Answering {
-    fn take(&mut self, frame: &Frame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
+impl AnswerReader for AnthropicReader {
+    fn take(&mut self, frame: &AnswerFrame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
         if frame.event.as_deref().is_some_and(|event| !KNOWN.contains(&event)) {
             return Ok(false);
         }
-        let event: Event<'_> = serde_json::from_str(&frame.data).map_err(|error| {
+        let event: AnthropicEvent<'_> = serde_json::from_str(&frame.data).map_err(|error| {
             let message = format!("an event cannot be read: {error}: {}", shown(&frame.data));
             ModelFailure::new(FailureKind::Malformed, message)
         })?;
@@ -283,7 +283,7 @@ impl Reader for Answering {
         Ok(self.whole)
     }
 
-    fn finish(self: Box<Self>) -> Result<Answer, ModelFailure> {
+    fn finish(self: Box<Self>) -> Result<ModelAnswer, ModelFailure> {
         if !self.whole {
             let message = "the answer ended in the middle";
             return Err(ModelFailure::new(FailureKind::Cut, message));
@@ -291,12 +291,12 @@ impl Reader for Answering {
         if let Some(failure) = self.fault() {
             return Err(failure);
         }
-        let mut answer = Answer { usage: self.usage.map(usage), ..Answer::default() };
+        let mut answer = ModelAnswer { usage: self.usage.map(usage), ..ModelAnswer::default() };
         let mut items = Vec::new();
         for (_, block) in self.blocks {
             match block {
-                Block::Text(text) => append(&mut answer.text, text),
-                Block::Thinking { text, signature } => {
+                AnswerBlock::Text(text) => append(&mut answer.text, text),
+                AnswerBlock::Thinking { text, signature } => {
                     // Without a signature it cannot be shown again.
                     if !signature.is_empty() {
                         items.push(
@@ -305,17 +305,17 @@ impl Reader for Answering {
                     }
                     append(&mut answer.thinking, text);
                 }
-                Block::Redacted(data) => {
+                AnswerBlock::Redacted(data) => {
                     items.push(json!({"type": "redacted_thinking", "data": data}));
                 }
-                Block::Call { name, json, input, .. } => {
+                AnswerBlock::Call { name, json, input, .. } => {
                     let input = match input {
                         Some(fields) if json.is_empty() => Value::Object(fields),
                         Some(_) | None => arguments::read(&json),
                     };
                     answer.calls.push(RawToolCall { name, input });
                 }
-                Block::Unknown => {}
+                AnswerBlock::Unknown => {}
             }
         }
         answer.sealed = (!items.is_empty()).then_some(SealedContent { by: self.by, items });
@@ -332,7 +332,7 @@ fn append(whole: &mut String, text: String) {
     }
 }
 
-fn usage(tokens: Tokens) -> Usage {
+fn usage(tokens: AnthropicUsage) -> Usage {
     let written = tokens.cache_creation_input_tokens.unwrap_or(0);
     let cached = tokens.cache_read_input_tokens.unwrap_or(0);
     Usage {

@@ -5,7 +5,7 @@
 use agentry_protocol::message::{FailureKind, ModelFailure};
 use serde_json::Value;
 
-use crate::status::{self, Told};
+use crate::error_status::{self, ProviderError};
 
 /// What an answer with this status and body means.
 pub(super) fn of(status: u16, body: &str) -> ModelFailure {
@@ -23,13 +23,13 @@ pub(super) fn in_stream(event: &Value) -> ModelFailure {
 }
 
 fn unnamed(status: u16, body: &str) -> ModelFailure {
-    ModelFailure::new(status::by_status(status), status::unnamed(status, body))
+    ModelFailure::new(error_status::by_status(status), error_status::status_message(status, body))
 }
 
 fn of_value(status: u16, body: &Value) -> Option<ModelFailure> {
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
-    let told = status::told(body)?;
-    let mut failure = ModelFailure::new(kind(status, &told), status::words(status, &told));
+    let told = error_status::parse_error(body)?;
+    let mut failure = ModelFailure::new(kind(status, &told), error_status::words(status, &told));
     let details = body.pointer("/error/details").and_then(Value::as_array);
     failure.retry_after_ms = details.and_then(|details| {
         details.iter().find_map(|detail| milliseconds(detail.get("retryDelay")?.as_str()?))
@@ -37,13 +37,13 @@ fn of_value(status: u16, body: &Value) -> Option<ModelFailure> {
     Some(failure)
 }
 
-fn kind(status: u16, told: &Told) -> FailureKind {
+fn kind(status: u16, told: &ProviderError) -> FailureKind {
     let words = told.message.to_ascii_lowercase();
     let says = |word: &str| words.contains(word);
     if says("api key not valid") || says("api key expired") || says("api key not found") {
         return FailureKind::Authentication;
     }
-    if status::says_overflow(&words) {
+    if error_status::is_context_overflow(&words) {
         return FailureKind::ContextOverflow;
     }
     if says("payload size exceeds") {
@@ -56,7 +56,7 @@ fn kind(status: u16, told: &Told) -> FailureKind {
         "PERMISSION_DENIED" | "UNAUTHENTICATED" => FailureKind::Authentication,
         "NOT_FOUND" if says("model") => FailureKind::UnknownModel,
         "INVALID_ARGUMENT" | "FAILED_PRECONDITION" => FailureKind::InvalidRequest,
-        _ => status::by_status(status),
+        _ => error_status::by_status(status),
     }
 }
 

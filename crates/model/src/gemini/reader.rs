@@ -6,37 +6,37 @@ use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedCo
 use serde_json::{Map, Value, json};
 
 use super::{failure, sealer};
-use crate::talk::Names;
-use crate::wire::{Asked, Frame, Reader};
-use crate::{Answer, Delta, arguments, status};
+use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
+use crate::transcript::ToolNameMap;
+use crate::{Delta, ModelAnswer, arguments, error_status};
 
 /// An answer as it comes in.
-pub(super) struct Generated {
+pub(super) struct GeminiReader {
     model: String,
-    names: Names,
+    names: ToolNameMap,
     text: String,
     text_signature: Option<Value>,
     thinking: String,
-    calls: Vec<Call>,
+    calls: Vec<GeminiCall>,
     usage: Option<Usage>,
     finish: Option<String>,
     /// What it says about why it ended.
     message: String,
 }
 
-struct Call {
+struct GeminiCall {
     name: String,
     input: Value,
     id: Option<Value>,
     signature: Option<Value>,
 }
 
-impl Generated {
+impl GeminiReader {
     /// For the answer to this.
-    pub(super) fn new(asked: Asked<'_>) -> Self {
+    pub(super) fn new(asked: CodecInput<'_>) -> Self {
         Self {
             model: asked.model.to_owned(),
-            names: Names::of(&asked.request.tools),
+            names: ToolNameMap::of(&asked.request.tools),
             text: String::new(),
             text_signature: None,
             thinking: String::new(),
@@ -56,7 +56,7 @@ impl Generated {
         // Old models say it with each piece; so only the last piece counts.
         self.finish = candidate.get("finishReason").and_then(Value::as_str).map(ToOwned::to_owned);
         let message = candidate.get("finishMessage").and_then(Value::as_str);
-        self.message = status::shown(message.unwrap_or(""));
+        self.message = error_status::excerpt(message.unwrap_or(""));
     }
 
     fn hear_part(&mut self, part: &mut Value, hear: &dyn Fn(Delta)) {
@@ -83,7 +83,7 @@ impl Generated {
     }
 
     fn hear_call(&mut self, call: &mut Value, signature: Option<Value>, hear: &dyn Fn(Delta)) {
-        let name = self.names.meant(call.get("name").and_then(Value::as_str).unwrap_or(""));
+        let name = self.names.tool_name(call.get("name").and_then(Value::as_str).unwrap_or(""));
         let input = match call.get_mut("args").map(Value::take) {
             None | Some(Value::Null) => Value::Object(Map::new()),
             Some(Value::Object(fields)) => Value::Object(fields),
@@ -92,7 +92,7 @@ impl Generated {
         let id = call.get_mut("id").map(Value::take).filter(Value::is_string);
         let index = self.calls.len();
         hear(Delta::Call { index, name: name.clone(), piece: input.to_string() });
-        self.calls.push(Call { name, input, id, signature });
+        self.calls.push(GeminiCall { name, input, id, signature });
     }
 
     fn sealed(&mut self) -> Option<SealedContent> {
@@ -138,8 +138,10 @@ impl Generated {
             _ => FailureKind::Refused,
         };
         let message = match self.message.as_str() {
-            "" => format!("the provider ended the answer: {}", status::shown(reason)),
-            words => format!("the provider ended the answer: {}: {words}", status::shown(reason)),
+            "" => format!("the provider ended the answer: {}", error_status::excerpt(reason)),
+            words => {
+                format!("the provider ended the answer: {}: {words}", error_status::excerpt(reason))
+            }
         };
         Some(ModelFailure::new(kind, message))
     }
@@ -151,14 +153,14 @@ impl Generated {
     }
 }
 
-impl Reader for Generated {
-    fn take(&mut self, frame: &Frame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
+impl AnswerReader for GeminiReader {
+    fn take(&mut self, frame: &AnswerFrame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
         let data = frame.data.trim();
         if data.is_empty() {
             return Ok(false);
         }
         let mut piece: Value = serde_json::from_str(data).map_err(|error| {
-            let shown = status::shown(data);
+            let shown = error_status::excerpt(data);
             let what = format!("a piece of the answer cannot be read ({error}): {shown}");
             ModelFailure::new(FailureKind::Malformed, what)
         })?;
@@ -166,7 +168,8 @@ impl Reader for Generated {
             return Err(failure::in_stream(&piece));
         }
         if let Some(reason) = piece.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
-            let what = format!("the provider refused the request: {}", status::shown(reason));
+            let what =
+                format!("the provider refused the request: {}", error_status::excerpt(reason));
             return Err(ModelFailure::new(FailureKind::Refused, what));
         }
         if let Some(candidate) = piece.pointer_mut("/candidates/0") {
@@ -179,14 +182,14 @@ impl Reader for Generated {
         Ok(false)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Answer, ModelFailure> {
+    fn finish(mut self: Box<Self>) -> Result<ModelAnswer, ModelFailure> {
         if let Some(failure) = self.wrong() {
             return Err(failure);
         }
         let sealed = self.sealed();
         let calls =
             self.calls.into_iter().map(|call| RawToolCall { name: call.name, input: call.input });
-        Ok(Answer {
+        Ok(ModelAnswer {
             text: self.text,
             thinking: self.thinking,
             calls: calls.collect(),

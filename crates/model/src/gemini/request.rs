@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{bare, sealer};
-use crate::talk::{self, Names, Said};
-use crate::wire::Asked;
+use crate::codec::CodecInput;
+use crate::transcript::{self, ToolNameMap, TranscriptMessage};
 
 /// The signature of a call that another model made: the documentation gives this one for it.
 const NOT_SIGNED: &str = "skip_thought_signature_validator";
@@ -37,13 +37,14 @@ pub(super) fn path(model: &str) -> String {
 }
 
 /// The request, as JSON.
-pub(super) fn body(asked: Asked<'_>) -> Vec<u8> {
+pub(super) fn body(asked: CodecInput<'_>) -> Vec<u8> {
     let request = asked.request;
-    let names = Names::of(&request.tools);
-    let system = (!request.system.is_empty())
-        .then(|| System { parts: [Part { text: Some(&request.system), ..Part::default() }] });
+    let names = ToolNameMap::of(&request.tools);
+    let system = (!request.system.is_empty()).then(|| SystemInstruction {
+        parts: [GeminiPart { text: Some(&request.system), ..GeminiPart::default() }],
+    });
     let tools = (!request.tools.is_empty()).then(|| {
-        [Tools {
+        [GeminiTools {
             function_declarations: request
                 .tools
                 .iter()
@@ -51,12 +52,12 @@ pub(super) fn body(asked: Asked<'_>) -> Vec<u8> {
                 .collect(),
         }]
     });
-    let config = Config {
+    let config = GenerationConfig {
         max_output_tokens: request.max_tokens,
         temperature: request.temperature,
-        thinking_config: thinks(asked.model).then_some(Thinking { include_thoughts: true }),
+        thinking_config: thinks(asked.model).then_some(ThinkingConfig { include_thoughts: true }),
     };
-    let body = Body {
+    let body = GeminiRequest {
         system_instruction: system,
         tools,
         generation_config: (!config.is_empty()).then_some(config),
@@ -87,38 +88,38 @@ fn wants_signatures(model: &str) -> bool {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct GeminiRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    system_instruction: Option<System<'a>>,
+    system_instruction: Option<SystemInstruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<[Tools<'a>; 1]>,
+    tools: Option<[GeminiTools<'a>; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    generation_config: Option<Config>,
-    contents: Vec<Content<'a>>,
+    generation_config: Option<GenerationConfig>,
+    contents: Vec<GeminiContent<'a>>,
 }
 
 #[derive(Serialize)]
-struct System<'a> {
-    parts: [Part<'a>; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Tools<'a> {
-    function_declarations: Vec<Declared<'a>>,
+struct SystemInstruction<'a> {
+    parts: [GeminiPart<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Declared<'a> {
+struct GeminiTools<'a> {
+    function_declarations: Vec<FunctionDeclaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FunctionDeclaration<'a> {
     name: String,
     description: &'a str,
     parameters_json_schema: ModelSchema<'a>,
 }
 
-fn declared<'a>(spec: &'a ToolSpec, names: &Names) -> Declared<'a> {
-    Declared {
-        name: names.written(spec.name.as_str()),
+fn declared<'a>(spec: &'a ToolSpec, names: &ToolNameMap) -> FunctionDeclaration<'a> {
+    FunctionDeclaration {
+        name: names.wire_name(spec.name.as_str()),
         description: &spec.description,
         parameters_json_schema: spec.model_schema(),
     }
@@ -126,16 +127,16 @@ fn declared<'a>(spec: &'a ToolSpec, names: &Names) -> Declared<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Config {
+struct GenerationConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_config: Option<Thinking>,
+    thinking_config: Option<ThinkingConfig>,
 }
 
-impl Config {
+impl GenerationConfig {
     fn is_empty(&self) -> bool {
         self.max_output_tokens.is_none()
             && self.temperature.is_none()
@@ -145,40 +146,40 @@ impl Config {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Thinking {
+struct ThinkingConfig {
     include_thoughts: bool,
 }
 
 #[derive(Serialize)]
-struct Content<'a> {
+struct GeminiContent<'a> {
     role: &'static str,
-    parts: Vec<Part<'a>>,
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+struct GeminiPart<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    inline_data: Option<Picture<'a>>,
+    inline_data: Option<InlineImage<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    function_call: Option<Called<'a>>,
+    function_call: Option<FunctionCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    function_response: Option<Outcome<'a>>,
+    function_response: Option<FunctionResponse<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Picture<'a> {
+struct InlineImage<'a> {
     mime_type: &'a str,
     data: &'a str,
 }
 
 #[derive(Serialize)]
-struct Called<'a> {
+struct FunctionCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: String,
@@ -186,62 +187,69 @@ struct Called<'a> {
 }
 
 #[derive(Serialize)]
-struct Outcome<'a> {
+struct FunctionResponse<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
     name: String,
-    response: Response<'a>,
+    response: FunctionResult<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Response<'a> {
+enum FunctionResult<'a> {
     Result(&'a str),
     Error(&'a str),
 }
 
-fn contents<'a>(asked: Asked<'a>, names: &Names) -> Vec<Content<'a>> {
+fn contents<'a>(asked: CodecInput<'a>, names: &ToolNameMap) -> Vec<GeminiContent<'a>> {
     let sealer = sealer(asked.model);
     let mut contents = Vec::with_capacity(asked.request.messages.len());
     // How Gemini itself calls the calls whose outcomes come next.
     let mut ids = VecDeque::new();
-    let talk = talk::said(&asked.request.messages);
-    if !matches!(talk.first(), Some(Said::User { .. })) {
-        add(&mut contents, "user", Part { text: Some(BEFORE), ..Part::default() });
+    let talk = transcript::transcript(&asked.request.messages);
+    if !matches!(talk.first(), Some(TranscriptMessage::User { .. })) {
+        add(&mut contents, "user", GeminiPart { text: Some(BEFORE), ..GeminiPart::default() });
     }
     for said in talk {
         match said {
-            Said::User { content, images } => add_user(&mut contents, content, images),
-            Said::Assistant { content, thinking: _, calls, sealed } => {
-                let sealed = Seals(sealed.filter(|sealed| sealed.by == sealer));
+            TranscriptMessage::User { content, images } => add_user(&mut contents, content, images),
+            TranscriptMessage::Assistant { content, thinking: _, calls, sealed } => {
+                let sealed = PartSignatures(sealed.filter(|sealed| sealed.by == sealer));
                 let first = usize::from(!content.is_empty());
                 if !content.is_empty() {
                     let thought_signature = sealed.get(0, "thoughtSignature");
-                    let part = Part { text: Some(content), thought_signature, ..Part::default() };
+                    let part = GeminiPart {
+                        text: Some(content),
+                        thought_signature,
+                        ..GeminiPart::default()
+                    };
                     add(&mut contents, "model", part);
                 }
                 for (at, call) in calls.iter().enumerate() {
                     let id = sealed.get(first + at, "id");
-                    let name = names.written(call.tool.as_str());
-                    let args = talk::object(&call.input);
+                    let name = names.wire_name(call.tool.as_str());
+                    let args = transcript::object(&call.input);
                     let unsigned = at == 0 && wants_signatures(asked.model);
                     let signature = sealed.get(first + at, "thoughtSignature");
-                    let part = Part {
-                        function_call: Some(Called { id, name, args }),
+                    let part = GeminiPart {
+                        function_call: Some(FunctionCall { id, name, args }),
                         thought_signature: signature.or(unsigned.then_some(NOT_SIGNED)),
-                        ..Part::default()
+                        ..GeminiPart::default()
                     };
                     add(&mut contents, "model", part);
                     ids.push_back(id);
                 }
             }
-            Said::Outcome { call, content, ok } => {
+            TranscriptMessage::Outcome { call, content, ok } => {
                 let id = ids.pop_front().flatten();
-                let name = names.written(call.tool.as_str());
-                let response =
-                    if ok { Response::Result(content) } else { Response::Error(content) };
-                let outcome = Outcome { id, name, response };
-                let part = Part { function_response: Some(outcome), ..Part::default() };
+                let name = names.wire_name(call.tool.as_str());
+                let response = if ok {
+                    FunctionResult::Result(content)
+                } else {
+                    FunctionResult::Error(content)
+                };
+                let outcome = FunctionResponse { id, name, response };
+                let part = GeminiPart { function_response: Some(outcome), ..GeminiPart::default() };
                 add(&mut contents, "user", part);
             }
         }
@@ -250,9 +258,9 @@ fn contents<'a>(asked: Asked<'a>, names: &Names) -> Vec<Content<'a>> {
 }
 
 /// What Gemini wants back with the parts of an answer: its words, if any, and then its calls.
-struct Seals<'a>(Option<&'a SealedContent>);
+struct PartSignatures<'a>(Option<&'a SealedContent>);
 
-impl<'a> Seals<'a> {
+impl<'a> PartSignatures<'a> {
     fn get(&self, part: usize, key: &str) -> Option<&'a str> {
         let items = self.0.map_or(&[][..], |sealed| &sealed.items);
         let part = u64::try_from(part).ok();
@@ -261,20 +269,20 @@ impl<'a> Seals<'a> {
     }
 }
 
-fn add_user<'a>(contents: &mut Vec<Content<'a>>, content: &'a str, images: &'a [Image]) {
+fn add_user<'a>(contents: &mut Vec<GeminiContent<'a>>, content: &'a str, images: &'a [Image]) {
     if !content.is_empty() {
-        add(contents, "user", Part { text: Some(content), ..Part::default() });
+        add(contents, "user", GeminiPart { text: Some(content), ..GeminiPart::default() });
     }
     for image in images {
-        let picture = Picture { mime_type: &image.media_type, data: &image.data };
-        add(contents, "user", Part { inline_data: Some(picture), ..Part::default() });
+        let picture = InlineImage { mime_type: &image.media_type, data: &image.data };
+        add(contents, "user", GeminiPart { inline_data: Some(picture), ..GeminiPart::default() });
     }
 }
 
 /// Adds a part to the last content, or begins a new one. Outcomes stand alone: there must be as many of them
 /// as there were calls.
-fn add<'a>(contents: &mut Vec<Content<'a>>, role: &'static str, part: Part<'a>) {
-    let is_outcome = |part: &Part<'_>| part.function_response.is_some();
+fn add<'a>(contents: &mut Vec<GeminiContent<'a>>, role: &'static str, part: GeminiPart<'a>) {
+    let is_outcome = |part: &GeminiPart<'_>| part.function_response.is_some();
     match contents.last_mut() {
         Some(last)
             if last.role == role
@@ -285,6 +293,6 @@ fn add<'a>(contents: &mut Vec<Content<'a>>, role: &'static str, part: Part<'a>) 
         {
             last.parts.push(part);
         }
-        Some(_) | None => contents.push(Content { role, parts: vec![part] }),
+        Some(_) | None => contents.push(GeminiContent { role, parts: vec![part] }),
     }
 }

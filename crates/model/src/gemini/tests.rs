@@ -4,7 +4,7 @@ use agentry_protocol::message::{Image, Message, RawToolCall, SealedContent, Usag
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Answer;
+use crate::ModelAnswer;
 use crate::fixture::{
     SESSION, asking, body, call, check_cut_before_frame, check_prefix_share, outcome, read,
     read_in_all_pieces, request,
@@ -26,7 +26,7 @@ fn asked(name: &str, input: Value) -> RawToolCall {
     RawToolCall { name: name.to_owned(), input }
 }
 
-fn said(answer: Answer) -> Message {
+fn said(answer: ModelAnswer) -> Message {
     let calls = answer.calls.into_iter().zip(1..);
     Message::Assistant {
         content: answer.text,
@@ -44,10 +44,10 @@ fn stream(parts: &Value, finish: &str) -> String {
 #[test]
 fn text_and_usage_are_the_same_in_all_pieces() {
     let answer = read_in_all_pieces(&Gemini, MODEL, fixture!("text"));
-    let expected = Answer {
+    let expected = ModelAnswer {
         text: "Grüße from a model.".to_owned(),
         usage: usage(2300, 6, 2048),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     assert_eq!(answer, expected);
     check_cut_before_frame(&Gemini, MODEL, fixture!("text"), 3);
@@ -56,7 +56,7 @@ fn text_and_usage_are_the_same_in_all_pieces() {
 #[test]
 fn thinking_is_heard_and_signatures_stay_with_their_parts() {
     let answer = read_in_all_pieces(&Gemini, MODEL, fixture!("thinking_and_calls"));
-    let expected = Answer {
+    let expected = ModelAnswer {
         text: "I look.".to_owned(),
         thinking: "**Looking**\n\nTwo files.".to_owned(),
         calls: vec![
@@ -68,7 +68,7 @@ fn thinking_is_heard_and_signatures_stay_with_their_parts() {
             items: vec![json!({"thoughtSignature": "CpgCAdHtim9f", "part": 1})],
         }),
         usage: usage(61, 82, 0),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     assert_eq!(answer, expected);
     check_cut_before_frame(&Gemini, MODEL, fixture!("thinking_and_calls"), 5);
@@ -207,7 +207,7 @@ fn a_request_is_this() {
     // As text, because the order of the keys matters too.
     assert_eq!(body(&Gemini, MODEL, &request).to_string(), expected.to_string());
     let written =
-        Gemini.write(Asked { request: &request, model: "models/a b?c", session: SESSION });
+        Gemini.write(CodecInput { request: &request, model: "models/a b?c", session: SESSION });
     assert_eq!(written.path, "/v1beta/models/a%20b%3Fc:streamGenerateContent?alt=sse");
 }
 

@@ -16,20 +16,20 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Timing, failure};
-use crate::cassette::{Deck, Played, Recording};
+use super::{HttpTimeouts, failure};
 use crate::limits::{ANSWER_BYTES_MAX, INTERRUPT_MS, STREAM_END_MS};
+use crate::recording::{ExchangeRecorder, PlaybackResponse, RecordingPlayer};
 
 /// A request to send.
 #[derive(Clone, Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct ProviderRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-impl Outgoing {
+impl ProviderRequest {
     /// The host, for messages.
     pub(crate) fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
@@ -41,14 +41,14 @@ impl Outgoing {
 }
 
 /// What carries an exchange.
-pub(super) struct Carriage {
+pub(super) struct ExchangeTransport {
     pub(super) client: Client,
     pub(super) handle: Handle,
-    pub(super) timing: Timing,
+    pub(super) timing: HttpTimeouts,
 }
 
 /// What the carrier tells.
-enum News {
+enum ExchangeEvent {
     Head(u16, HeaderMap),
     Data(Bytes),
     End,
@@ -61,21 +61,21 @@ pub(crate) struct Exchange<'a> {
     pub(crate) status: u16,
     /// The headers of the answer.
     pub(crate) headers: HeaderMap,
-    source: Source,
-    recording: Option<Recording<'a>>,
+    source: ExchangeSource,
+    recording: Option<ExchangeRecorder<'a>>,
     wait: &'a dyn Fn(Duration) -> bool,
 }
 
-enum Source {
-    Live { news: Receiver<News>, _task: Aborting },
-    Played(Played),
+enum ExchangeSource {
+    Live { news: Receiver<ExchangeEvent>, _task: AbortGuard },
+    Played(PlaybackResponse),
     Over,
 }
 
 /// Ends the task when nobody reads any more; the connection is dropped with it.
-struct Aborting(AbortHandle);
+struct AbortGuard(AbortHandle);
 
-impl Drop for Aborting {
+impl Drop for AbortGuard {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -83,24 +83,24 @@ impl Drop for Aborting {
 
 impl<'a> Exchange<'a> {
     pub(super) fn begin(
-        carriage: Carriage,
-        outgoing: Outgoing,
-        recording: Option<Recording<'a>>,
+        carriage: ExchangeTransport,
+        outgoing: ProviderRequest,
+        recording: Option<ExchangeRecorder<'a>>,
         wait: &'a dyn Fn(Duration) -> bool,
     ) -> Result<Self, ModelFailure> {
         let (sender, news) = channel();
         let handle = carriage.handle.clone();
         let task = handle.spawn(carry(carriage.client, outgoing, carriage.timing, sender));
-        let task = Aborting(task.abort_handle());
+        let task = AbortGuard(task.abort_handle());
         let mut exchange = Exchange {
             status: 0,
             headers: HeaderMap::new(),
-            source: Source::Live { news, _task: task },
+            source: ExchangeSource::Live { news, _task: task },
             recording,
             wait,
         };
         match exchange.hear()? {
-            News::Head(status, headers) => {
+            ExchangeEvent::Head(status, headers) => {
                 if let Some(recording) = &mut exchange.recording {
                     recording.head(status, &headers);
                 }
@@ -108,21 +108,23 @@ impl<'a> Exchange<'a> {
                 exchange.headers = headers;
                 Ok(exchange)
             }
-            News::Failed(failure) => Err(exchange.close(Some(failure)).err().unwrap_or_else(gone)),
-            News::Data(_) | News::End => Err(gone()),
+            ExchangeEvent::Failed(failure) => {
+                Err(exchange.close(Some(failure)).err().unwrap_or_else(gone))
+            }
+            ExchangeEvent::Data(_) | ExchangeEvent::End => Err(gone()),
         }
     }
 
     pub(super) fn play(
-        deck: &Deck,
-        outgoing: &Outgoing,
+        deck: &RecordingPlayer,
+        outgoing: &ProviderRequest,
         wait: &'a dyn Fn(Duration) -> bool,
     ) -> Result<Self, ModelFailure> {
         let played = deck.next(outgoing)?;
         Ok(Exchange {
             status: played.status,
             headers: played.headers.clone(),
-            source: Source::Played(played),
+            source: ExchangeSource::Played(played),
             recording: None,
             wait,
         })
@@ -130,43 +132,47 @@ impl<'a> Exchange<'a> {
 
     /// The next piece of the body; none means that it is whole.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, ModelFailure> {
-        if let Source::Played(played) = &mut self.source {
+        if let ExchangeSource::Played(played) = &mut self.source {
             if !(self.wait)(Duration::ZERO) {
                 return Err(unwanted());
             }
             return played.next();
         }
         match self.hear()? {
-            News::Data(bytes) => {
+            ExchangeEvent::Data(bytes) => {
                 if let Some(recording) = &mut self.recording {
                     recording.data(&bytes);
                 }
                 Ok(Some(bytes))
             }
-            News::End => self.close(None).map(|()| None),
-            News::Failed(failure) => Err(self.close(Some(failure)).err().unwrap_or_else(gone)),
-            News::Head(..) => Err(gone()),
+            ExchangeEvent::End => self.close(None).map(|()| None),
+            ExchangeEvent::Failed(failure) => {
+                Err(self.close(Some(failure)).err().unwrap_or_else(gone))
+            }
+            ExchangeEvent::Head(..) => Err(gone()),
         }
     }
 
     /// The answer is whole before its body has ended: the rest is read, so that the connection can be
     /// used again, but not waited for.
     pub(crate) fn finish(mut self) -> Result<(), ModelFailure> {
-        let Source::Live { news, .. } = &self.source else { return Ok(()) };
+        let ExchangeSource::Live { news, .. } = &self.source else { return Ok(()) };
         let until = Instant::now() + Duration::from_millis(STREAM_END_MS);
         // The rest says nothing that matters, but it is a part of the recording.
         while let Ok(heard) = news.recv_timeout(until.duration_since(Instant::now())) {
             match (heard, &mut self.recording) {
-                (News::Data(bytes), Some(recording)) => recording.data(&bytes),
-                (News::Data(_), None) => {}
-                (News::Head(..) | News::End | News::Failed(_), _) => break,
+                (ExchangeEvent::Data(bytes), Some(recording)) => recording.data(&bytes),
+                (ExchangeEvent::Data(_), None) => {}
+                (ExchangeEvent::Head(..) | ExchangeEvent::End | ExchangeEvent::Failed(_), _) => {
+                    break;
+                }
             }
         }
         self.close(None)
     }
 
-    fn hear(&mut self) -> Result<News, ModelFailure> {
-        let Source::Live { news, .. } = &self.source else { return Ok(News::End) };
+    fn hear(&mut self) -> Result<ExchangeEvent, ModelFailure> {
+        let ExchangeSource::Live { news, .. } = &self.source else { return Ok(ExchangeEvent::End) };
         loop {
             if !(self.wait)(Duration::ZERO) {
                 self.close(Some(unwanted())).unwrap_or_default();
@@ -182,7 +188,7 @@ impl<'a> Exchange<'a> {
 
     /// Writes the recording, and lets go of the connection.
     fn close(&mut self, failure: Option<ModelFailure>) -> Result<(), ModelFailure> {
-        self.source = Source::Over;
+        self.source = ExchangeSource::Over;
         if let Some(recording) = self.recording.take() {
             recording.end(failure.as_ref())?;
         }
@@ -208,24 +214,29 @@ fn gone() -> ModelFailure {
 }
 
 /// Sends the request and tells all that comes. A listener who is gone ends it.
-async fn carry(client: Client, outgoing: Outgoing, timing: Timing, tell: Sender<News>) {
+async fn carry(
+    client: Client,
+    outgoing: ProviderRequest,
+    timing: HttpTimeouts,
+    tell: Sender<ExchangeEvent>,
+) {
     let last = match exchange(client, outgoing, timing, &tell).await {
         Ok(()) => {
             // The connection goes back to the others before anybody can ask for one.
             tokio::task::yield_now().await;
             tokio::task::yield_now().await;
-            News::End
+            ExchangeEvent::End
         }
-        Err(failure) => News::Failed(failure),
+        Err(failure) => ExchangeEvent::Failed(failure),
     };
     tell.send(last).unwrap_or_default();
 }
 
 async fn exchange(
     client: Client,
-    outgoing: Outgoing,
-    timing: Timing,
-    tell: &Sender<News>,
+    outgoing: ProviderRequest,
+    timing: HttpTimeouts,
+    tell: &Sender<ExchangeEvent>,
 ) -> Result<(), ModelFailure> {
     let host = outgoing.host();
     let mut request = Request::new(outgoing.method, outgoing.url);
@@ -244,7 +255,7 @@ async fn exchange(
         .map_err(|_| late())?
         .map_err(|error| failure::sending(error, &host, timing.connect))?;
     let headers = std::mem::take(response.headers_mut());
-    tell.send(News::Head(response.status().as_u16(), headers)).unwrap_or_default();
+    tell.send(ExchangeEvent::Head(response.status().as_u16(), headers)).unwrap_or_default();
     let mut piece = timeout_at(first, response.chunk()).await.map_err(|_| late())?;
     let mut read = 0;
     loop {
@@ -256,7 +267,7 @@ async fn exchange(
             let message = format!("{host} answered with more than {ANSWER_BYTES_MAX} bytes");
             return Err(ModelFailure::new(FailureKind::Malformed, message));
         }
-        if tell.send(News::Data(bytes)).is_err() {
+        if tell.send(ExchangeEvent::Data(bytes)).is_err() {
             return Ok(());
         }
         piece = next_piece(&mut response, timing.idle, &host).await?;

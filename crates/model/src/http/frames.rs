@@ -18,15 +18,15 @@ use futures_core::Stream;
 use sse_stream::{ByteStreamBody, SseStream};
 
 use super::failure::shown;
+use crate::codec::AnswerFrame;
 use crate::limits::{FRAME_BYTES_MAX, SHOWN_CHARS_MAX};
-use crate::wire::Frame;
 
-type Queue = Rc<RefCell<VecDeque<Bytes>>>;
+type ByteQueue = Rc<RefCell<VecDeque<Bytes>>>;
 
 /// Frames, as far as the pieces are there.
-pub(crate) struct Frames {
-    queue: Queue,
-    stream: Pin<Box<SseStream<ByteStreamBody<Pieces, Bytes>>>>,
+pub(crate) struct FrameDecoder {
+    queue: ByteQueue,
+    stream: Pin<Box<SseStream<ByteStreamBody<QueueStream, Bytes>>>>,
     /// What the answer begins with, to be shown when it is not what it should be.
     start: Vec<u8>,
     /// How many bytes came since the last frame.
@@ -34,10 +34,10 @@ pub(crate) struct Frames {
     any: bool,
 }
 
-impl Frames {
+impl FrameDecoder {
     pub(crate) fn new() -> Self {
-        let queue = Queue::default();
-        let stream = Box::pin(SseStream::from_bytes_stream(Pieces(Rc::clone(&queue))));
+        let queue = ByteQueue::default();
+        let stream = Box::pin(SseStream::from_bytes_stream(QueueStream(Rc::clone(&queue))));
         Self { queue, stream, start: Vec::new(), since: 0, any: false }
     }
 
@@ -50,7 +50,7 @@ impl Frames {
     }
 
     /// The next frame that is whole; none means that more pieces are needed.
-    pub(crate) fn next(&mut self) -> Result<Option<Frame>, ModelFailure> {
+    pub(crate) fn next(&mut self) -> Result<Option<AnswerFrame>, ModelFailure> {
         let mut context = Context::from_waker(Waker::noop());
         loop {
             match self.stream.as_mut().poll_next(&mut context) {
@@ -59,7 +59,7 @@ impl Frames {
                     self.since = 0;
                     // Without data it is no frame: an id or a time to wait, which are not for us.
                     if let Some(data) = sse.data {
-                        return Ok(Some(Frame { event: sse.event, data }));
+                        return Ok(Some(AnswerFrame { event: sse.event, data }));
                     }
                 }
                 Poll::Ready(Some(Err(_))) => return Err(self.not_a_stream()),
@@ -90,9 +90,9 @@ impl Frames {
 }
 
 /// A stream that has what is in the queue, and more later.
-struct Pieces(Queue);
+struct QueueStream(ByteQueue);
 
-impl Stream for Pieces {
+impl Stream for QueueStream {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -6,45 +6,45 @@ use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedCo
 use serde_json::{Value, json};
 
 use super::sealer;
-use crate::talk::Names;
-use crate::wire::{Asked, Frame, Reader};
-use crate::{Answer, Delta, arguments, status};
+use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
+use crate::transcript::ToolNameMap;
+use crate::{Delta, ModelAnswer, arguments, error_status};
 
 /// An answer as it comes in.
-pub(super) struct Responses {
+pub(super) struct ResponsesReader {
     model: String,
-    names: Names,
+    names: ToolNameMap,
     text: String,
     thinking: String,
     refusal: String,
-    calls: Vec<Call>,
+    calls: Vec<ResponsesCall>,
     sealed: Vec<Value>,
     /// Which part of which item the last words came from.
     spoken: Option<(u64, u64)>,
     /// Which part of which item the last thought came from.
     thought: Option<(u64, u64)>,
     usage: Option<Usage>,
-    end: Option<End>,
+    end: Option<ResponsesStatus>,
 }
 
-struct Call {
+struct ResponsesCall {
     output: u64,
     name: String,
     text: String,
     whole: bool,
 }
 
-enum End {
+enum ResponsesStatus {
     Completed,
     Incomplete(String),
 }
 
-impl Responses {
+impl ResponsesReader {
     /// For the answer to this.
-    pub(super) fn new(asked: Asked<'_>) -> Self {
+    pub(super) fn new(asked: CodecInput<'_>) -> Self {
         Self {
             model: asked.model.to_owned(),
-            names: Names::of(&asked.request.tools),
+            names: ToolNameMap::of(&asked.request.tools),
             text: String::new(),
             thinking: String::new(),
             refusal: String::new(),
@@ -85,10 +85,10 @@ impl Responses {
         if let Some(at) = self.calls.iter().rposition(|call| call.output == output) {
             return at;
         }
-        let name = self.names.meant(str_at(event, "/item/name"));
+        let name = self.names.tool_name(str_at(event, "/item/name"));
         let index = self.calls.len();
         hear(Delta::Call { index, name: name.clone(), piece: String::new() });
-        self.calls.push(Call { output, name, text: String::new(), whole: false });
+        self.calls.push(ResponsesCall { output, name, text: String::new(), whole: false });
         index
     }
 
@@ -141,8 +141,8 @@ impl Responses {
         }
         let reason = str_at(event, "/response/incomplete_details/reason");
         self.end = Some(match str_at(event, "/type") {
-            "response.incomplete" => End::Incomplete(reason.to_owned()),
-            _ => End::Completed,
+            "response.incomplete" => ResponsesStatus::Incomplete(reason.to_owned()),
+            _ => ResponsesStatus::Completed,
         });
     }
 
@@ -154,14 +154,14 @@ impl Responses {
         }
         let reason = match &self.end {
             None => return failure(FailureKind::Cut, "the answer ended in the middle"),
-            Some(End::Completed) => {
+            Some(ResponsesStatus::Completed) => {
                 let nameless = self.calls.iter().any(|call| call.name.is_empty());
                 return nameless.then(|| {
                     let what = "the answer has a call that names no tool";
                     ModelFailure::new(FailureKind::Malformed, what)
                 });
             }
-            Some(End::Incomplete(reason)) => reason.as_str(),
+            Some(ResponsesStatus::Incomplete(reason)) => reason.as_str(),
         };
         match reason {
             "content_filter" => {
@@ -178,20 +178,23 @@ impl Responses {
             ),
             reason => failure(
                 FailureKind::Cut,
-                &format!("the provider ended the answer in the middle: {}", status::shown(reason)),
+                &format!(
+                    "the provider ended the answer in the middle: {}",
+                    error_status::excerpt(reason)
+                ),
             ),
         }
     }
 }
 
-impl Reader for Responses {
-    fn take(&mut self, frame: &Frame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
+impl AnswerReader for ResponsesReader {
+    fn take(&mut self, frame: &AnswerFrame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
         let data = frame.data.trim();
         if data.is_empty() || data == "[DONE]" {
             return Ok(false);
         }
         let event: Value = serde_json::from_str(data).map_err(|error| {
-            let shown = status::shown(data);
+            let shown = error_status::excerpt(data);
             let what = format!("a piece of the answer cannot be read ({error}): {shown}");
             ModelFailure::new(FailureKind::Malformed, what)
         })?;
@@ -231,16 +234,18 @@ impl Reader for Responses {
                 return Ok(true);
             }
             "response.failed" => {
-                return Err(status::failure_in_stream(&event["response"]["error"]));
+                return Err(error_status::failure_in_stream(&event["response"]["error"]));
             }
-            "error" => return Err(status::failure_in_stream(&event)),
-            "" if event.get("error").is_some() => return Err(status::failure_in_stream(&event)),
+            "error" => return Err(error_status::failure_in_stream(&event)),
+            "" if event.get("error").is_some() => {
+                return Err(error_status::failure_in_stream(&event));
+            }
             _ => {}
         }
         Ok(false)
     }
 
-    fn finish(self: Box<Self>) -> Result<Answer, ModelFailure> {
+    fn finish(self: Box<Self>) -> Result<ModelAnswer, ModelFailure> {
         if let Some(failure) = self.wrong() {
             return Err(failure);
         }
@@ -248,7 +253,7 @@ impl Reader for Responses {
         let calls = calls
             .into_iter()
             .map(|call| RawToolCall { name: call.name, input: arguments::read(&call.text) });
-        Ok(Answer {
+        Ok(ModelAnswer {
             text,
             thinking,
             calls: calls.collect(),

@@ -13,14 +13,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::sealer;
-use crate::talk::{self, Names, Said};
-use crate::wire::Asked;
+use crate::codec::CodecInput;
+use crate::transcript::{self, ToolNameMap, TranscriptMessage};
 
 /// The request, as JSON.
-pub(super) fn body(asked: Asked<'_>) -> Vec<u8> {
+pub(super) fn body(asked: CodecInput<'_>) -> Vec<u8> {
     let request = asked.request;
-    let names = Names::of(&request.tools);
-    let body = Body {
+    let names = ToolNameMap::of(&request.tools);
+    let body = ResponsesRequest {
         model: asked.model,
         stream: true,
         store: false,
@@ -51,7 +51,7 @@ fn reasons(model: &str) -> bool {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ResponsesRequest<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
@@ -65,12 +65,12 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    input: Vec<Item<'a>>,
+    tools: Vec<ResponsesTool<'a>>,
+    input: Vec<ResponsesItem<'a>>,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ResponsesTool<'a> {
     r#type: &'static str,
     name: String,
     description: &'a str,
@@ -78,10 +78,10 @@ struct Tool<'a> {
     strict: bool,
 }
 
-fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
-    Tool {
+fn tool<'a>(spec: &'a ToolSpec, names: &ToolNameMap) -> ResponsesTool<'a> {
+    ResponsesTool {
         r#type: "function",
-        name: names.written(spec.name.as_str()),
+        name: names.wire_name(spec.name.as_str()),
         description: &spec.description,
         parameters: spec.model_schema(),
         strict: false,
@@ -90,8 +90,8 @@ fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Item<'a> {
-    Message { role: &'static str, content: Content<'a> },
+enum ResponsesItem<'a> {
+    Message { role: &'static str, content: ResponsesContent<'a> },
     Call { r#type: &'static str, call_id: &'a str, name: String, arguments: String },
     Output { r#type: &'static str, call_id: &'a str, output: Cow<'a, str> },
     Sealed(&'a Value),
@@ -99,34 +99,37 @@ enum Item<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum ResponsesContent<'a> {
     Text(&'a str),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ResponsesPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ResponsesPart<'a> {
     InputText { text: &'a str },
     InputImage { image_url: String },
 }
 
-fn items<'a>(asked: Asked<'a>, names: &Names) -> Vec<Item<'a>> {
+fn items<'a>(asked: CodecInput<'a>, names: &ToolNameMap) -> Vec<ResponsesItem<'a>> {
     let sealer = sealer(asked.model);
     let mut items = Vec::with_capacity(asked.request.messages.len());
-    for said in talk::said(&asked.request.messages) {
+    for said in transcript::transcript(&asked.request.messages) {
         match said {
-            Said::User { content, images } => {
-                items.push(Item::Message { role: "user", content: content_of(content, images) });
+            TranscriptMessage::User { content, images } => {
+                items.push(ResponsesItem::Message {
+                    role: "user",
+                    content: content_of(content, images),
+                });
             }
-            Said::Assistant { content, thinking: _, calls, sealed } => {
+            TranscriptMessage::Assistant { content, thinking: _, calls, sealed } => {
                 let sealed = sealed.filter(|sealed| sealed.by == sealer);
                 add_answer(&mut items, content, calls, sealed, names);
             }
-            Said::Outcome { call, content, ok } => items.push(Item::Output {
+            TranscriptMessage::Outcome { call, content, ok } => items.push(ResponsesItem::Output {
                 r#type: "function_call_output",
                 call_id: call.id.as_str(),
-                output: talk::marked(content, ok),
+                output: transcript::outcome_text(content, ok),
             }),
         }
     }
@@ -136,19 +139,21 @@ fn items<'a>(asked: Asked<'a>, names: &Names) -> Vec<Item<'a>> {
 /// Adds words and calls, and before each the thinking that led to it: the provider takes none that leads to
 /// nothing.
 fn add_answer<'a>(
-    items: &mut Vec<Item<'a>>,
+    items: &mut Vec<ResponsesItem<'a>>,
     content: &'a str,
     calls: &'a [ToolCall],
     sealed: Option<&'a SealedContent>,
-    names: &Names,
+    names: &ToolNameMap,
 ) {
-    let text = (!content.is_empty())
-        .then_some(Item::Message { role: "assistant", content: Content::Text(content) });
-    let calls = calls.iter().map(|call| Item::Call {
+    let text = (!content.is_empty()).then_some(ResponsesItem::Message {
+        role: "assistant",
+        content: ResponsesContent::Text(content),
+    });
+    let calls = calls.iter().map(|call| ResponsesItem::Call {
         r#type: "function_call",
         call_id: call.id.as_str(),
-        name: names.written(call.tool.as_str()),
-        arguments: talk::object(&call.input).to_string(),
+        name: names.wire_name(call.tool.as_str()),
+        arguments: transcript::object(&call.input).to_string(),
     });
     let sealed = sealed.map_or(&[][..], |sealed| &sealed.items);
     for (place, item) in text.into_iter().chain(calls).enumerate() {
@@ -156,18 +161,18 @@ fn add_answer<'a>(
             sealed.get("place").and_then(Value::as_u64) == u64::try_from(place).ok()
         };
         let thinking = sealed.iter().filter(leads_here).filter_map(|sealed| sealed.get("item"));
-        items.extend(thinking.map(Item::Sealed));
+        items.extend(thinking.map(ResponsesItem::Sealed));
         items.push(item);
     }
 }
 
-fn content_of<'a>(content: &'a str, images: &'a [Image]) -> Content<'a> {
+fn content_of<'a>(content: &'a str, images: &'a [Image]) -> ResponsesContent<'a> {
     if images.is_empty() {
-        return Content::Text(content);
+        return ResponsesContent::Text(content);
     }
-    let text = (!content.is_empty()).then_some(Part::InputText { text: content });
-    let images = images.iter().map(|image| Part::InputImage {
+    let text = (!content.is_empty()).then_some(ResponsesPart::InputText { text: content });
+    let images = images.iter().map(|image| ResponsesPart::InputImage {
         image_url: format!("data:{};base64,{}", image.media_type, image.data),
     });
-    Content::Parts(text.into_iter().chain(images).collect())
+    ResponsesContent::Parts(text.into_iter().chain(images).collect())
 }

@@ -6,12 +6,12 @@ use agentry_protocol::message::{FailureKind, Image, Message, RawToolCall, Sealed
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Answer;
+use crate::ModelAnswer;
+use crate::codec::AnswerFrame;
 use crate::fixture::{
     asking, body, call, check_cut_before_frame, check_prefix_share, outcome, read, read_frames,
     read_in_all_pieces, request,
 };
-use crate::wire::Frame;
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -45,10 +45,10 @@ fn stream(events: &[Value]) -> String {
 #[test]
 fn text_and_usage_are_the_same_in_all_pieces() {
     let answer = read_in_all_pieces(&Openai, "gpt-4.1", fixture!("text"));
-    let expected = Answer {
+    let expected = ModelAnswer {
         text: "Hi there! Grüße.".to_owned(),
         usage: usage(2037, 11, 1920),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     assert_eq!(answer, expected);
     check_cut_before_frame(&Openai, "gpt-4.1", fixture!("text"), 10);
@@ -58,7 +58,7 @@ fn text_and_usage_are_the_same_in_all_pieces() {
 fn thinking_is_heard_and_sealed_and_parallel_calls_are_none_when_cut() {
     let answer = read_in_all_pieces(&Openai, "o4-mini", fixture!("thinking_and_calls"));
     let asked = |name: &str, input| RawToolCall { name: name.to_owned(), input };
-    let expected = Answer {
+    let expected = ModelAnswer {
         thinking: "**Looking**\n\nThen the log.".to_owned(),
         calls: vec![
             asked("read_file", json!({"path": "a.txt"})),
@@ -66,7 +66,7 @@ fn thinking_is_heard_and_sealed_and_parallel_calls_are_none_when_cut() {
         ],
         sealed: Some(sealed()),
         usage: usage(84, 134, 0),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     assert_eq!(answer, expected);
     check_cut_before_frame(&Openai, "o4-mini", fixture!("thinking_and_calls"), 22);
@@ -145,7 +145,7 @@ fn a_server_that_sends_no_pieces_is_understood() {
 
 #[test]
 fn huge_arguments_in_small_pieces_take_linear_time() {
-    let frame = |event: Value| Frame { event: None, data: event.to_string() };
+    let frame = |event: Value| AnswerFrame { event: None, data: event.to_string() };
     let delta = |text: &str| {
         frame(
             json!({"type": "response.function_call_arguments.delta", "output_index": 0, "delta": text}),

@@ -8,21 +8,21 @@ mod chunk;
 use agentry_protocol::message::{FailureKind, ModelFailure, SealedContent, Usage};
 use serde_json::{Value, json};
 
-use self::calls::Calls;
-use self::chunk::{Choice, Chunk, Content, Piece};
+use self::calls::CallAssembler;
+use self::chunk::{ChatCompletionChunk, ChoiceDelta, ChunkChoice, DeltaContent};
 use super::sealer;
-use crate::talk::Names;
-use crate::wire::{Asked, Frame, Reader};
-use crate::{Answer, Delta, status};
+use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
+use crate::transcript::ToolNameMap;
+use crate::{Delta, ModelAnswer, error_status};
 
 /// An answer as it comes in.
-pub(super) struct Chat {
+pub(super) struct ChatCompletionReader {
     model: String,
-    names: Names,
+    names: ToolNameMap,
     text: String,
     thinking: String,
     refusal: String,
-    calls: Calls,
+    calls: CallAssembler,
     /// Whether the thinking came in the field that DeepSeek and others want back.
     wants_thinking: bool,
     /// What OpenRouter wants back.
@@ -32,16 +32,16 @@ pub(super) struct Chat {
     done: bool,
 }
 
-impl Chat {
+impl ChatCompletionReader {
     /// For the answer to this.
-    pub(super) fn new(asked: Asked<'_>) -> Self {
+    pub(super) fn new(asked: CodecInput<'_>) -> Self {
         Self {
             model: asked.model.to_owned(),
-            names: Names::of(&asked.request.tools),
+            names: ToolNameMap::of(&asked.request.tools),
             text: String::new(),
             thinking: String::new(),
             refusal: String::new(),
-            calls: Calls::default(),
+            calls: CallAssembler::default(),
             wants_thinking: false,
             details: Vec::new(),
             usage: None,
@@ -50,7 +50,7 @@ impl Chat {
         }
     }
 
-    fn hear_choice(&mut self, choice: Choice, hear: &dyn Fn(Delta)) {
+    fn hear_choice(&mut self, choice: ChunkChoice, hear: &dyn Fn(Delta)) {
         if let Some(piece) = choice.delta.or(choice.message) {
             self.hear_piece(piece, hear);
         }
@@ -62,7 +62,7 @@ impl Chat {
         }
     }
 
-    fn hear_piece(&mut self, piece: Piece, hear: &dyn Fn(Delta)) {
+    fn hear_piece(&mut self, piece: ChoiceDelta, hear: &dyn Fn(Delta)) {
         if let Some(thinking) = piece.reasoning_content {
             self.wants_thinking |= !thinking.is_empty();
             self.think(thinking, hear);
@@ -70,8 +70,8 @@ impl Chat {
             self.think(thinking, hear);
         }
         match piece.content {
-            Some(Content::Text(text)) => self.say(text, hear),
-            Some(Content::Parts(parts)) => {
+            Some(DeltaContent::Text(text)) => self.say(text, hear),
+            Some(DeltaContent::Parts(parts)) => {
                 for part in parts {
                     self.think(part.thought(), hear);
                     self.say(part.text.unwrap_or_default(), hear);
@@ -148,8 +148,8 @@ impl Chat {
     }
 }
 
-impl Reader for Chat {
-    fn take(&mut self, frame: &Frame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
+impl AnswerReader for ChatCompletionReader {
+    fn take(&mut self, frame: &AnswerFrame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure> {
         let data = frame.data.trim();
         if data.is_empty() {
             return Ok(false);
@@ -158,13 +158,15 @@ impl Reader for Chat {
             self.done = true;
             return Ok(true);
         }
-        let chunk: Chunk = serde_json::from_str(data).map_err(|error| {
-            let what =
-                format!("a piece of the answer cannot be read ({error}): {}", status::shown(data));
+        let chunk: ChatCompletionChunk = serde_json::from_str(data).map_err(|error| {
+            let what = format!(
+                "a piece of the answer cannot be read ({error}): {}",
+                error_status::excerpt(data)
+            );
             ModelFailure::new(FailureKind::Malformed, what)
         })?;
         if let Some(error) = chunk.error() {
-            return Err(status::failure_in_stream(&error));
+            return Err(error_status::failure_in_stream(&error));
         }
         if let Some(usage) = chunk.usage() {
             self.usage = Some(usage.counted());
@@ -176,11 +178,11 @@ impl Reader for Chat {
         Ok(false)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Answer, ModelFailure> {
+    fn finish(mut self: Box<Self>) -> Result<ModelAnswer, ModelFailure> {
         if let Some(failure) = self.wrong() {
             return Err(failure);
         }
-        Ok(Answer {
+        Ok(ModelAnswer {
             sealed: self.sealed(),
             text: self.text,
             thinking: self.thinking,

@@ -12,19 +12,19 @@ use agentry_protocol::tool_call::{ToolCall, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Dialect, sealer};
-use crate::talk::{self, Names, Said};
-use crate::wire::Asked;
+use super::{ChatDialect, sealer};
+use crate::codec::CodecInput;
+use crate::transcript::{self, ToolNameMap, TranscriptMessage};
 
 /// The request, as JSON.
-pub(super) fn body(dialect: Dialect, asked: Asked<'_>) -> Vec<u8> {
+pub(super) fn body(dialect: ChatDialect, asked: CodecInput<'_>) -> Vec<u8> {
     let request = asked.request;
-    let names = Names::of(&request.tools);
+    let names = ToolNameMap::of(&request.tools);
     let (old, new, key) = match dialect {
-        Dialect::Openai => (None, request.max_tokens, Some(asked.session)),
-        Dialect::Compatible => (request.max_tokens, None, None),
+        ChatDialect::Openai => (None, request.max_tokens, Some(asked.session)),
+        ChatDialect::Compatible => (request.max_tokens, None, None),
     };
-    let body = Body {
+    let body = ChatCompletionRequest {
         model: asked.model,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
@@ -39,7 +39,7 @@ pub(super) fn body(dialect: Dialect, asked: Asked<'_>) -> Vec<u8> {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ChatCompletionRequest<'a> {
     model: &'a str,
     stream: bool,
     stream_options: StreamOptions,
@@ -52,8 +52,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Entry<'a>>,
+    tools: Vec<ChatCompletionTool<'a>>,
+    messages: Vec<ChatCompletionMessage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ChatCompletionTool<'a> {
     r#type: &'static str,
     function: Function<'a>,
 }
@@ -74,11 +74,11 @@ struct Function<'a> {
     parameters: ModelSchema<'a>,
 }
 
-fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
-    Tool {
+fn tool<'a>(spec: &'a ToolSpec, names: &ToolNameMap) -> ChatCompletionTool<'a> {
+    ChatCompletionTool {
         r#type: "function",
         function: Function {
-            name: names.written(spec.name.as_str()),
+            name: names.wire_name(spec.name.as_str()),
             description: &spec.description,
             parameters: spec.model_schema(),
         },
@@ -87,12 +87,12 @@ fn tool<'a>(spec: &'a ToolSpec, names: &Names) -> Tool<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Entry<'a> {
+enum ChatCompletionMessage<'a> {
     System {
         content: &'a str,
     },
     User {
-        content: Content<'a>,
+        content: ChatCompletionContent<'a>,
     },
     Assistant {
         content: Option<&'a str>,
@@ -101,7 +101,7 @@ enum Entry<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_details: Option<&'a Value>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call<'a>>,
+        tool_calls: Vec<ChatCompletionCall<'a>>,
     },
     Tool {
         tool_call_id: String,
@@ -111,69 +111,73 @@ enum Entry<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum ChatCompletionContent<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ChatCompletionPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ChatCompletionPart<'a> {
     Text { text: &'a str },
-    ImageUrl { image_url: Url },
+    ImageUrl { image_url: ImageUrl },
 }
 
 #[derive(Serialize)]
-struct Url {
+struct ImageUrl {
     url: String,
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct ChatCompletionCall<'a> {
     id: String,
     r#type: &'static str,
-    function: Asking,
+    function: FunctionInvocation,
     #[serde(skip_serializing_if = "Option::is_none")]
     extra_content: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
-struct Asking {
+struct FunctionInvocation {
     name: String,
     arguments: String,
 }
 
-fn entries<'a>(dialect: Dialect, asked: Asked<'a>, names: &Names) -> Vec<Entry<'a>> {
+fn entries<'a>(
+    dialect: ChatDialect,
+    asked: CodecInput<'a>,
+    names: &ToolNameMap,
+) -> Vec<ChatCompletionMessage<'a>> {
     let request = asked.request;
     let sealer = sealer(asked.model);
     let mut entries = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
-        entries.push(Entry::System { content: &request.system });
+        entries.push(ChatCompletionMessage::System { content: &request.system });
     }
-    let talk = talk::said(&request.messages);
+    let talk = transcript::transcript(&request.messages);
     let mut outcomes = 0;
     let mut rest = talk.as_slice();
     while let Some((first, after)) = rest.split_first() {
         rest = after;
         match *first {
-            Said::User { content, images } => {
+            TranscriptMessage::User { content, images } => {
                 // Some templates take no two messages of one role in a row.
                 let mut users = vec![(content, images)];
-                while let [Said::User { content, images }, after @ ..] = rest {
+                while let [TranscriptMessage::User { content, images }, after @ ..] = rest {
                     users.push((*content, *images));
                     rest = after;
                 }
-                entries.push(Entry::User { content: content_of(&users) });
+                entries.push(ChatCompletionMessage::User { content: content_of(&users) });
             }
-            Said::Assistant { content, thinking, calls, sealed } => {
+            TranscriptMessage::Assistant { content, thinking, calls, sealed } => {
                 let sealed = sealed.filter(|sealed| sealed.by == sealer);
-                let said = Answered { content, thinking, sealed, calls };
+                let said = AssistantAnswer { content, thinking, sealed, calls };
                 entries.push(answer(dialect, said, outcomes, names));
             }
-            Said::Outcome { call: _, content, ok } => {
-                entries.push(Entry::Tool {
+            TranscriptMessage::Outcome { call: _, content, ok } => {
+                entries.push(ChatCompletionMessage::Tool {
                     tool_call_id: id(outcomes),
-                    content: talk::marked(content, ok),
+                    content: transcript::outcome_text(content, ok),
                 });
                 outcomes += 1;
             }
@@ -182,26 +186,31 @@ fn entries<'a>(dialect: Dialect, asked: Asked<'a>, names: &Names) -> Vec<Entry<'
     entries
 }
 
-struct Answered<'a> {
+struct AssistantAnswer<'a> {
     content: &'a str,
     thinking: &'a str,
     sealed: Option<&'a SealedContent>,
     calls: &'a [ToolCall],
 }
 
-fn answer<'a>(dialect: Dialect, said: Answered<'a>, first: usize, names: &Names) -> Entry<'a> {
+fn answer<'a>(
+    dialect: ChatDialect,
+    said: AssistantAnswer<'a>,
+    first: usize,
+    names: &ToolNameMap,
+) -> ChatCompletionMessage<'a> {
     let items = || said.sealed.into_iter().flat_map(|sealed| &sealed.items);
     let empty = match dialect {
-        Dialect::Openai => None,
+        ChatDialect::Openai => None,
         // A template may print what is null.
-        Dialect::Compatible => Some(""),
+        ChatDialect::Compatible => Some(""),
     };
-    let calls = said.calls.iter().enumerate().map(|(at, call)| Call {
+    let calls = said.calls.iter().enumerate().map(|(at, call)| ChatCompletionCall {
         id: id(first + at),
         r#type: "function",
-        function: Asking {
-            name: names.written(call.tool.as_str()),
-            arguments: talk::object(&call.input).to_string(),
+        function: FunctionInvocation {
+            name: names.wire_name(call.tool.as_str()),
+            arguments: transcript::object(&call.input).to_string(),
         },
         extra_content: items()
             .find(|item| item.get("call").and_then(Value::as_u64) == u64::try_from(at).ok())
@@ -210,7 +219,7 @@ fn answer<'a>(dialect: Dialect, said: Answered<'a>, first: usize, names: &Names)
     // DeepSeek and Kimi want it back beside calls, and may refuse it elsewhere.
     let wants_thinking = !said.calls.is_empty()
         && items().any(|item| item.get("wants").is_some_and(|wants| wants == "reasoning_content"));
-    Entry::Assistant {
+    ChatCompletionMessage::Assistant {
         content: if said.content.is_empty() { empty } else { Some(said.content) },
         reasoning_content: wants_thinking.then_some(said.thinking),
         reasoning_details: items().find_map(|item| item.get("reasoning_details")),
@@ -223,22 +232,25 @@ fn id(number: usize) -> String {
     format!("c{number:08}")
 }
 
-fn content_of<'a>(users: &[(&'a str, &'a [Image])]) -> Content<'a> {
+fn content_of<'a>(users: &[(&'a str, &'a [Image])]) -> ChatCompletionContent<'a> {
     match users {
-        [(content, [])] => Content::Text(Cow::Borrowed(content)),
+        [(content, [])] => ChatCompletionContent::Text(Cow::Borrowed(content)),
         _ if users.iter().all(|(_, images)| images.is_empty()) => {
             let texts: Vec<&str> = users.iter().map(|(content, _)| *content).collect();
-            Content::Text(Cow::Owned(texts.join("\n\n")))
+            ChatCompletionContent::Text(Cow::Owned(texts.join("\n\n")))
         }
-        _ => Content::Parts(
+        _ => ChatCompletionContent::Parts(
             users.iter().flat_map(|(content, images)| parts(content, images)).collect(),
         ),
     }
 }
 
-fn parts<'a>(content: &'a str, images: &'a [Image]) -> impl Iterator<Item = Part<'a>> {
-    let text = (!content.is_empty()).then_some(Part::Text { text: content });
-    text.into_iter().chain(images.iter().map(|image| Part::ImageUrl {
-        image_url: Url { url: format!("data:{};base64,{}", image.media_type, image.data) },
+fn parts<'a>(
+    content: &'a str,
+    images: &'a [Image],
+) -> impl Iterator<Item = ChatCompletionPart<'a>> {
+    let text = (!content.is_empty()).then_some(ChatCompletionPart::Text { text: content });
+    text.into_iter().chain(images.iter().map(|image| ChatCompletionPart::ImageUrl {
+        image_url: ImageUrl { url: format!("data:{};base64,{}", image.media_type, image.data) },
     }))
 }

@@ -6,15 +6,15 @@ use agentry_protocol::message::{FailureKind, Image, Message, RawToolCall, Sealed
 use serde_json::{Value, json};
 
 use super::*;
+use crate::codec::AnswerFrame;
 use crate::fixture::{
     asking, body, call, check_cut_before_frame, check_prefix_share, outcome, read, read_frames,
     read_in_all_pieces, request,
 };
-use crate::wire::Frame;
-use crate::{Answer, Delta};
+use crate::{Delta, ModelAnswer};
 
-const OPENAI: OpenaiChat = OpenaiChat::new(Dialect::Openai);
-const OTHERS: OpenaiChat = OpenaiChat::new(Dialect::Compatible);
+const OPENAI: OpenaiChat = OpenaiChat::new(ChatDialect::Openai);
+const OTHERS: OpenaiChat = OpenaiChat::new(ChatDialect::Compatible);
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -47,10 +47,10 @@ fn call_piece(fields: &Value) -> Value {
 #[test]
 fn text_and_usage_are_the_same_in_all_pieces() {
     let answer = read_in_all_pieces(&OPENAI, "gpt-4o-mini", fixture!("text"));
-    let expected = Answer {
+    let expected = ModelAnswer {
         text: "Grüße, world".to_owned(),
         usage: usage(2006, 300, 1920),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     assert_eq!(answer, expected);
     check_cut_before_frame(&OPENAI, "gpt-4o-mini", fixture!("text"), 4);
@@ -69,7 +69,7 @@ fn parallel_calls_come_in_pieces_and_are_none_when_cut() {
 #[test]
 fn thinking_of_deepseek_is_heard_and_wanted_back() {
     let answer = read_in_all_pieces(&OTHERS, "deepseek-reasoner", fixture!("deepseek_thinking"));
-    let expected = Answer {
+    let expected = ModelAnswer {
         text: "9.8".to_owned(),
         thinking: "Let me see.".to_owned(),
         sealed: Some(SealedContent {
@@ -77,7 +77,7 @@ fn thinking_of_deepseek_is_heard_and_wanted_back() {
             items: vec![json!({"wants": "reasoning_content"})],
         }),
         usage: usage(17, 9, 16),
-        ..Answer::default()
+        ..ModelAnswer::default()
     };
     assert_eq!(answer, expected);
     check_cut_before_frame(&OTHERS, "deepseek-reasoner", fixture!("deepseek_thinking"), 5);
@@ -261,7 +261,7 @@ fn done_alone_ends_a_whole_answer_but_not_half_a_call() {
 
 #[test]
 fn huge_arguments_in_small_pieces_take_linear_time() {
-    let frame = |fields: Value| Frame {
+    let frame = |fields: Value| AnswerFrame {
         event: None,
         data: json!({"choices": [{"index": 0, "delta": {"tool_calls": [fields]}}]}).to_string(),
     };
@@ -271,7 +271,7 @@ fn huge_arguments_in_small_pieces_take_linear_time() {
     let piece = frame(json!({"index": 0, "function": {"arguments": "x".repeat(40)}}));
     frames.extend(std::iter::repeat_n(piece, 8 * 1024 * 1024 / 40));
     frames.push(frame(json!({"index": 0, "function": {"arguments": "\"}"}})));
-    frames.push(Frame {
+    frames.push(AnswerFrame {
         event: None,
         data: r#"{"choices":[{"finish_reason":"tool_calls"}]}"#.to_owned(),
     });

@@ -119,7 +119,7 @@ pub enum PullError {
 
 impl PullError {
     /// Why one place does not have it, if another may.
-    pub(super) fn of_the_place(&self) -> Option<&str> {
+    pub(super) fn source_failure(&self) -> Option<&str> {
         if let Self::Unreachable { why, .. } | Self::NotOffered { why, .. } = self {
             Some(why)
         } else {
@@ -129,7 +129,7 @@ impl PullError {
 
     /// Only why, without the place.
     pub(super) fn why(&self) -> String {
-        self.of_the_place().map_or_else(|| self.to_string(), str::to_owned)
+        self.source_failure().map_or_else(|| self.to_string(), str::to_owned)
     }
 }
 

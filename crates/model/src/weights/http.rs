@@ -24,7 +24,7 @@ use crate::limits::{
 };
 
 /// One who asks, on behalf of one place.
-pub(super) struct Http {
+pub(super) struct DownloadClient {
     client: Client,
     /// What we call the place that is asked.
     pub(super) place: &'static str,
@@ -34,7 +34,7 @@ pub(super) struct Http {
 }
 
 /// An answer that is worth reading.
-pub(super) struct Given {
+pub(super) struct DownloadResponse {
     /// The answer, 200 or 206.
     pub(super) response: Response,
     /// Where it came from in the end.
@@ -44,7 +44,7 @@ pub(super) struct Given {
 }
 
 /// Why nothing is given.
-pub(super) enum Silence {
+pub(super) enum DownloadError {
     /// No answer came, or one that says to come again later.
     Unreachable(String),
     /// There is no such thing.
@@ -53,7 +53,7 @@ pub(super) enum Silence {
     Address(String),
 }
 
-impl Http {
+impl DownloadClient {
     /// One who asks without a token, begins at this address, and trusts these roots in addition.
     pub(super) fn new(
         place: &'static str,
@@ -103,7 +103,7 @@ impl Http {
         &self,
         url: &Url,
         headers: &[(HeaderName, String)],
-    ) -> Result<Given, Silence> {
+    ) -> Result<DownloadResponse, DownloadError> {
         let mut url = url.clone();
         let mut on_the_way = Vec::new();
         for _ in 0..=PULL_REDIRECTS_MAX {
@@ -112,21 +112,21 @@ impl Http {
             on_the_way.insert(0, response.headers().clone());
             if status == StatusCode::OK || status == StatusCode::PARTIAL_CONTENT {
                 self.heard.set(true);
-                return Ok(Given { response, url, on_the_way });
+                return Ok(DownloadResponse { response, url, on_the_way });
             }
             if status.is_redirection() && status != StatusCode::NOT_MODIFIED {
                 url = next(&url, response.headers())?;
                 continue;
             }
             if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-                return Err(Silence::Unreachable(format!("it answers {status}")));
+                return Err(DownloadError::Unreachable(format!("it answers {status}")));
             }
-            return Err(Silence::Refused(status));
+            return Err(DownloadError::Refused(status));
         }
-        Err(Silence::Address(format!("more than {PULL_REDIRECTS_MAX} redirects")))
+        Err(DownloadError::Address(format!("more than {PULL_REDIRECTS_MAX} redirects")))
     }
 
-    fn ask(&self, url: &Url, headers: &[(HeaderName, String)]) -> Result<Response, Silence> {
+    fn ask(&self, url: &Url, headers: &[(HeaderName, String)]) -> Result<Response, DownloadError> {
         // What is packed for the way could not be resumed in the middle.
         let mut request = self.client.get(url.clone()).header(ACCEPT_ENCODING, "identity");
         for (name, value) in headers {
@@ -137,15 +137,15 @@ impl Http {
         {
             let value = format!("Bearer {}", token.expose_secret());
             let mut value = HeaderValue::from_str(&value)
-                .map_err(|_| Silence::Address("the token is no header value".to_owned()))?;
+                .map_err(|_| DownloadError::Address("the token is no header value".to_owned()))?;
             value.set_sensitive(true);
             request = request.header(AUTHORIZATION, value);
         }
-        request.send().map_err(|error| Silence::Unreachable(reason(&error)))
+        request.send().map_err(|error| DownloadError::Unreachable(reason(&error)))
     }
 }
 
-impl Silence {
+impl DownloadError {
     /// The same as an error about a place and what was asked of it.
     pub(super) fn into_error(self, place: &str, what: &str) -> PullError {
         let place = place.to_owned();
@@ -160,17 +160,18 @@ impl Silence {
 }
 
 /// Where a redirect leads, if it may be followed.
-fn next(from: &Url, headers: &HeaderMap) -> Result<Url, Silence> {
+fn next(from: &Url, headers: &HeaderMap) -> Result<Url, DownloadError> {
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-    let location = location.ok_or_else(|| Silence::Address("a redirect to nowhere".to_owned()))?;
+    let location =
+        location.ok_or_else(|| DownloadError::Address("a redirect to nowhere".to_owned()))?;
     let to = from.join(location);
-    let to = to.map_err(|_| Silence::Address("a redirect to no address".to_owned()))?;
-    may_lead(from, &to).map_err(Silence::Address)?;
+    let to = to.map_err(|_| DownloadError::Address("a redirect to no address".to_owned()))?;
+    check_redirect(from, &to).map_err(DownloadError::Address)?;
     Ok(to)
 }
 
 /// Whether an address may lead to another: never from https to anything less.
-pub(super) fn may_lead(from: &Url, to: &Url) -> Result<(), String> {
+pub(super) fn check_redirect(from: &Url, to: &Url) -> Result<(), String> {
     let host = to.host_str().unwrap_or("nowhere");
     match (from.scheme(), to.scheme()) {
         (_, "https") | ("http", "http") => Ok(()),
@@ -217,8 +218,9 @@ mod tests {
 
     #[test]
     fn no_address_leads_from_https_to_less() {
-        let lead =
-            |from: &str, to: &str| may_lead(&Url::parse(from).unwrap(), &Url::parse(to).unwrap());
+        let lead = |from: &str, to: &str| {
+            check_redirect(&Url::parse(from).unwrap(), &Url::parse(to).unwrap())
+        };
         assert!(lead("https://a.test/x", "https://b.test/y").is_ok());
         assert!(lead("http://a.test/x", "https://b.test/y").is_ok());
         assert!(lead("http://a.test/x", "http://b.test/y").is_ok());

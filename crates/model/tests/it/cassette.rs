@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentry_model::{Http, HttpError, HttpSettings, Protocol, Tape, list, open};
+use agentry_model::{HttpError, HttpSettings, Protocol, ProviderClient, RecordingMode, list, open};
 use agentry_protocol::CallId;
 use agentry_protocol::message::{FailureKind, Message, ModelRequest};
 use agentry_protocol::tool::ToolName;
@@ -18,13 +18,13 @@ use crate::server::{Reply, Server};
 const PARALLEL: &str = include_str!("fixtures/anthropic/parallel_calls.sse");
 const BASIC: &str = include_str!("fixtures/anthropic/basic.sse");
 
-fn taped(tape: Tape) -> Arc<Http> {
+fn taped(tape: RecordingMode) -> Arc<ProviderClient> {
     let redact = Arc::new(|text: &str| text.replace("hunter2", "[secret]"));
     with(HttpSettings { tape: Some(tape), redact, ..HttpSettings::default() })
 }
 
 fn play(file: &Path, request: &ModelRequest) -> Told {
-    let http = taped(Tape::Play(file.to_owned()));
+    let http = taped(RecordingMode::Play(file.to_owned()));
     let model = open(&http, &provider(Protocol::Anthropic, "https://other.example"), "the-model");
     ask(&*model.expect("a good provider"), request)
 }
@@ -32,7 +32,7 @@ fn play(file: &Path, request: &ModelRequest) -> Told {
 fn record(file: &Path, replies: Vec<Reply>, request: &ModelRequest) -> Vec<Told> {
     let count = replies.len();
     let server = Server::start(replies);
-    let http = taped(Tape::Record(file.to_owned()));
+    let http = taped(RecordingMode::Record(file.to_owned()));
     let model = model(&http, Protocol::Anthropic, &server);
     (0..count).map(|_| ask(&*model, request)).collect()
 }
@@ -67,8 +67,8 @@ fn the_file_is_private_and_never_overwritten() {
     record(&file, vec![Reply::sse(BASIC)], &hello());
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let before = std::fs::read(&file).unwrap();
-    let tape = Some(Tape::Record(file.clone()));
-    let error = Http::new(HttpSettings { tape, ..HttpSettings::default() }).unwrap_err();
+    let tape = Some(RecordingMode::Record(file.clone()));
+    let error = ProviderClient::new(HttpSettings { tape, ..HttpSettings::default() }).unwrap_err();
     assert!(matches!(error, HttpError::Tape(_)));
     let name = file.display();
     assert_eq!(
@@ -107,7 +107,7 @@ fn another_request_is_refused_and_its_first_difference_named() {
         message.ends_with("/messages/0/content/0/text was `\"Hello\"` and is `\"Good bye\"`"),
         "{message}"
     );
-    let http = taped(Tape::Play(file));
+    let http = taped(RecordingMode::Play(file));
     let failure = list(&http, &provider(Protocol::Anthropic, "https://x.example"), &|_| true);
     assert!(failure.unwrap_err().message.ends_with("the method was `POST` and is `GET`"));
 }
@@ -116,7 +116,7 @@ fn another_request_is_refused_and_its_first_difference_named() {
 fn a_tape_that_is_over_says_so() {
     let (_directory, file) = place();
     record(&file, vec![Reply::sse(BASIC)], &hello());
-    let http = taped(Tape::Play(file));
+    let http = taped(RecordingMode::Play(file));
     let provider = provider(Protocol::Anthropic, "https://x.example");
     let model = open(&http, &provider, "the-model").unwrap();
     assert!(ask(&*model, &hello()).answer.is_ok());
@@ -131,7 +131,7 @@ fn failures_are_played_as_they_were() {
     let limited = Reply::json(429, "{}").header("retry-after", "7").header("request-id", "req_9");
     let told = record(&file, vec![limited, Reply::sse(BASIC).cut_at(300)], &hello());
     assert_eq!(told[1].kind(), FailureKind::Cut);
-    let http = taped(Tape::Play(file.clone()));
+    let http = taped(RecordingMode::Play(file.clone()));
     let model =
         open(&http, &provider(Protocol::Anthropic, "https://x.example"), "the-model").unwrap();
     for recorded in &told {
@@ -142,7 +142,7 @@ fn failures_are_played_as_they_were() {
 #[test]
 fn a_connection_that_failed_and_an_interrupt_are_recorded_too() {
     let (_directory, file) = place();
-    let http = taped(Tape::Record(file.clone()));
+    let http = taped(RecordingMode::Record(file.clone()));
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let gone = provider(Protocol::Anthropic, format!("http://127.0.0.1:{port}"));
     let told = ask(&*open(&http, &gone, "the-model").unwrap(), &hello());
@@ -191,14 +191,16 @@ fn a_tape_that_is_none_is_named_with_its_line() {
     let (_directory, file) = place();
     let opened = |text: &str| {
         std::fs::write(&file, text).unwrap();
-        let tape = Some(Tape::Play(file.clone()));
-        Http::new(HttpSettings { tape, ..HttpSettings::default() }).err().map(|e| e.to_string())
+        let tape = Some(RecordingMode::Play(file.clone()));
+        ProviderClient::new(HttpSettings { tape, ..HttpSettings::default() })
+            .err()
+            .map(|e| e.to_string())
     };
     assert_eq!(opened("\n"), None);
     let error = opened("\n{\"request\": 1}\n").unwrap();
     assert!(error.starts_with(&format!("{}:2: ", file.display())), "{error}");
     std::fs::remove_file(&file).unwrap();
-    let tape = Some(Tape::Play(file.clone()));
-    let error = Http::new(HttpSettings { tape, ..HttpSettings::default() }).unwrap_err();
+    let tape = Some(RecordingMode::Play(file.clone()));
+    let error = ProviderClient::new(HttpSettings { tape, ..HttpSettings::default() }).unwrap_err();
     assert!(error.to_string().contains("cannot use the recording"), "{error}");
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use agentry_model::{
-    Http, HttpError, HttpSettings, Protocol, Provider, Proxy, Timing, limits, list, open,
+    HttpError, HttpSettings, HttpTimeouts, Protocol, Provider, ProviderClient, Proxy, limits, list,
+    open,
 };
 use agentry_protocol::message::FailureKind;
 
@@ -24,7 +25,7 @@ const LONG: Duration = Duration::from_secs(600);
 /// A limit that is reached at once.
 const SHORT: Duration = Duration::from_millis(20);
 
-fn told(reply: Reply, timing: Timing) -> (Told, Server) {
+fn told(reply: Reply, timing: HttpTimeouts) -> (Told, Server) {
     let server = Server::start(vec![reply]);
     let told = ask(&*model(&with_timing(timing), Protocol::Anthropic, &server), &hello());
     (told, server)
@@ -35,7 +36,7 @@ fn no_connection_in_time_is_named() {
     // It accepts, and never says a word: the handshake does not come to its end.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
-    let http = with_timing(Timing { connect: SHORT, first_byte: LONG, idle: LONG });
+    let http = with_timing(HttpTimeouts { connect: SHORT, first_byte: LONG, idle: LONG });
     let model = open(&http, &provider(Protocol::Anthropic, url), "m").unwrap();
     let told = ask(&*model, &hello());
     assert_eq!(told.kind(), FailureKind::Timeout);
@@ -45,7 +46,7 @@ fn no_connection_in_time_is_named() {
 
 #[test]
 fn no_first_byte_in_time_is_named_wherever_the_server_stalls() {
-    let timing = Timing { connect: LONG, first_byte: Duration::from_millis(200), idle: LONG };
+    let timing = HttpTimeouts { connect: LONG, first_byte: Duration::from_millis(200), idle: LONG };
     for reply in [
         Reply::sse(BASIC).stall_before_head(),
         Reply::sse(BASIC).stall_in_head(),
@@ -64,7 +65,7 @@ fn no_first_byte_in_time_is_named_wherever_the_server_stalls() {
 
 #[test]
 fn silence_in_the_middle_is_named() {
-    let timing = Timing { connect: LONG, first_byte: LONG, idle: SHORT };
+    let timing = HttpTimeouts { connect: LONG, first_byte: LONG, idle: SHORT };
     let (told, server) = told(Reply::sse(BASIC).stall_at(400), timing);
     assert_eq!(told.kind(), FailureKind::Timeout);
     assert!(
@@ -77,7 +78,7 @@ fn silence_in_the_middle_is_named() {
 
 #[test]
 fn a_stall_in_the_body_of_an_error_still_names_the_error() {
-    let timing = Timing { connect: LONG, first_byte: LONG, idle: SHORT };
+    let timing = HttpTimeouts { connect: LONG, first_byte: LONG, idle: SHORT };
     let (told, _server) = told(Reply::json(429, "{\"type\"").stall_at(5), timing);
     assert_eq!(told.kind(), FailureKind::RateLimited);
 }
@@ -306,7 +307,8 @@ fn the_own_machine_and_the_hosts_of_no_proxy_are_asked_directly() {
 fn a_proxy_that_is_none_is_refused_without_showing_it() {
     for wrong in ["socks5://u:secret@h:1", "http://", "ftp://secret"] {
         let proxy = Proxy { https: Some(wrong.to_owned()), ..Proxy::default() };
-        let error = Http::new(HttpSettings { proxy, ..HttpSettings::default() }).unwrap_err();
+        let error =
+            ProviderClient::new(HttpSettings { proxy, ..HttpSettings::default() }).unwrap_err();
         assert!(matches!(error, HttpError::Proxy { variable: "HTTPS_PROXY" }), "{wrong}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }

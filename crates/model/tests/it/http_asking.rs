@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentry_model::{
-    Answer, Delta, Http, HttpSettings, Model, Protocol, Provider, Question, Timing, Trouble, open,
+    Delta, HttpSettings, HttpTimeouts, Model, ModelAnswer, ModelQuery, Protocol, Provider,
+    ProviderClient, RetryNotice, open,
 };
 use agentry_protocol::message::{FailureKind, Message, ModelFailure, ModelRequest};
 use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
@@ -21,9 +22,9 @@ pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
 
 /// What came of a question.
 pub(crate) struct Told {
-    pub(crate) answer: Result<Answer, ModelFailure>,
+    pub(crate) answer: Result<ModelAnswer, ModelFailure>,
     pub(crate) heard: Vec<Delta>,
-    pub(crate) troubles: Vec<Trouble>,
+    pub(crate) troubles: Vec<RetryNotice>,
 }
 
 impl Told {
@@ -39,20 +40,20 @@ impl Told {
 }
 
 /// The way to the server, with time limits that no test reaches by accident.
-pub(crate) fn http() -> Arc<Http> {
-    with_timing(Timing {
+pub(crate) fn http() -> Arc<ProviderClient> {
+    with_timing(HttpTimeouts {
         connect: Duration::from_secs(60),
         first_byte: Duration::from_secs(60),
         idle: Duration::from_secs(60),
     })
 }
 
-pub(crate) fn with_timing(timing: Timing) -> Arc<Http> {
+pub(crate) fn with_timing(timing: HttpTimeouts) -> Arc<ProviderClient> {
     with(HttpSettings { timing, ..HttpSettings::default() })
 }
 
-pub(crate) fn with(settings: HttpSettings) -> Arc<Http> {
-    Arc::new(Http::new(settings).expect("the settings are good"))
+pub(crate) fn with(settings: HttpSettings) -> Arc<ProviderClient> {
+    Arc::new(ProviderClient::new(settings).expect("the settings are good"))
 }
 
 pub(crate) fn provider(protocol: Protocol, base_url: impl Into<String>) -> Provider {
@@ -61,7 +62,11 @@ pub(crate) fn provider(protocol: Protocol, base_url: impl Into<String>) -> Provi
 }
 
 /// A model at the server.
-pub(crate) fn model(http: &Arc<Http>, protocol: Protocol, server: &Server) -> Arc<dyn Model> {
+pub(crate) fn model(
+    http: &Arc<ProviderClient>,
+    protocol: Protocol,
+    server: &Server,
+) -> Arc<dyn Model> {
     open(http, &provider(protocol, server.url()), "the-model").expect("the provider is good")
 }
 
@@ -104,7 +109,7 @@ pub(crate) fn ask_while(
 ) -> Told {
     let heard = RefCell::new(Vec::new());
     let troubles = RefCell::new(Vec::new());
-    let answer = model.ask(&Question {
+    let answer = model.ask(&ModelQuery {
         request,
         number: 1,
         session: "talk",

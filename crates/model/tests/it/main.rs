@@ -18,18 +18,22 @@ use std::cell::RefCell;
 use std::io::Write;
 use std::sync::Arc;
 
-use agentry_model::{Answer, Delta, Model, Providers, Question, Scripted};
+use agentry_model::{Delta, Model, ModelAnswer, ModelQuery, ProviderRegistry, ScriptedModel};
 use agentry_protocol::message::{FailureKind, ModelFailure, ModelRequest};
 
-fn script(text: &str) -> (tempfile::NamedTempFile, Result<Scripted, String>) {
+fn script(text: &str) -> (tempfile::NamedTempFile, Result<ScriptedModel, String>) {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(text.as_bytes()).expect("a temporary file takes text");
-    let read = Scripted::read(file.path())
+    let read = ScriptedModel::read(file.path())
         .map_err(|error| error.to_string().replace(&file.path().display().to_string(), "script"));
     (file, read)
 }
 
-fn ask(model: &dyn Model, number: u64, wanted: bool) -> (Result<Answer, ModelFailure>, Vec<Delta>) {
+fn ask(
+    model: &dyn Model,
+    number: u64,
+    wanted: bool,
+) -> (Result<ModelAnswer, ModelFailure>, Vec<Delta>) {
     let request = ModelRequest {
         model: "scripted".to_owned(),
         temperature: None,
@@ -39,7 +43,7 @@ fn ask(model: &dyn Model, number: u64, wanted: bool) -> (Result<Answer, ModelFai
         messages: Vec::new(),
     };
     let heard = RefCell::new(Vec::new());
-    let answer = model.ask(&Question {
+    let answer = model.ask(&ModelQuery {
         request: &request,
         number,
         session: "talk",
@@ -110,7 +114,7 @@ fn a_wrong_line_is_found_before_the_run_at_its_place() {
 
 #[test]
 fn a_model_that_nobody_serves_is_named() {
-    let find = |name: &str| Providers::default().open(name, &[]);
+    let find = |name: &str| ProviderRegistry::default().open(name, &[]);
     let error = find("no-such-model").err().unwrap().to_string();
     assert_eq!(error, "no provider serves the model `no-such-model`");
     assert!(find("anthropic/").is_err() && find("local/tiny").is_err());

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentry_model::{Answer, Protocol, list};
+use agentry_model::{ModelAnswer, Protocol, list};
 use agentry_protocol::message::{FailureKind, Message, ModelRequest};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ fn answered(protocol: Protocol, reply: Reply) -> Told {
     ask(&*model(&http(), protocol, &server), &hello())
 }
 
-fn answer(protocol: Protocol, reply: Reply) -> Answer {
+fn answer(protocol: Protocol, reply: Reply) -> ModelAnswer {
     answered(protocol, reply).answer.expect("a whole answer")
 }
 

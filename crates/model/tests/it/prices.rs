@@ -1,6 +1,6 @@
 //! What models cost: whole numbers, rounded up, and nothing that is not known.
 
-use agentry_model::prices::{BadPrices, Prices};
+use agentry_model::prices::{PriceTableError, Prices};
 use agentry_protocol::message::Usage;
 
 fn usage(input: u64, output: u64, cached: u64, written: u64) -> Usage {
@@ -13,7 +13,7 @@ fn usage(input: u64, output: u64, cached: u64, written: u64) -> Usage {
     }
 }
 
-fn table(entry: &str) -> Result<Prices, BadPrices> {
+fn table(entry: &str) -> Result<Prices, PriceTableError> {
     Prices::read(&format!("dated = \"2026-01-01\"\n[[models]]\n{entry}"))
 }
 
@@ -22,7 +22,7 @@ const SONNET: &str = "claude-sonnet-4-20250514";
 #[test]
 fn our_own_table_is_read_and_knows_its_day() {
     assert_eq!(Prices::built_in().dated().len(), "2026-11-16".len());
-    let card = Prices::built_in().card("anthropic", SONNET).unwrap();
+    let card = Prices::built_in().entry("anthropic", SONNET).unwrap();
     assert_eq!((card.window, card.output_max, card.images), (Some(200_000), Some(64_000), true));
 }
 
@@ -89,7 +89,7 @@ fn an_unknown_model_has_no_price_and_a_free_family_costs_nothing() {
     for family in ["local", "ollama", "scripted"] {
         assert_eq!(prices.cost_nano_usd(family, "any", &some), Some(0));
         assert_eq!(prices.ceiling_nano_usd(family, "any", u64::MAX, 9), Some(0));
-        assert!(prices.card(family, "any").unwrap().free);
+        assert!(prices.entry(family, "any").unwrap().free);
     }
 }
 
@@ -146,11 +146,14 @@ fn a_table_that_makes_no_sense_is_refused_with_its_entry() {
         "families=['x']\nnames=['m']\ninput=1\noutput=1\nlong={over=5,input=1,output=-1}",
     ] {
         let error = table(wrong).unwrap_err();
-        assert!(matches!(&error, BadPrices::Entry { name, .. } if name == "m"), "{wrong}: {error}");
+        assert!(
+            matches!(&error, PriceTableError::Entry { name, .. } if name == "m"),
+            "{wrong}: {error}"
+        );
     }
     for unread in ["names=['m']\nfree=true", "families=['x']\nnames=['m']\nfree=true\nprize=1"] {
-        assert!(matches!(table(unread), Err(BadPrices::Text(_))), "{unread}");
+        assert!(matches!(table(unread), Err(PriceTableError::Text(_))), "{unread}");
     }
     let long = " ".repeat(agentry_model::limits::PRICES_BYTES_MAX + 1);
-    assert!(matches!(Prices::read(&long), Err(BadPrices::TooLarge)));
+    assert!(matches!(Prices::read(&long), Err(PriceTableError::TooLarge)));
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agentry_model::{Answer, Delta, Insistent, Model, Patience, Question, Trouble};
+use agentry_model::{
+    Delta, Model, ModelAnswer, ModelQuery, RetryNotice, RetryPolicy, RetryingModel,
+};
 use agentry_protocol::message::{FailureKind, ModelFailure};
 
 use crate::http_asking::{ask, ask_while, hello};
@@ -19,11 +21,11 @@ struct Moody {
 }
 
 impl Model for Moody {
-    fn ask(&self, question: &Question<'_>) -> Result<Answer, ModelFailure> {
+    fn ask(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
         let mood = self.moods[number.min(self.moods.len() - 1)].clone();
         (question.hear)(Delta::Text("word".to_owned()));
-        mood.map(|text| Answer { text: text.to_owned(), ..Answer::default() })
+        mood.map(|text| ModelAnswer { text: text.to_owned(), ..ModelAnswer::default() })
     }
 }
 
@@ -35,8 +37,8 @@ fn failure(kind: FailureKind) -> ModelFailure {
     ModelFailure::new(kind, format!("{kind:?}"))
 }
 
-fn patience() -> Patience {
-    Patience {
+fn patience() -> RetryPolicy {
+    RetryPolicy {
         tries_max: 3,
         wait_first: Duration::from_millis(1_000),
         wait_max: Duration::from_secs(10),
@@ -44,12 +46,12 @@ fn patience() -> Patience {
     }
 }
 
-fn insistent(models: &[(&str, &Arc<Moody>)]) -> Insistent {
+fn insistent(models: &[(&str, &Arc<Moody>)]) -> RetryingModel {
     let named = |(name, model): &(&str, &Arc<Moody>)| {
         let model: Arc<dyn Model> = (*model).clone();
         ((*name).to_owned(), model)
     };
-    Insistent::new(models.iter().map(named).collect(), patience())
+    RetryingModel::new(models.iter().map(named).collect(), patience())
 }
 
 #[test]
@@ -72,8 +74,8 @@ fn what_passes_is_waited_out_and_told() {
         .troubles
         .iter()
         .map(|trouble| match trouble {
-            Trouble::Retry { attempt, failure, wait } => (*attempt, failure.kind, *wait),
-            Trouble::Replace { .. } => panic!("{trouble:?}"),
+            RetryNotice::Retry { attempt, failure, wait } => (*attempt, failure.kind, *wait),
+            RetryNotice::Replace { .. } => panic!("{trouble:?}"),
         })
         .collect();
     let waits = waits.into_inner();
@@ -93,7 +95,7 @@ fn after_all_tries_the_next_model_is_asked() {
     let told = ask(&insistent(&[("a/one", &first), ("b/two", &second)]), &hello());
     assert_eq!(told.answer.unwrap().model.as_deref(), Some("b/two"));
     assert_eq!(first.asked.load(Ordering::SeqCst), 3);
-    let Some(Trouble::Replace { from, to, failure }) = told.troubles.last() else {
+    let Some(RetryNotice::Replace { from, to, failure }) = told.troubles.last() else {
         panic!("{:?}", told.troubles)
     };
     assert_eq!(
@@ -148,7 +150,7 @@ fn a_wait_that_is_asked_for_is_honoured_or_the_next_model_is_asked() {
     let told = ask(&insistent(&[("a/one", &model)]), &hello());
     assert!(told.answer.is_ok());
     assert!(
-        matches!(&told.troubles[..], [Trouble::Retry { wait, .. }] if *wait >= Duration::from_secs(9)),
+        matches!(&told.troubles[..], [RetryNotice::Retry { wait, .. }] if *wait >= Duration::from_secs(9)),
         "{:?}",
         told.troubles
     );
@@ -156,7 +158,7 @@ fn a_wait_that_is_asked_for_is_honoured_or_the_next_model_is_asked() {
     let second = moody(vec![Ok("me")]);
     let told = ask(&insistent(&[("a/one", &first), ("b/two", &second)]), &hello());
     assert_eq!(told.answer.unwrap().text, "me");
-    assert!(matches!(&told.troubles[..], [Trouble::Replace { .. }]), "{:?}", told.troubles);
+    assert!(matches!(&told.troubles[..], [RetryNotice::Replace { .. }]), "{:?}", told.troubles);
 }
 
 #[test]
@@ -183,11 +185,12 @@ fn when_nobody_answers_the_last_failure_is_told() {
 #[test]
 fn the_waits_of_all_models_together_are_bounded() {
     let first = moody(vec![Err(failure(FailureKind::Overloaded))]);
-    let patience = Patience { tries_max: 1_000, total_max: Duration::from_secs(30), ..patience() };
+    let patience =
+        RetryPolicy { tries_max: 1_000, total_max: Duration::from_secs(30), ..patience() };
     let models: Vec<(String, Arc<dyn Model>)> =
         vec![("a/one".to_owned(), first.clone()), ("b/two".to_owned(), first.clone())];
     let waited = RefCell::new(Duration::ZERO);
-    let told = ask_while(&Insistent::new(models, patience), &hello(), &|time| {
+    let told = ask_while(&RetryingModel::new(models, patience), &hello(), &|time| {
         *waited.borrow_mut() += time;
         true
     });

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::mpsc;
 use std::thread;
 
-use agentry_model::weights::{Progress, PullError, Source};
+use agentry_model::weights::{PullError, PullProgress, WeightSource};
 
 use crate::weights_server::{Answer, Bench, Server, bytes, file, from_hub, hub, nobody, sha256};
 
@@ -16,14 +16,17 @@ fn a_model_comes_from_the_hub_with_a_record_beside_it() {
     let bench = Bench::new();
     let content = bench.content.clone();
     let server = Server::new(move |asked, _| file(asked, &content, TAG));
-    let told = bench.pull_well(&Source::Hub(hub(&server.url(), Some("tok3n"))));
+    let told = bench.pull_well(&WeightSource::Hub(hub(&server.url(), Some("tok3n"))));
     assert_eq!(server.paths(), ["/Some/Tiny/resolve/abc123/sub/tiny-q4.gguf"]);
     assert_eq!(server.heard()[0].header("authorization"), Some("Bearer tok3n"));
     assert_eq!(server.heard()[0].header("range"), None);
-    let began =
-        Progress::Began { source: format!("the hub {}", server.url()), bytes: 700_000, there: 0 };
+    let began = PullProgress::Began {
+        source: format!("the hub {}", server.url()),
+        bytes: 700_000,
+        there: 0,
+    };
     assert_eq!(told.first(), Some(&began));
-    assert_eq!(told.last(), Some(&Progress::Moved { done: 700_000, total: 700_000 }));
+    assert_eq!(told.last(), Some(&PullProgress::Moved { done: 700_000, total: 700_000 }));
     let record = fs::read_to_string(bench.path("model.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["id"], "tiny");
@@ -71,13 +74,13 @@ fn a_stopped_pull_goes_on_where_it_was() {
     let bench = Bench::new();
     let content = bench.content.clone();
     let server = Server::new(move |asked, _| file(asked, &content, TAG));
-    let watch = |progress| !matches!(progress, Progress::Moved { done: 200_000.., .. });
+    let watch = |progress| !matches!(progress, PullProgress::Moved { done: 200_000.., .. });
     let error = bench.store().pull("tiny", &from_hub(&server), &watch).unwrap_err();
     assert!(matches!(error, PullError::Stopped), "{error}");
     assert_eq!(bench.store().find("tiny"), None);
     let there = fs::metadata(bench.path(".pull/tiny.gguf.part")).unwrap().len();
     let told = bench.pull_well(&from_hub(&server));
-    assert!(matches!(told[0], Progress::Began { there: found, .. } if found == there));
+    assert!(matches!(told[0], PullProgress::Began { there: found, .. } if found == there));
     assert_eq!(server.heard()[1].header("range"), Some(&*format!("bytes={there}-")));
 }
 
@@ -200,7 +203,7 @@ fn a_redirect_to_another_host_does_not_carry_the_token() {
         "/again" => Answer::status(307).with("Location", to.clone()),
         _ => Answer::status(302).with("Location", "/again"),
     });
-    bench.pull_well(&Source::Hub(hub(&server.url(), Some("tok3n"))));
+    bench.pull_well(&WeightSource::Hub(hub(&server.url(), Some("tok3n"))));
     let seen: Vec<_> =
         server.heard().iter().map(|one| one.header("authorization").is_some()).collect();
     assert_eq!(seen, [true, true]);
@@ -220,7 +223,7 @@ fn redirects_have_an_end() {
 #[test]
 fn a_hub_that_never_answered_is_not_asked_again() {
     let bench = Bench::new();
-    let error = bench.pull(&Source::Hub(hub(&nobody(), None))).0.unwrap_err();
+    let error = bench.pull(&WeightSource::Hub(hub(&nobody(), None))).0.unwrap_err();
     assert!(matches!(error, PullError::Unreachable { .. }), "{error}");
     for (status, expected) in [(503, "it answers 503"), (404, "it answers 404")] {
         let server = Server::new(move |_, _| Answer::status(status));
@@ -244,7 +247,7 @@ fn of_two_pulls_at_once_the_second_waits_and_gets_the_same() {
     thread::scope(|scope| {
         let first = scope.spawn(|| {
             let watch = |progress| {
-                if matches!(progress, Progress::Began { .. }) {
+                if matches!(progress, PullProgress::Began { .. }) {
                     began.send(()).unwrap();
                 }
                 true
@@ -256,7 +259,7 @@ fn of_two_pulls_at_once_the_second_waits_and_gets_the_same() {
             let waited = Mutex::new(false);
             let watch = |progress| {
                 let mut waited = waited.lock().unwrap();
-                if progress == Progress::Waiting && !std::mem::replace(&mut waited, true) {
+                if progress == PullProgress::Waiting && !std::mem::replace(&mut waited, true) {
                     go.send(()).unwrap();
                 }
                 true
@@ -292,12 +295,12 @@ fn a_file_of_ones_own_is_copied_under_a_name() {
     let bench = Bench::new();
     let own = bench.outside("own.gguf");
     fs::write(&own, b"GGUF and so on").unwrap();
-    let taken = bench.store().adopt(&own, "mine", &|_| true).unwrap();
+    let taken = bench.store().import(&own, "mine", &|_| true).unwrap();
     assert_eq!((taken.licence.as_str(), taken.bytes), ("unknown", 14));
     assert_eq!(taken.sha256, sha256(b"GGUF and so on"));
     assert_eq!(fs::read(&taken.path).unwrap(), b"GGUF and so on");
     assert_eq!(bench.store().find("mine"), Some(taken.path));
-    let refused = |name: &str| bench.store().adopt(&own, name, &|_| true).unwrap_err().to_string();
+    let refused = |name: &str| bench.store().import(&own, name, &|_| true).unwrap_err().to_string();
     assert!(refused("tiny").ends_with("this is the name of a model that can be pulled"));
     for name in ["", "../x", "a/b", ".a", &"a".repeat(65)] {
         assert!(refused(name).contains("a name has letters"), "{name}");
@@ -308,6 +311,7 @@ fn a_file_of_ones_own_is_copied_under_a_name() {
 
 #[test]
 fn an_unknown_model_names_the_known_ones() {
-    let error = Bench::new().store().pull("big", &Source::Path("x".into()), &|_| true).unwrap_err();
+    let error =
+        Bench::new().store().pull("big", &WeightSource::Path("x".into()), &|_| true).unwrap_err();
     assert_eq!(error.to_string(), "there is no model `big`; known are tiny");
 }

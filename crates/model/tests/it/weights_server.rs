@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use agentry_model::weights::{
-    Hub, Index, Kind, Known, KnownFile, Part, Progress, PullError, Repository, Source, Store, Wheel,
+    HubRepository, Kind, KnownFile, KnownModel, ModelHub, PackageIndex, PullError, PullProgress,
+    WeightSource, WeightStore, Wheel, WheelMember,
 };
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -173,7 +174,7 @@ pub(crate) fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
 pub(crate) struct Bench {
     pub(crate) content: Vec<u8>,
     pub(crate) wheels: Vec<Vec<u8>>,
-    pub(crate) known: Known,
+    pub(crate) known: KnownModel,
     root: TempDir,
 }
 
@@ -195,7 +196,7 @@ impl Bench {
                 bytes: wheel.len() as u64,
                 sha256: sha256(&wheel),
             });
-            parts.push(Part { wheel: name, member, bytes: half.len() as u64 });
+            parts.push(WheelMember { wheel: name, member, bytes: half.len() as u64 });
             wheels.push(wheel);
         }
         let file = KnownFile {
@@ -205,14 +206,14 @@ impl Bench {
             sha256: sha256(&content),
             parts,
         };
-        let known = Known {
+        let known = KnownModel {
             id: "tiny".to_owned(),
             kind: Kind::Chat,
             default: true,
             only_by_name: false,
             licence: "Apache-2.0".to_owned(),
             purpose: "tests".to_owned(),
-            hub: Some(Repository {
+            hub: Some(HubRepository {
                 repository: "Some/Tiny".to_owned(),
                 revision: "abc123".to_owned(),
             }),
@@ -222,8 +223,8 @@ impl Bench {
         Self { content, wheels, known, root: tempfile::tempdir().expect("a directory can be made") }
     }
 
-    pub(crate) fn store(&self) -> Store {
-        Store::with_known(self.root.path().join("models"), vec![self.known.clone()])
+    pub(crate) fn store(&self) -> WeightStore {
+        WeightStore::with_known(self.root.path().join("models"), vec![self.known.clone()])
     }
 
     /// A path in the directory of the model.
@@ -237,7 +238,10 @@ impl Bench {
     }
 
     /// Pulls, and keeps what was told.
-    pub(crate) fn pull(&self, source: &Source) -> (Result<PathBuf, PullError>, Vec<Progress>) {
+    pub(crate) fn pull(
+        &self,
+        source: &WeightSource,
+    ) -> (Result<PathBuf, PullError>, Vec<PullProgress>) {
         let told = Mutex::new(Vec::new());
         let watch = |progress| {
             told.lock().expect("nobody panics with it").push(progress);
@@ -249,7 +253,7 @@ impl Bench {
 
     /// Pulls, and wants it to be there and right.
     #[track_caller]
-    pub(crate) fn pull_well(&self, source: &Source) -> Vec<Progress> {
+    pub(crate) fn pull_well(&self, source: &WeightSource) -> Vec<PullProgress> {
         let (pulled, told) = self.pull(source);
         let path = pulled.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(path, self.path("tiny.gguf"));
@@ -259,24 +263,24 @@ impl Bench {
     }
 }
 
-pub(crate) fn hub(url: &str, token: Option<&str>) -> Hub {
+pub(crate) fn hub(url: &str, token: Option<&str>) -> ModelHub {
     let variable = |name: &str| match name {
         "HF_ENDPOINT" => Some(url.to_owned()),
         "HF_TOKEN" => token.map(str::to_owned),
         _ => None,
     };
-    Hub::configured(&variable).expect("the address is one")
+    ModelHub::configured(&variable).expect("the address is one")
 }
 
-pub(crate) fn index(url: &str) -> Index {
+pub(crate) fn index(url: &str) -> PackageIndex {
     let variable = |name: &str| match name {
         "PIP_INDEX_URL" => Some(url.to_owned()),
         "PIP_CONFIG_FILE" => Some("/dev/null".to_owned()),
         _ => None,
     };
-    Index::configured(&variable, None).expect("the address is one")
+    PackageIndex::configured(&variable, None).expect("the address is one")
 }
 
-pub(crate) fn from_hub(server: &Server) -> Source {
-    Source::Hub(hub(&server.url(), None))
+pub(crate) fn from_hub(server: &Server) -> WeightSource {
+    WeightSource::Hub(hub(&server.url(), None))
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_kernel::tokens;
-use agentry_model::Question;
+use agentry_model::ModelQuery;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event_hook::EventHookUsage;
 use agentry_protocol::message::{Message, ModelRequest, Usage};
@@ -116,7 +116,7 @@ impl Asking {
         let held = self.host.purse.reserve(&self.host.ledger, &about, &[name], (bytes, Some(most)));
         let held = held.map_err(|failure| failure.message)?;
         let number = u64::from(self.spent().llm_calls) + 1;
-        let answer = model.ask(&Question {
+        let answer = model.ask(&ModelQuery {
             request: &request,
             number,
             session: "",

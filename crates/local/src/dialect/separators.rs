@@ -5,11 +5,11 @@
 //!
 //! Must never: hold anything that somebody said.
 
-use crate::dialect::Role;
+use crate::dialect::DialectRole;
 
 /// What stands between turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct TurnSeparators {
     /// Before the system prompt.
     pub(crate) starts: String,
     /// Before the first user, if there is no system prompt.
@@ -25,7 +25,7 @@ pub(crate) struct Frame {
 const PLACES: [&str; 5] =
     ["\u{f8ff}one", "\u{f8ff}two", "\u{f8ff}three", "\u{f8ff}four", "\u{f8ff}five"];
 
-impl Frame {
+impl TurnSeparators {
     /// The frame that ChatML has.
     pub(crate) fn chatml() -> Self {
         let turn = |role: &str| format!("<|im_start|>{role}\n");
@@ -42,7 +42,7 @@ impl Frame {
     }
 
     /// The frame in what `rendered` makes of a talk, given as role and text.
-    pub(crate) fn learned(
+    pub(crate) fn from_template(
         mut rendered: impl FnMut(&[(&str, &str)], bool) -> Option<String>,
     ) -> Option<Self> {
         let [system, first, second, answer, third] = PLACES;
@@ -81,8 +81,8 @@ impl Frame {
     }
 
     /// What stands between two turns; results are told by a user.
-    pub(crate) fn between(&self, from: Option<Role>, to: Role) -> String {
-        use Role::{Model, Results, System, User};
+    pub(crate) fn between(&self, from: Option<DialectRole>, to: DialectRole) -> String {
+        use DialectRole::{Model, Results, System, User};
         match (from, to) {
             (None, System) | (Some(System), System) => self.starts.clone(),
             (None, User | Results) => self.starts_with_user.clone(),
@@ -116,8 +116,9 @@ mod tests {
 
     #[test]
     fn a_frame_is_learned_from_what_a_template_makes_of_placeholders() {
-        let learned = Frame::learned(chatml).expect("this template keeps what is said");
-        let known = Frame::chatml();
+        let learned =
+            TurnSeparators::from_template(chatml).expect("this template keeps what is said");
+        let known = TurnSeparators::chatml();
         assert_eq!(learned.starts, known.starts);
         assert_eq!(learned.system_to_user, known.system_to_user);
         assert_eq!(learned.user_to_user, known.user_to_user);
@@ -145,7 +146,7 @@ mod tests {
             }
             Some(text)
         };
-        let frame = Frame::learned(gemma).expect("this template keeps what is said");
+        let frame = TurnSeparators::from_template(gemma).expect("this template keeps what is said");
         assert_eq!(frame.starts, "<start_of_turn>user\n");
         assert_eq!(frame.system_to_user, "\n\n");
         assert_eq!(frame.model_to_user, "<end_of_turn>\n<start_of_turn>user\n");
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_template_that_drops_what_is_said_is_not_learned() {
-        assert_eq!(Frame::learned(|_, _| Some("nothing".into())), None);
-        assert_eq!(Frame::learned(|_, _| None), None);
+        assert_eq!(TurnSeparators::from_template(|_, _| Some("nothing".into())), None);
+        assert_eq!(TurnSeparators::from_template(|_, _| None), None);
     }
 }

@@ -24,12 +24,12 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::http::{Outgoing, Redact};
+use crate::http::{ProviderRequest, RedactFn};
 use crate::limits::TAPE_BYTES_MAX;
 
 /// Whether exchanges are recorded or played.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tape {
+pub enum RecordingMode {
     /// Into this file, which must not be there yet.
     Record(PathBuf),
     /// From this file; nothing is sent.
@@ -38,7 +38,7 @@ pub enum Tape {
 
 /// Why a tape cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum TapeError {
+pub enum RecordingError {
     /// A recording would overwrite something.
     #[error("{file} is there already; name a new file for the recording")]
     Exists {
@@ -73,13 +73,13 @@ const SECRET_HEADERS: [&str; 5] =
     ["authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "cookie"];
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
-    request: Asked,
-    response: Answered,
+struct RecordedExchange {
+    request: RecordedRequest,
+    response: RecordedResponse,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Asked {
+struct RecordedRequest {
     method: String,
     url: String,
     headers: Map<String, Value>,
@@ -87,7 +87,7 @@ struct Asked {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Answered {
+struct RecordedResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
     #[serde(default)]
@@ -102,50 +102,52 @@ struct Answered {
 
 /// A tape in use.
 pub(crate) enum Recorder {
-    Recording(Writer),
-    Playing(Deck),
+    Recording(RecordingWriter),
+    Playing(RecordingPlayer),
 }
 
 impl Recorder {
-    pub(crate) fn open(tape: &Tape, redact: Redact) -> Result<Self, TapeError> {
+    pub(crate) fn open(tape: &RecordingMode, redact: RedactFn) -> Result<Self, RecordingError> {
         match tape {
-            Tape::Record(path) => Writer::create(path, redact).map(Self::Recording),
-            Tape::Play(path) => Deck::read(path, redact).map(Self::Playing),
+            RecordingMode::Record(path) => {
+                RecordingWriter::create(path, redact).map(Self::Recording)
+            }
+            RecordingMode::Play(path) => RecordingPlayer::read(path, redact).map(Self::Playing),
         }
     }
 }
 
 /// A tape that is written.
-pub(crate) struct Writer {
+pub(crate) struct RecordingWriter {
     name: String,
     file: Mutex<File>,
-    redact: Redact,
+    redact: RedactFn,
 }
 
-impl Writer {
-    fn create(path: &Path, redact: Redact) -> Result<Self, TapeError> {
+impl RecordingWriter {
+    fn create(path: &Path, redact: RedactFn) -> Result<Self, RecordingError> {
         let name = path.display().to_string();
         match OpenOptions::new().append(true).create_new(true).mode(0o600).open(path) {
             Ok(file) => Ok(Self { name, file: Mutex::new(file), redact }),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                Err(TapeError::Exists { file: name })
+                Err(RecordingError::Exists { file: name })
             }
-            Err(error) => Err(TapeError::Unusable { file: name, error }),
+            Err(error) => Err(RecordingError::Unusable { file: name, error }),
         }
     }
 
     /// Begins to record an exchange.
-    pub(crate) fn begin(&self, outgoing: &Outgoing) -> Recording<'_> {
-        Recording {
+    pub(crate) fn begin(&self, outgoing: &ProviderRequest) -> ExchangeRecorder<'_> {
+        ExchangeRecorder {
             writer: self,
             began: Instant::now(),
             request: asked(outgoing, &self.redact),
-            response: Answered::default(),
+            response: RecordedResponse::default(),
             pieces: Vec::new(),
         }
     }
 
-    fn append(&self, line: &Line) -> Result<(), ModelFailure> {
+    fn append(&self, line: &RecordedExchange) -> Result<(), ModelFailure> {
         let failed = |why: String| {
             let message = format!("the exchange cannot be recorded in {}: {why}", self.name);
             ModelFailure::new(FailureKind::Other, message)
@@ -158,15 +160,15 @@ impl Writer {
 }
 
 /// An exchange that is being recorded.
-pub(crate) struct Recording<'a> {
-    writer: &'a Writer,
+pub(crate) struct ExchangeRecorder<'a> {
+    writer: &'a RecordingWriter,
     began: Instant,
-    request: Asked,
-    response: Answered,
+    request: RecordedRequest,
+    response: RecordedResponse,
     pieces: Vec<(u64, Bytes)>,
 }
 
-impl Recording<'_> {
+impl ExchangeRecorder<'_> {
     pub(crate) fn head(&mut self, status: u16, headers: &HeaderMap) {
         self.response.status = Some(status);
         for name in KEPT_HEADERS {
@@ -189,13 +191,13 @@ impl Recording<'_> {
             message: (self.writer.redact)(&failure.message),
             ..failure.clone()
         });
-        self.writer.append(&Line { request: self.request, response: self.response })
+        self.writer.append(&RecordedExchange { request: self.request, response: self.response })
     }
 }
 
 /// The pieces as texts: a letter that was cut in two belongs to the later piece. Where the whole holds a
 /// secret, which may be cut in two as well, the whole is one piece.
-fn texts(pieces: Vec<(u64, Bytes)>, redact: &Redact) -> Vec<(u64, String)> {
+fn texts(pieces: Vec<(u64, Bytes)>, redact: &RedactFn) -> Vec<(u64, String)> {
     let mut chunks = Vec::with_capacity(pieces.len());
     let mut whole = String::new();
     let mut rest: Vec<u8> = Vec::new();
@@ -222,7 +224,7 @@ fn texts(pieces: Vec<(u64, Bytes)>, redact: &Redact) -> Vec<(u64, String)> {
     if clean == whole { chunks } else { vec![(last, clean)] }
 }
 
-fn asked(outgoing: &Outgoing, redact: &Redact) -> Asked {
+fn asked(outgoing: &ProviderRequest, redact: &RedactFn) -> RecordedRequest {
     let mut headers = Map::new();
     for (name, value) in &outgoing.headers {
         let secret = value.is_sensitive() || SECRET_HEADERS.contains(&name.as_str());
@@ -237,40 +239,40 @@ fn asked(outgoing: &Outgoing, redact: &Redact) -> Asked {
         Err(_) => Value::String(text),
     };
     let url = redact(outgoing.url.as_str());
-    Asked { method: outgoing.method.to_string(), url, headers, body }
+    RecordedRequest { method: outgoing.method.to_string(), url, headers, body }
 }
 
 /// A tape that is played.
-pub(crate) struct Deck {
+pub(crate) struct RecordingPlayer {
     name: String,
-    lines: Mutex<(usize, VecDeque<Line>)>,
-    redact: Redact,
+    lines: Mutex<(usize, VecDeque<RecordedExchange>)>,
+    redact: RedactFn,
 }
 
 /// An answer from a tape.
-pub(crate) struct Played {
+pub(crate) struct PlaybackResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pieces: VecDeque<Bytes>,
     failure: Option<ModelFailure>,
 }
 
-impl Deck {
-    fn read(path: &Path, redact: Redact) -> Result<Self, TapeError> {
+impl RecordingPlayer {
+    fn read(path: &Path, redact: RedactFn) -> Result<Self, RecordingError> {
         let name = path.display().to_string();
         let mut text = String::new();
         let read = File::open(path)
             .and_then(|file| file.take(TAPE_BYTES_MAX + 1).read_to_string(&mut text));
         if let Err(error) = read {
-            return Err(TapeError::Unusable { file: name, error });
+            return Err(RecordingError::Unusable { file: name, error });
         }
         if text.len() as u64 > TAPE_BYTES_MAX {
             let why = format!("the recording is longer than {TAPE_BYTES_MAX} bytes");
-            return Err(TapeError::Line { file: name, line: 1, why });
+            return Err(RecordingError::Line { file: name, line: 1, why });
         }
         let mut lines = VecDeque::new();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            lines.push_back(serde_json::from_str(line).map_err(|error| TapeError::Line {
+            lines.push_back(serde_json::from_str(line).map_err(|error| RecordingError::Line {
                 file: name.clone(),
                 line: at + 1,
                 why: format!("{error}; each line is one recorded exchange"),
@@ -280,13 +282,16 @@ impl Deck {
     }
 
     /// The answer to this request, which must be the one that comes next.
-    pub(crate) fn next(&self, outgoing: &Outgoing) -> Result<Played, ModelFailure> {
+    pub(crate) fn next(
+        &self,
+        outgoing: &ProviderRequest,
+    ) -> Result<PlaybackResponse, ModelFailure> {
         let (number, line) = {
             let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
             lines.0 += 1;
             (lines.0, lines.1.pop_front())
         };
-        let Some(Line { request, response }) = line else {
+        let Some(RecordedExchange { request, response }) = line else {
             let message = format!(
                 "the recording {} has {} exchanges, and this is request {number}",
                 self.name,
@@ -313,11 +318,11 @@ impl Deck {
             }
         }
         let pieces = response.chunks.into_iter().map(|(_, text)| Bytes::from(text)).collect();
-        Ok(Played { status, headers, pieces, failure: response.failure })
+        Ok(PlaybackResponse { status, headers, pieces, failure: response.failure })
     }
 }
 
-impl Played {
+impl PlaybackResponse {
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, ModelFailure> {
         match (self.pieces.pop_front(), self.failure.take()) {
             (Some(piece), failure) => {
@@ -336,7 +341,7 @@ fn no_answer(name: &str) -> ModelFailure {
 }
 
 /// Where the request is not the recorded one. Its host may be another.
-fn difference(recorded: &Asked, now: &Asked) -> Option<String> {
+fn difference(recorded: &RecordedRequest, now: &RecordedRequest) -> Option<String> {
     let told =
         |what: &str, then: &str, now: &str| Some(format!("{what} was `{then}` and is `{now}`"));
     if recorded.method != now.method {
@@ -346,5 +351,5 @@ fn difference(recorded: &Asked, now: &Asked) -> Option<String> {
     if then_path != now_path {
         return told("the path", then_path, now_path);
     }
-    compare::bodies(&recorded.body, &now.body)
+    compare::body_difference(&recorded.body, &now.body)
 }

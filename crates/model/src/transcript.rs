@@ -23,7 +23,7 @@ const NO_OUTCOME: &str =
 
 /// One piece of the talk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Said<'a> {
+pub(crate) enum TranscriptMessage<'a> {
     /// From outside. Has words or a picture.
     User { content: &'a str, images: &'a [Image] },
     /// From the model. Has words or calls.
@@ -38,7 +38,7 @@ pub(crate) enum Said<'a> {
 }
 
 /// The talk, piece by piece.
-pub(crate) fn said(messages: &[Arc<Message>]) -> Vec<Said<'_>> {
+pub(crate) fn transcript(messages: &[Arc<Message>]) -> Vec<TranscriptMessage<'_>> {
     let mut outcomes: HashMap<&CallId, (&str, bool)> = HashMap::new();
     for message in messages {
         if let Message::Tool { call, content, ok } = &**message {
@@ -50,17 +50,22 @@ pub(crate) fn said(messages: &[Arc<Message>]) -> Vec<Said<'_>> {
         match &**message {
             Message::User { content, images } => {
                 if !content.is_empty() || !images.is_empty() {
-                    talk.push(Said::User { content, images });
+                    talk.push(TranscriptMessage::User { content, images });
                 }
             }
             Message::Assistant { content, thinking, calls, sealed } => {
                 if content.trim().is_empty() && calls.is_empty() {
                     continue;
                 }
-                talk.push(Said::Assistant { content, thinking, calls, sealed: sealed.as_ref() });
+                talk.push(TranscriptMessage::Assistant {
+                    content,
+                    thinking,
+                    calls,
+                    sealed: sealed.as_ref(),
+                });
                 talk.extend(calls.iter().map(|call| {
                     let (content, ok) = outcomes.remove(&call.id).unwrap_or((NO_OUTCOME, false));
-                    Said::Outcome { call, content, ok }
+                    TranscriptMessage::Outcome { call, content, ok }
                 }));
             }
             // Said with its call; one whose call is no longer in the talk means nothing to anybody.
@@ -71,7 +76,7 @@ pub(crate) fn said(messages: &[Arc<Message>]) -> Vec<Said<'_>> {
 }
 
 /// An outcome as text, for a protocol that cannot mark a failure.
-pub(crate) fn marked(content: &str, ok: bool) -> Cow<'_, str> {
+pub(crate) fn outcome_text(content: &str, ok: bool) -> Cow<'_, str> {
     if ok { Cow::Borrowed(content) } else { Cow::Owned(format!("Error: {content}")) }
 }
 
@@ -88,13 +93,13 @@ pub(crate) fn object(input: &Value) -> Cow<'_, Value> {
 ///
 /// They depend on the list of tools alone, so that the bytes of a talk stay the same, and no two tools have
 /// the same.
-pub(crate) struct Names {
+pub(crate) struct ToolNameMap {
     /// Only those that are written in another way than they are called.
     written: HashMap<String, String>,
     meant: HashMap<String, String>,
 }
 
-impl Names {
+impl ToolNameMap {
     /// Of these tools.
     pub(crate) fn of(tools: &[ToolSpec]) -> Self {
         let mut names = Self { written: HashMap::new(), meant: HashMap::new() };
@@ -118,12 +123,12 @@ impl Names {
     }
 
     /// What the provider is told. A tool of an earlier step may no longer be in the list.
-    pub(crate) fn written(&self, name: &str) -> String {
+    pub(crate) fn wire_name(&self, name: &str) -> String {
         self.written.get(name).map_or_else(|| plain(name), Clone::clone)
     }
 
     /// The tool that the model means.
-    pub(crate) fn meant(&self, written: &str) -> String {
+    pub(crate) fn tool_name(&self, written: &str) -> String {
         self.meant.get(written).map_or_else(|| written.to_owned(), Clone::clone)
     }
 }
@@ -189,13 +194,18 @@ mod tests {
         .to_vec();
         let calls = [call(1), call(2)];
         assert_eq!(
-            said(&messages),
+            transcript(&messages),
             [
-                Said::User { content: "go", images: &[] },
-                Said::Assistant { content: "", thinking: "", calls: &calls, sealed: None },
-                Said::Outcome { call: &calls[0], content: NO_OUTCOME, ok: false },
-                Said::Outcome { call: &calls[1], content: "two", ok: true },
-                Said::User { content: "and then?", images: &[] },
+                TranscriptMessage::User { content: "go", images: &[] },
+                TranscriptMessage::Assistant {
+                    content: "",
+                    thinking: "",
+                    calls: &calls,
+                    sealed: None
+                },
+                TranscriptMessage::Outcome { call: &calls[0], content: NO_OUTCOME, ok: false },
+                TranscriptMessage::Outcome { call: &calls[1], content: "two", ok: true },
+                TranscriptMessage::User { content: "and then?", images: &[] },
             ]
         );
     }
@@ -217,12 +227,12 @@ mod tests {
         let request = crate::fixture::request(Vec::new());
         let tools = names
             .map(|name| ToolSpec { name: ToolName::canonical(name), ..request.tools[0].clone() });
-        let table = Names::of(&tools);
+        let table = ToolNameMap::of(&tools);
         for (name, written) in names.iter().zip(written) {
-            assert_eq!(table.written(name), written);
-            assert_eq!(table.meant(written), *name);
+            assert_eq!(table.wire_name(name), written);
+            assert_eq!(table.tool_name(written), *name);
         }
-        assert_eq!(table.written("old/tool"), "old__tool");
-        assert_eq!(table.meant("no_such"), "no_such");
+        assert_eq!(table.wire_name("old/tool"), "old__tool");
+        assert_eq!(table.tool_name("no_such"), "no_such");
     }
 }

@@ -6,16 +6,19 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
-use super::Progress;
+use super::PullProgress;
+use super::download::report_progress;
 use super::failure::{PullError, disk};
-use super::piece::tell;
 use crate::limits::{PULL_LOCK_LOOK_MS, PULL_SPACE_LEFT_BYTES_MIN};
 
 /// The file that is locked while a model is pulled.
 const LOCK: &str = ".lock";
 
 /// Holds off other pulls of the same model until it is dropped; waits for one that is under way.
-pub(super) fn lock(directory: &Path, watch: &dyn Fn(Progress) -> bool) -> Result<File, PullError> {
+pub(super) fn lock(
+    directory: &Path,
+    watch: &dyn Fn(PullProgress) -> bool,
+) -> Result<File, PullError> {
     let path = directory.join(LOCK);
     let mut options = File::options();
     let file = options.create(true).truncate(false).write(true).open(&path);
@@ -24,7 +27,7 @@ pub(super) fn lock(directory: &Path, watch: &dyn Fn(Progress) -> bool) -> Result
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(disk(&path)(error)),
-            Err(TryLockError::WouldBlock) => tell(watch, Progress::Waiting)?,
+            Err(TryLockError::WouldBlock) => report_progress(watch, PullProgress::Waiting)?,
         }
         std::thread::sleep(Duration::from_millis(PULL_LOCK_LOOK_MS));
     }
@@ -47,7 +50,7 @@ fn fits(directory: &Path, needed: u64, free: u64) -> Result<(), PullError> {
 }
 
 /// Puts a checked file in its place, for good.
-pub(super) fn settle(from: &Path, to: &Path) -> Result<(), PullError> {
+pub(super) fn install_file(from: &Path, to: &Path) -> Result<(), PullError> {
     if let Some(directory) = to.parent() {
         std::fs::create_dir_all(directory).map_err(disk(directory))?;
     }

@@ -8,7 +8,7 @@ use agentry_protocol::message::RawToolCall;
 use serde_json::Value;
 
 /// A word of the model, by its number.
-pub(crate) type Token = i32;
+pub(crate) type ModelToken = i32;
 
 /// All sequences of a context.
 pub(crate) struct Sequences {
@@ -21,9 +21,9 @@ pub(crate) struct Sequences {
 pub(crate) struct Sequence {
     session: String,
     /// What was evaluated, in order.
-    pub(crate) tokens: Vec<Token>,
+    pub(crate) tokens: Vec<ModelToken>,
     /// The tokens with which the model said a message, which its text may not tell.
-    said: HashMap<String, Vec<Token>>,
+    said: HashMap<String, Vec<ModelToken>>,
     used: u64,
 }
 
@@ -59,7 +59,7 @@ impl Sequences {
     }
 
     /// The sequence with the longest common beginning, and how long that is; its own before others.
-    pub(crate) fn nearest(&self, slot: usize, prompt: &[Token]) -> (usize, usize) {
+    pub(crate) fn longest_prefix(&self, slot: usize, prompt: &[ModelToken]) -> (usize, usize) {
         let common = |held: &Sequence| {
             held.tokens.iter().zip(prompt).take_while(|(held, new)| held == new).count()
         };
@@ -86,18 +86,18 @@ impl Sequences {
 
 impl Sequence {
     /// The tokens with which a message was said, if the model said it here.
-    pub(crate) fn recall(&self, key: &str) -> Option<&[Token]> {
+    pub(crate) fn recall(&self, key: &str) -> Option<&[ModelToken]> {
         self.said.get(key).map(Vec::as_slice)
     }
 
     /// Keeps the tokens with which a message was said.
-    pub(crate) fn remember(&mut self, key: String, tokens: Vec<Token>) {
+    pub(crate) fn remember(&mut self, key: String, tokens: Vec<ModelToken>) {
         self.said.insert(key, tokens);
     }
 }
 
 /// What tells one said message from another: its place, its words and its calls.
-pub(crate) fn key(message: usize, text: &str, calls: &[RawToolCall]) -> String {
+pub(crate) fn message_key(message: usize, text: &str, calls: &[RawToolCall]) -> String {
     let mut key = format!("{message}\n{}", text.trim());
     for call in calls {
         key.push_str("\n\0");
@@ -159,10 +159,10 @@ mod tests {
         sequences.claim("b");
         sequences.get(0).tokens = vec![1, 2, 3, 4];
         sequences.get(1).tokens = vec![1, 2, 9];
-        assert_eq!(sequences.nearest(1, &[1, 2, 9, 9]), (1, 3));
-        assert_eq!(sequences.nearest(1, &[1, 2, 3, 9]), (0, 3));
-        assert_eq!(sequences.nearest(1, &[1, 2, 7]), (1, 2), "its own before others");
-        assert_eq!(sequences.nearest(1, &[7]), (1, 0));
+        assert_eq!(sequences.longest_prefix(1, &[1, 2, 9, 9]), (1, 3));
+        assert_eq!(sequences.longest_prefix(1, &[1, 2, 3, 9]), (0, 3));
+        assert_eq!(sequences.longest_prefix(1, &[1, 2, 7]), (1, 2), "its own before others");
+        assert_eq!(sequences.longest_prefix(1, &[7]), (1, 0));
     }
 
     #[test]
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn a_message_is_told_by_its_place_words_and_calls() {
         let call = |input| [RawToolCall { name: "a".into(), input }];
-        let one = key(1, "x ", &call(json!({"a": 1, "b": [{"c": 1, "d": 2}]})));
-        let same = key(1, "x", &call(json!({"b": [{"d": 2, "c": 1}], "a": 1})));
+        let one = message_key(1, "x ", &call(json!({"a": 1, "b": [{"c": 1, "d": 2}]})));
+        let same = message_key(1, "x", &call(json!({"b": [{"d": 2, "c": 1}], "a": 1})));
         assert_eq!(one, same);
-        assert_ne!(one, key(2, "x", &call(json!({"a": 1, "b": [{"c": 1, "d": 2}]}))));
-        assert_ne!(one, key(1, "x", &call(json!({"a": 1, "b": []}))));
+        assert_ne!(one, message_key(2, "x", &call(json!({"a": 1, "b": [{"c": 1, "d": 2}]}))));
+        assert_ne!(one, message_key(1, "x", &call(json!({"a": 1, "b": []}))));
     }
 }

@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::card::Settings;
 use crate::error::LocalError;
 use crate::gguf::header::Header;
 use crate::limits::{
     CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_STEP, MEMORY_SPARE_BYTES, THREADS_MAX,
 };
+use crate::model_summary::EngineSettings;
 
 /// How many threads compute: one for each physical core that the process may use and that is idle.
 ///
 /// The threads of the engine wait for each other in a busy loop: one that shares its core with another
 /// program makes all of them slow.
-pub(crate) fn threads(settings: &Settings) -> u32 {
+pub(crate) fn threads(settings: &EngineSettings) -> u32 {
     let allowed = std::thread::available_parallelism()
         .map_or(1, |count| u32::try_from(count.get()).unwrap_or(THREADS_MAX));
     let physical = fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| cores(&text));
@@ -70,10 +70,10 @@ fn number_in(file: &str) -> Option<u64> {
 }
 
 /// How many tokens fit into the memory that is left after the weights.
-pub(crate) fn context(
+pub(crate) fn fit_context(
     file: &Path,
     header: &Header,
-    settings: &Settings,
+    settings: &EngineSettings,
     free: Option<u64>,
 ) -> Result<u32, LocalError> {
     let trained = header
@@ -100,7 +100,7 @@ pub(crate) fn context(
 }
 
 /// Whether the processor knows what the engine was built with.
-pub(crate) fn processor() -> Result<(), LocalError> {
+pub(crate) fn check_processor() -> Result<(), LocalError> {
     #[cfg(target_arch = "x86_64")]
     {
         let known = [
@@ -143,8 +143,8 @@ mod tests {
         assert_eq!(available("MemTotal: 100 kB\n"), None);
     }
 
-    fn settings(context_tokens: Option<u32>) -> Settings {
-        Settings { context_tokens, ..Settings::default() }
+    fn settings(context_tokens: Option<u32>) -> EngineSettings {
+        EngineSettings { context_tokens, ..EngineSettings::default() }
     }
 
     #[test]
@@ -154,7 +154,7 @@ mod tests {
         header.bytes = 1_000_000;
         let fixed = header.bytes + MEMORY_SPARE_BYTES;
         let per_token = header.bytes_per_token();
-        let context = |free, wanted| context(file, &header, &settings(wanted), free);
+        let context = |free, wanted| fit_context(file, &header, &settings(wanted), free);
         assert_eq!(context(None, None), Ok(CONTEXT_TOKENS_MAX));
         assert_eq!(context(Some(u64::MAX), None), Ok(CONTEXT_TOKENS_MAX));
         assert_eq!(context(Some(u64::MAX), Some(2000)), Ok(2000));
@@ -168,7 +168,8 @@ mod tests {
 
     #[test]
     fn threads_are_at_least_one_and_what_was_asked_for() {
-        let asked = |threads| super::threads(&Settings { threads, ..Settings::default() });
+        let asked =
+            |threads| super::threads(&EngineSettings { threads, ..EngineSettings::default() });
         assert_eq!(asked(Some(3)), 3);
         assert_eq!(asked(Some(0)), 1);
         assert!(asked(None) >= 1);

@@ -18,14 +18,14 @@ use reqwest::{StatusCode, Url};
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
-use super::Progress;
+use super::PullProgress;
+use super::catalog::is_digest;
 use super::failure::{PullError, disk};
-use super::http::{Given, Http, Silence};
-use super::known::is_digest;
+use super::http::{DownloadClient, DownloadError, DownloadResponse};
 use crate::limits::{PULL_CHUNK_BYTES, PULL_LOCK_LOOK_MS, PULL_PAUSE_MS, PULL_TRIES_MAX};
 
 /// What to get, and where to put it.
-pub(super) struct Piece<'a> {
+pub(super) struct DownloadItem<'a> {
     /// What people call it.
     pub(super) name: &'a str,
     /// Where it is.
@@ -39,21 +39,24 @@ pub(super) struct Piece<'a> {
 }
 
 /// Counts what has come, and asks whether to go on.
-pub(super) struct Meter<'a> {
-    watch: &'a dyn Fn(Progress) -> bool,
+pub(super) struct DownloadMeter<'a> {
+    watch: &'a dyn Fn(PullProgress) -> bool,
     total: u64,
     before: Cell<u64>,
 }
 
-impl<'a> Meter<'a> {
+impl<'a> DownloadMeter<'a> {
     /// For so many bytes in all.
-    pub(super) fn new(watch: &'a dyn Fn(Progress) -> bool, total: u64) -> Self {
+    pub(super) fn new(watch: &'a dyn Fn(PullProgress) -> bool, total: u64) -> Self {
         Self { watch, total, before: Cell::new(0) }
     }
 
     /// So much of the present piece is there.
     fn at(&self, bytes: u64) -> Result<(), PullError> {
-        tell(self.watch, Progress::Moved { done: self.before.get() + bytes, total: self.total })
+        report_progress(
+            self.watch,
+            PullProgress::Moved { done: self.before.get() + bytes, total: self.total },
+        )
     }
 
     /// A piece is whole.
@@ -76,12 +79,15 @@ impl<'a> Meter<'a> {
 }
 
 /// Tells whoever watches, and stops if they want no more.
-pub(super) fn tell(watch: &dyn Fn(Progress) -> bool, what: Progress) -> Result<(), PullError> {
+pub(super) fn report_progress(
+    watch: &dyn Fn(PullProgress) -> bool,
+    what: PullProgress,
+) -> Result<(), PullError> {
     if watch(what) { Ok(()) } else { Err(PullError::Stopped) }
 }
 
 /// What one request came to.
-enum Came {
+enum DownloadStatus {
     /// All of it is there.
     Whole,
     /// It broke off.
@@ -89,7 +95,11 @@ enum Came {
 }
 
 /// Gets a piece; what is there already is not asked for again.
-pub(super) fn get(http: &Http, piece: &Piece<'_>, meter: &Meter<'_>) -> Result<(), PullError> {
+pub(super) fn get(
+    http: &DownloadClient,
+    piece: &DownloadItem<'_>,
+    meter: &DownloadMeter<'_>,
+) -> Result<(), PullError> {
     if length(&piece.to) == Some(piece.bytes) {
         return meter.whole(piece.bytes);
     }
@@ -99,7 +109,7 @@ pub(super) fn get(http: &Http, piece: &Piece<'_>, meter: &Meter<'_>) -> Result<(
     let part = piece.part();
     let mut furthest = length(&part).unwrap_or(0);
     let mut tries = 0;
-    while let Came::Cut(why) = attempt(http, piece, meter)? {
+    while let DownloadStatus::Cut(why) = attempt(http, piece, meter)? {
         let there = length(&part).unwrap_or(0);
         if there > furthest {
             (furthest, tries) = (there, 0);
@@ -113,11 +123,11 @@ pub(super) fn get(http: &Http, piece: &Piece<'_>, meter: &Meter<'_>) -> Result<(
     }
     check(&part, piece)?;
     fs::rename(&part, &piece.to).map_err(disk(&piece.to))?;
-    forget(&piece.tag())?;
+    remove_if_present(&piece.tag())?;
     meter.whole(piece.bytes)
 }
 
-impl Piece<'_> {
+impl DownloadItem<'_> {
     fn part(&self) -> PathBuf {
         with_ending(&self.to, ".part")
     }
@@ -127,47 +137,53 @@ impl Piece<'_> {
     }
 
     /// How much of it an earlier attempt has left.
-    pub(super) fn there(&self) -> u64 {
+    pub(super) fn downloaded_bytes(&self) -> u64 {
         length(&self.to).or_else(|| length(&self.part())).unwrap_or(0).min(self.bytes)
     }
 }
 
 /// Asks once, for what is missing.
-fn attempt(http: &Http, piece: &Piece<'_>, meter: &Meter<'_>) -> Result<Came, PullError> {
+fn attempt(
+    http: &DownloadClient,
+    piece: &DownloadItem<'_>,
+    meter: &DownloadMeter<'_>,
+) -> Result<DownloadStatus, PullError> {
     let (part, tag) = (piece.part(), piece.tag());
     let mut there = length(&part).unwrap_or(0);
     if there == piece.bytes {
-        return Ok(Came::Whole);
+        return Ok(DownloadStatus::Whole);
     }
     if there > piece.bytes {
-        forget(&part)?;
+        remove_if_present(&part)?;
         there = 0;
     }
     let known_tag = fs::read_to_string(&tag).ok().filter(|_| there > 0);
     let given = match http.get(&piece.from, &headers(there, known_tag.as_deref())) {
         Ok(given) => given,
-        Err(Silence::Unreachable(why)) => return Ok(Came::Cut(why)),
+        Err(DownloadError::Unreachable(why)) => return Ok(DownloadStatus::Cut(why)),
         // What we have is not what the server has.
-        Err(Silence::Refused(StatusCode::RANGE_NOT_SATISFIABLE)) if there > 0 => {
-            forget(&part)?;
-            return Ok(Came::Cut("it has no such range".to_owned()));
+        Err(DownloadError::Refused(StatusCode::RANGE_NOT_SATISFIABLE)) if there > 0 => {
+            remove_if_present(&part)?;
+            return Ok(DownloadStatus::Cut("it has no such range".to_owned()));
         }
         Err(other) => return Err(other.into_error(http.place, piece.name)),
     };
     let found_tag = text(given.response.headers(), &ETAG);
     let goes_on = there > 0 && goes_on(&given, there, piece.bytes);
     if goes_on && known_tag.is_some() && known_tag != found_tag {
-        forget(&part)?;
-        return Ok(Came::Cut("it changed under way".to_owned()));
+        remove_if_present(&part)?;
+        return Ok(DownloadStatus::Cut("it changed under way".to_owned()));
     }
     if !goes_on && given.response.status() == StatusCode::PARTIAL_CONTENT {
-        forget(&part)?;
-        return Ok(Came::Cut("it answers with another range than was asked for".to_owned()));
+        remove_if_present(&part)?;
+        return Ok(DownloadStatus::Cut(
+            "it answers with another range than was asked for".to_owned(),
+        ));
     }
     offers(&given, piece, if goes_on { there } else { 0 }, http.place)?;
     match &found_tag {
         Some(found) => fs::write(&tag, found).map_err(disk(&tag))?,
-        None => forget(&tag)?,
+        None => remove_if_present(&tag)?,
     }
     let mut options = OpenOptions::new();
     let options = options.create(true).append(goes_on).write(true).truncate(!goes_on);
@@ -189,7 +205,7 @@ fn headers(there: u64, known_tag: Option<&str>) -> Vec<(HeaderName, String)> {
 }
 
 /// Whether the answer begins where we stopped.
-fn goes_on(given: &Given, there: u64, bytes: u64) -> bool {
+fn goes_on(given: &DownloadResponse, there: u64, bytes: u64) -> bool {
     let range = text(given.response.headers(), &CONTENT_RANGE).unwrap_or_default();
     let range = range.strip_prefix("bytes ").and_then(|range| range.split_once('/'));
     let Some((span, whole)) = range else { return false };
@@ -200,7 +216,12 @@ fn goes_on(given: &Given, there: u64, bytes: u64) -> bool {
 }
 
 /// Whether the place has the file of our list at all: seen before it is poured out over hours.
-fn offers(given: &Given, piece: &Piece<'_>, there: u64, place: &str) -> Result<(), PullError> {
+fn offers(
+    given: &DownloadResponse,
+    piece: &DownloadItem<'_>,
+    there: u64,
+    place: &str,
+) -> Result<(), PullError> {
     let other = |why: String| PullError::NotOffered { place: place.to_owned(), why };
     let length = text(given.response.headers(), &CONTENT_LENGTH);
     let found = length.and_then(|length| length.parse::<u64>().ok()).map(|length| length + there);
@@ -223,29 +244,29 @@ fn offers(given: &Given, piece: &Piece<'_>, there: u64, place: &str) -> Result<(
 
 /// Writes what comes, up to the size of the piece and not a byte more.
 fn pour(
-    mut given: Given,
+    mut given: DownloadResponse,
     mut file: File,
     there: u64,
-    piece: &Piece<'_>,
-    meter: &Meter<'_>,
-) -> Result<Came, PullError> {
+    piece: &DownloadItem<'_>,
+    meter: &DownloadMeter<'_>,
+) -> Result<DownloadStatus, PullError> {
     let part = piece.part();
     let mut there = there;
     let mut chunk = vec![0; PULL_CHUNK_BYTES];
     loop {
         meter.at(there)?;
         let count = match given.response.read(&mut chunk) {
-            Ok(0) if there == piece.bytes => return Ok(Came::Whole),
-            Ok(0) => return Ok(Came::Cut("the connection ended early".to_owned())),
+            Ok(0) if there == piece.bytes => return Ok(DownloadStatus::Whole),
+            Ok(0) => return Ok(DownloadStatus::Cut("the connection ended early".to_owned())),
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Ok(Came::Cut(deepest(&error))),
+            Err(error) => return Ok(DownloadStatus::Cut(deepest(&error))),
         };
         there += count as u64;
         if there > piece.bytes {
             drop(file);
-            forget(&part)?;
-            forget(&piece.tag())?;
+            remove_if_present(&part)?;
+            remove_if_present(&piece.tag())?;
             return Err(PullError::Size {
                 what: piece.name.to_owned(),
                 expected: piece.bytes,
@@ -257,13 +278,13 @@ fn pour(
 }
 
 /// Looks at the bytes on the disk, and removes them if they are wrong.
-fn check(part: &Path, piece: &Piece<'_>) -> Result<(), PullError> {
+fn check(part: &Path, piece: &DownloadItem<'_>) -> Result<(), PullError> {
     let found = digest(part, &|_| Ok(()))?;
     if found == piece.sha256 {
         return Ok(());
     }
-    forget(part)?;
-    forget(&piece.tag())?;
+    remove_if_present(part)?;
+    remove_if_present(&piece.tag())?;
     let (what, expected) = (piece.name.to_owned(), piece.sha256.to_owned());
     Err(PullError::Digest { what, expected, found })
 }
@@ -311,7 +332,7 @@ pub(super) fn length(path: &Path) -> Option<u64> {
 }
 
 /// Removes a file that may not be there.
-pub(super) fn forget(path: &Path) -> Result<(), PullError> {
+pub(super) fn remove_if_present(path: &Path) -> Result<(), PullError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(disk(path)(error)),
         Ok(()) | Err(_) => Ok(()),

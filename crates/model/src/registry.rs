@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use agentry_protocol::message::ModelFailure;
 
-use crate::http::{Http, HttpSettings};
-use crate::local::Locals;
+use crate::http::{HttpSettings, ProviderClient};
+use crate::local::LocalModels;
 use crate::provider::{self, Protocol, Provider};
-use crate::retry::{Insistent, Patience};
-use crate::{Model, NoModel, Scripted};
+use crate::retry::{RetryPolicy, RetryingModel};
+use crate::{Model, ModelOpenError, ScriptedModel};
 
 /// The id of the provider in this process.
 pub const LOCAL: &str = "local";
@@ -25,34 +25,38 @@ const SCRIPTED: &str = "scripted:";
 
 /// All who can be asked.
 #[derive(Default)]
-pub struct Providers {
+pub struct ProviderRegistry {
     remote: Vec<Provider>,
     settings: HttpSettings,
     // Opened when it is first needed: most runs of the program never are.
-    http: Mutex<Option<Arc<Http>>>,
-    local: Option<Locals>,
-    patience: Patience,
+    http: Mutex<Option<Arc<ProviderClient>>>,
+    local: Option<LocalModels>,
+    patience: RetryPolicy,
 }
 
-impl Providers {
+impl ProviderRegistry {
     /// These, reached in this way.
-    pub fn new(remote: Vec<Provider>, settings: HttpSettings, local: Option<Locals>) -> Self {
+    pub fn new(remote: Vec<Provider>, settings: HttpSettings, local: Option<LocalModels>) -> Self {
         Self { remote, settings, local, ..Self::default() }
     }
 
     /// The model, and those that are asked when it does not answer.
-    pub fn open(&self, model: &str, fallbacks: &[String]) -> Result<Arc<dyn Model>, NoModel> {
+    pub fn open(
+        &self,
+        model: &str,
+        fallbacks: &[String],
+    ) -> Result<Arc<dyn Model>, ModelOpenError> {
         if let Some(file) = model.strip_prefix(SCRIPTED) {
-            return Ok(Arc::new(Scripted::read(Path::new(file))?));
+            return Ok(Arc::new(ScriptedModel::read(Path::new(file))?));
         }
         let names = std::iter::once(model).chain(fallbacks.iter().map(String::as_str));
         let models = names.map(|name| Ok((name.to_owned(), self.one(name)?)));
-        let models = models.collect::<Result<Vec<_>, NoModel>>()?;
-        Ok(Arc::new(Insistent::new(models, self.patience)))
+        let models = models.collect::<Result<Vec<_>, ModelOpenError>>()?;
+        Ok(Arc::new(RetryingModel::new(models, self.patience)))
     }
 
-    fn one(&self, name: &str) -> Result<Arc<dyn Model>, NoModel> {
-        let unknown = || NoModel::Unknown { name: name.to_owned() };
+    fn one(&self, name: &str) -> Result<Arc<dyn Model>, ModelOpenError> {
+        let unknown = || ModelOpenError::Unknown { name: name.to_owned() };
         let (id, model) = name.split_once('/').unwrap_or((name, ""));
         if id == LOCAL {
             let locals = self.local.as_ref().ok_or_else(unknown)?;
@@ -67,8 +71,8 @@ impl Providers {
         &self,
         id: &str,
         wait: &dyn Fn(Duration) -> bool,
-    ) -> Result<Result<Vec<String>, ModelFailure>, NoModel> {
-        let unknown = || NoModel::Unknown { name: id.to_owned() };
+    ) -> Result<Result<Vec<String>, ModelFailure>, ModelOpenError> {
+        let unknown = || ModelOpenError::Unknown { name: id.to_owned() };
         let provider = self.provider(id).ok_or_else(unknown)?;
         Ok(provider::list(&*self.http()?, provider, wait))
     }
@@ -92,12 +96,12 @@ impl Providers {
         self.remote.iter().find(|provider| provider.id == id)
     }
 
-    fn http(&self) -> Result<Arc<Http>, NoModel> {
+    fn http(&self) -> Result<Arc<ProviderClient>, ModelOpenError> {
         let mut http = self.http.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(http) = &*http {
             return Ok(http.clone());
         }
-        let opened = Arc::new(Http::new(self.settings.clone())?);
+        let opened = Arc::new(ProviderClient::new(self.settings.clone())?);
         *http = Some(opened.clone());
         Ok(opened)
     }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use agentry_protocol::message::{Message, ModelRequest};
 
-use crate::ask::{Ask, Choice};
 use crate::engine::Engine;
 use crate::error::LocalError;
 use crate::limits::SORTED_CHARS_MAX;
+use crate::request::{GenerationRequest, ToolChoice};
 
 const SYSTEM: &str = "You sort requests. Reply with one word. Reply `tool` if files, folders, commands, programs \
     or web pages must be read, searched, changed or run. Reply `talk` if you can answer from what you know.";
@@ -32,7 +32,7 @@ const SHOWN: [(&str, &str); 6] = [
 
 impl Engine {
     /// Whether a request that nobody has begun to work on can be answered without a tool.
-    pub fn is_talk(
+    pub fn needs_no_tool(
         &self,
         request: &ModelRequest,
         go_on: &dyn Fn() -> bool,
@@ -60,12 +60,12 @@ impl Engine {
             tools: Arc::from([]),
             messages,
         };
-        let ask = Ask {
+        let ask = GenerationRequest {
             request: &request,
             session: SESSION,
             hear: &|_| {},
             go_on,
-            choice: Choice::Answer,
+            choice: ToolChoice::Answer,
             seed: 0,
         };
         let word = self.answer(&ask)?.text;

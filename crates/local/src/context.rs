@@ -8,30 +8,30 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
 use crate::error::LocalError;
+use crate::kv_cache::{ModelToken, Sequences};
 use crate::limits::BATCH_TOKENS_MAX;
-use crate::sequences::{Sequences, Token};
 
 /// The context with all its sequences.
-pub(crate) struct Tape<'m> {
+pub(crate) struct EngineContext<'m> {
     context: LlamaContext<'m>,
     batch: LlamaBatch<'static>,
     pub(crate) sequences: Sequences,
     slot: usize,
     window: usize,
     /// What comes next in this sequence and is not evaluated yet.
-    pending: Vec<Token>,
+    pending: Vec<ModelToken>,
     /// How many tokens were evaluated since the prompt was laid.
     pub(crate) evaluated: u64,
 }
 
 /// Whether somebody asked to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Went {
-    On,
+pub(crate) enum EvaluationStatus {
+    Complete,
     Stopped,
 }
 
-impl<'m> Tape<'m> {
+impl<'m> EngineContext<'m> {
     /// The engine may round the window up; we keep to what was said.
     pub(crate) fn new(context: LlamaContext<'m>, window: u32, sequences: u32) -> Self {
         Self {
@@ -62,9 +62,9 @@ impl<'m> Tape<'m> {
     }
 
     /// Lays a prompt: what is already there stays, the rest is to be evaluated.
-    pub(crate) fn lay(&mut self, prompt: &[Token]) -> Result<usize, LocalError> {
+    pub(crate) fn set_prompt(&mut self, prompt: &[ModelToken]) -> Result<usize, LocalError> {
         self.evaluated = 0;
-        let (from, common) = self.sequences.nearest(self.slot, prompt);
+        let (from, common) = self.sequences.longest_prefix(self.slot, prompt);
         // The last token must be evaluated again: its scores are what we want.
         let mut kept = common.min(prompt.len().saturating_sub(1));
         if from == self.slot {
@@ -87,7 +87,7 @@ impl<'m> Tape<'m> {
     }
 
     /// Adds a token after all others.
-    pub(crate) fn push(&mut self, token: Token) {
+    pub(crate) fn push(&mut self, token: ModelToken) {
         self.pending.push(token);
     }
 
@@ -97,17 +97,20 @@ impl<'m> Tape<'m> {
     }
 
     /// Evaluates what is pending; afterwards the scores are those of the next token.
-    pub(crate) fn advance(&mut self, go_on: &mut dyn FnMut() -> bool) -> Result<Went, LocalError> {
+    pub(crate) fn advance(
+        &mut self,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<EvaluationStatus, LocalError> {
         while !self.pending.is_empty() {
             if !go_on() {
-                return Ok(Went::Stopped);
+                return Ok(EvaluationStatus::Stopped);
             }
             let count = self.pending.len().min(BATCH_TOKENS_MAX);
             self.evaluate(count)?;
             self.sequences.get(self.slot).tokens.extend(self.pending.drain(..count));
             self.evaluated += u64::try_from(count).unwrap_or(u64::MAX);
         }
-        Ok(Went::On)
+        Ok(EvaluationStatus::Complete)
     }
 
     /// The score of every token of the vocabulary.
@@ -130,7 +133,7 @@ impl<'m> Tape<'m> {
                 Err(DecodeError::NoKvCacheSlot) => {
                     let Some(other) = self.sequences.evict(self.slot) else {
                         let needs = starts + self.pending.len();
-                        return Err(full(needs, self.window()));
+                        return Err(context_full_error(needs, self.window()));
                     };
                     self.context
                         .clear_kv_cache_seq(Some(position(other)?), None, None)
@@ -154,7 +157,7 @@ impl<'m> Tape<'m> {
 }
 
 /// The error of a talk that does not fit.
-pub(crate) fn full(needs: usize, window: usize) -> LocalError {
+pub(crate) fn context_full_error(needs: usize, window: usize) -> LocalError {
     let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
     LocalError::ContextFull { needs: number(needs), window: number(window) }
 }

@@ -19,19 +19,19 @@ pub(super) fn path(url: &str) -> &str {
 }
 
 /// The first difference, by its place in the body.
-pub(super) fn bodies(recorded: &Value, now: &Value) -> Option<String> {
-    let mut walk = Walk { then: HashMap::new(), now: HashMap::new(), place: String::new() };
+pub(super) fn body_difference(recorded: &Value, now: &Value) -> Option<String> {
+    let mut walk = BodyDiff { then: HashMap::new(), now: HashMap::new(), place: String::new() };
     walk.difference(recorded, now)
 }
 
-struct Walk {
+struct BodyDiff {
     /// Ids of the recording by the order in which they came.
     then: HashMap<String, usize>,
     now: HashMap<String, usize>,
     place: String,
 }
 
-impl Walk {
+impl BodyDiff {
     fn difference(&mut self, then: &Value, now: &Value) -> Option<String> {
         match (then, now) {
             (Value::Object(then), Value::Object(now)) => {
@@ -124,21 +124,21 @@ mod tests {
     #[test]
     fn the_first_difference_is_named_by_its_place() {
         let then = json!({"a": [1, {"b": "x"}], "c": 1});
-        assert_eq!(bodies(&then, &then), None);
+        assert_eq!(body_difference(&then, &then), None);
         let now = json!({"a": [1, {"b": "y"}], "c": 2});
-        assert_eq!(bodies(&then, &now).unwrap(), "/a/1/b was `\"x\"` and is `\"y\"`");
+        assert_eq!(body_difference(&then, &now).unwrap(), "/a/1/b was `\"x\"` and is `\"y\"`");
         let now = json!({"a": [1, {"b": "x"}, 3], "c": 1});
-        assert_eq!(bodies(&then, &now).unwrap(), "/a/2 was not there and is `3`");
+        assert_eq!(body_difference(&then, &now).unwrap(), "/a/2 was not there and is `3`");
         let now = json!({"a": [1, {"b": "x"}]});
-        assert_eq!(bodies(&then, &now).unwrap(), "/c was `1` and is not there");
+        assert_eq!(body_difference(&then, &now).unwrap(), "/c was `1` and is not there");
     }
 
     #[test]
     fn our_ids_are_equal_when_they_stand_in_the_same_order() {
         let then = json!([ONE, format!("of {TWO}."), ONE]);
-        assert_eq!(bodies(&then, &json!([OTHER, format!("of {ONE}."), OTHER])), None);
-        assert!(bodies(&then, &json!([OTHER, format!("of {OTHER}."), OTHER])).is_some());
-        assert!(bodies(&then, &json!([OTHER, "of call_short.", OTHER])).is_some());
+        assert_eq!(body_difference(&then, &json!([OTHER, format!("of {ONE}."), OTHER])), None);
+        assert!(body_difference(&then, &json!([OTHER, format!("of {OTHER}."), OTHER])).is_some());
+        assert!(body_difference(&then, &json!([OTHER, "of call_short.", OTHER])).is_some());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// How a model is to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Settings {
+pub struct EngineSettings {
     /// How many threads compute; the physical cores of the machine that are idle otherwise.
     pub threads: Option<u32>,
     /// How many tokens fit; what the model was trained for and memory holds otherwise.
@@ -15,7 +15,7 @@ pub struct Settings {
     pub sessions: u32,
 }
 
-impl Default for Settings {
+impl Default for EngineSettings {
     fn default() -> Self {
         Self { threads: None, context_tokens: None, sessions: 4 }
     }
@@ -23,7 +23,7 @@ impl Default for Settings {
 
 /// What an opened model is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Card {
+pub struct ModelSummary {
     /// The family of the network, such as `qwen2`.
     pub architecture: String,
     /// The name in the file, if it has one.

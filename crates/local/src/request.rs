@@ -6,24 +6,24 @@ use agentry_protocol::message::{ModelRequest, RawToolCall, Usage};
 
 /// One question to a model.
 #[derive(Clone, Copy)]
-pub struct Ask<'a> {
+pub struct GenerationRequest<'a> {
     /// The talk so far and the tools.
     pub request: &'a ModelRequest,
     /// Which conversation this is, so that only its new tokens are evaluated.
     pub session: &'a str,
     /// Hears what the model says while it says it.
-    pub hear: &'a dyn Fn(Piece),
+    pub hear: &'a dyn Fn(GenerationDelta),
     /// Is asked at every token and every batch whether to go on.
     pub go_on: &'a dyn Fn() -> bool,
     /// What the model may do.
-    pub choice: Choice,
+    pub choice: ToolChoice,
     /// The seed of the dice; it matters only with a temperature.
     pub seed: u64,
 }
 
 /// What the model may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ToolChoice {
     /// First it is found whether it wants to call or to answer; a call is bound to the schemas.
     Either,
     /// It must call one of the tools, bound to the schemas.
@@ -36,7 +36,7 @@ pub enum Choice {
 
 /// A piece of what the model says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum GenerationDelta {
     /// Some of the answer.
     Text(String),
     /// Some of what it thinks.
@@ -59,7 +59,7 @@ pub enum Piece {
 
 /// All that the model said.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct Generation {
     /// The answer.
     pub text: String,
     /// What it thought.
@@ -75,12 +75,12 @@ pub struct Said {
     /// How probable the opening of a call was, if that was looked at.
     pub call_probability: Option<f32>,
     /// Why it ended.
-    pub finish: Finish,
+    pub finish: FinishReason,
 }
 
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
+pub enum FinishReason {
     /// The model was done.
     Done,
     /// The longest answer, or the end of the window, was reached.

@@ -8,12 +8,12 @@ const CHOICES: usize = 40;
 const SHARE: f32 = 0.95;
 
 /// Chooses tokens.
-pub(crate) struct Dice {
+pub(crate) struct TokenSampler {
     temperature: f32,
     state: u64,
 }
 
-impl Dice {
+impl TokenSampler {
     /// Without a temperature it is always the best one.
     pub(crate) fn new(temperature: Option<f64>, seed: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a temperature is a small number")]
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn without_a_temperature_the_best_allowed_one_is_chosen() {
         let scores = [1.0, 5.0, 3.0];
-        let mut dice = Dice::new(None, 7);
+        let mut dice = TokenSampler::new(None, 7);
         assert_eq!(dice.choose(&scores, |_| true), Some(1));
         assert_eq!(dice.choose(&scores, |token| token != 1), Some(2));
         assert_eq!(dice.choose(&scores, |_| false), None);
@@ -108,7 +108,7 @@ mod tests {
     fn the_same_seed_makes_the_same_choices_and_another_one_others() {
         let scores: Vec<f32> = (0..100_u8).map(|token| f32::from(token % 10)).collect();
         let run = |seed| {
-            let mut dice = Dice::new(Some(1.0), seed);
+            let mut dice = TokenSampler::new(Some(1.0), seed);
             (0..50).map(|_| dice.choose(&scores, |_| true)).collect::<Vec<_>>()
         };
         assert_eq!(run(1), run(1));
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn chance_never_takes_what_is_forbidden() {
         let scores = [9.0, 1.0, 1.0];
-        let mut dice = Dice::new(Some(2.0), 3);
+        let mut dice = TokenSampler::new(Some(2.0), 3);
         for _ in 0..200 {
             let chosen = dice.choose(&scores, |token| token != 0).expect("two are allowed");
             assert_ne!(chosen, 0);

@@ -4,18 +4,18 @@
 
 use agentry_protocol::message::RawToolCall;
 
-use crate::ask::{Choice, Finish, Piece};
-use crate::dialect::{Dialect, Part, recovered};
-use crate::dice::{self, Dice};
+use crate::context::{EngineContext, EvaluationStatus};
+use crate::dialect::{Dialect, PromptFragment, find_call};
 use crate::error::LocalError;
-use crate::grammar::Calls;
+use crate::grammar::CallGrammar;
+use crate::kv_cache::ModelToken;
 use crate::limits::{CALL_AGAIN_PROBABILITY_MIN, CALL_PROBABILITY_MIN, CALLS_MAX};
 use crate::repetition::repeats;
+use crate::request::{FinishReason, GenerationDelta, ToolChoice};
+use crate::sampler::{self, TokenSampler};
 use crate::schema;
-use crate::sequences::Token;
-use crate::stream::Stream;
-use crate::tape::{Tape, Went};
-use crate::vocabulary::Vocabulary;
+use crate::stream::TextDecoder;
+use crate::tokenizer::Tokenizer;
 
 /// Forced bytes below this are left to the model: they cost no more than a word.
 const FORCED_BYTES: usize = 6;
@@ -24,65 +24,65 @@ const FORCED_BYTES: usize = 6;
 const OPENINGS: [&str; 3] = ["```json", "{\"name\"", "{\n"];
 
 /// The one who listens: hears pieces and says whether to go on.
-pub(crate) trait Listener {
-    fn hear(&mut self, piece: Piece);
+pub(crate) trait GenerationListener {
+    fn hear(&mut self, piece: GenerationDelta);
     fn go_on(&mut self) -> bool;
 }
 
 /// What is needed to speak.
-pub(crate) struct Speaker<'a, 'm> {
-    pub(crate) tape: &'a mut Tape<'m>,
-    pub(crate) vocabulary: &'a Vocabulary<'m>,
+pub(crate) struct AnswerGenerator<'a, 'm> {
+    pub(crate) tape: &'a mut EngineContext<'m>,
+    pub(crate) vocabulary: &'a Tokenizer<'m>,
     pub(crate) dialect: &'a dyn Dialect,
-    pub(crate) calls: Option<&'a Calls>,
-    pub(crate) dice: Dice,
-    pub(crate) listener: &'a mut dyn Listener,
+    pub(crate) calls: Option<&'a CallGrammar>,
+    pub(crate) dice: TokenSampler,
+    pub(crate) listener: &'a mut dyn GenerationListener,
     /// The most tokens that may be written.
     pub(crate) most: usize,
     /// Whether the outcome of a call is the last thing that was said.
     pub(crate) has_outcome: bool,
     /// What an answer may not begin with.
-    pub(crate) barred: Vec<Token>,
-    pub(crate) spoken: Spoken,
+    pub(crate) barred: Vec<ModelToken>,
+    pub(crate) spoken: GeneratorOutput,
 }
 
 /// What was spoken.
 #[derive(Default)]
-pub(crate) struct Spoken {
+pub(crate) struct GeneratorOutput {
     pub(crate) text: String,
     pub(crate) thinking: String,
     pub(crate) calls: Vec<RawToolCall>,
     /// Every token of the answer, in order.
-    pub(crate) tokens: Vec<Token>,
+    pub(crate) tokens: Vec<ModelToken>,
     pub(crate) call_probability: Option<f32>,
     /// How many calls were already announced.
     named: usize,
 }
 
 /// How one call went.
-enum Written {
+enum CallAttempt {
     Call(RawToolCall),
-    Ended(Finish),
+    Ended(FinishReason),
 }
 
-impl Speaker<'_, '_> {
+impl AnswerGenerator<'_, '_> {
     /// Speaks until the end of the turn; the prompt is laid.
-    pub(crate) fn speak(&mut self, choice: Choice) -> Result<Finish, LocalError> {
-        if self.advance()? == Went::Stopped {
-            return Ok(Finish::Interrupted);
+    pub(crate) fn generate(&mut self, choice: ToolChoice) -> Result<FinishReason, LocalError> {
+        if self.advance()? == EvaluationStatus::Stopped {
+            return Ok(FinishReason::Interrupted);
         }
         match (choice, self.calls) {
-            (Choice::Call, None) => Err(LocalError::NothingToCall),
-            (Choice::Call, Some(calls)) => self.write_calls(calls, false),
-            (Choice::Either, Some(calls)) if self.wants_to_call(calls) => {
+            (ToolChoice::Call, None) => Err(LocalError::NothingToCall),
+            (ToolChoice::Call, Some(calls)) => self.write_calls(calls, false),
+            (ToolChoice::Either, Some(calls)) if self.wants_to_call(calls) => {
                 self.write_calls(calls, false)
             }
-            (Choice::Either, calls) => self.write_text(calls),
-            (Choice::Answer, calls) => {
+            (ToolChoice::Either, calls) => self.write_text(calls),
+            (ToolChoice::Answer, calls) => {
                 self.barred = calls.map(|calls| self.openings(calls)).unwrap_or_default();
                 self.write_text(None)
             }
-            (Choice::Unguided, calls) => {
+            (ToolChoice::Unguided, calls) => {
                 let finish = self.write_text(None)?;
                 if let Some(calls) = calls {
                     self.read_call(calls);
@@ -94,11 +94,11 @@ impl Speaker<'_, '_> {
 
     /// Whether the opening mark of a call is probable enough. With an outcome at hand it must be the likelier
     /// of the two: a small model that is held to call goes on calling for ever.
-    fn wants_to_call(&mut self, calls: &Calls) -> bool {
+    fn wants_to_call(&mut self, calls: &CallGrammar) -> bool {
         let firsts = self.openings(calls);
         let scores = self.tape.scores();
         let firsts = firsts.into_iter().filter_map(|token| usize::try_from(token).ok());
-        let probability = firsts.map(|token| dice::probability(scores, token)).sum::<f32>();
+        let probability = firsts.map(|token| sampler::probability(scores, token)).sum::<f32>();
         self.spoken.call_probability = Some(probability);
         let least =
             if self.has_outcome { CALL_AGAIN_PROBABILITY_MIN } else { CALL_PROBABILITY_MIN };
@@ -106,12 +106,12 @@ impl Speaker<'_, '_> {
     }
 
     /// The tokens with which a call may begin.
-    fn openings(&self, calls: &Calls) -> Vec<Token> {
+    fn openings(&self, calls: &CallGrammar) -> Vec<ModelToken> {
         let forced = calls.matcher().compute_ff_bytes();
         let mut openings = OPENINGS.map(|text| self.vocabulary.text_tokens(text)).to_vec();
-        openings.push(self.vocabulary.tokens(&self.dialect.call_opens()));
+        openings.push(self.vocabulary.tokens(&self.dialect.call_opening()));
         openings.push(self.vocabulary.text_tokens(&String::from_utf8_lossy(&forced)));
-        let mut firsts: Vec<Token> =
+        let mut firsts: Vec<ModelToken> =
             openings.iter().filter_map(|tokens| tokens.first().copied()).collect();
         firsts.sort_unstable();
         firsts.dedup();
@@ -119,43 +119,53 @@ impl Speaker<'_, '_> {
     }
 
     /// Writes calls; the mark of the first one may already stand there.
-    fn write_calls(&mut self, calls: &Calls, marked: bool) -> Result<Finish, LocalError> {
-        let mut opens = self.dialect.call_opens();
+    fn write_calls(
+        &mut self,
+        calls: &CallGrammar,
+        marked: bool,
+    ) -> Result<FinishReason, LocalError> {
+        let mut opens = self.dialect.call_opening();
         if marked {
             opens.remove(0);
         }
         loop {
             self.force(&opens);
             match self.write_call(calls)? {
-                Written::Ended(finish) => return Ok(finish),
-                Written::Call(call) => {
-                    self.force(&self.dialect.call_closes());
+                CallAttempt::Ended(finish) => return Ok(finish),
+                CallAttempt::Call(call) => {
+                    self.force(&self.dialect.call_closing());
                     // A model that says the same call again has nothing more to say.
                     if self.spoken.calls.contains(&call) {
-                        return Ok(Finish::Done);
+                        return Ok(FinishReason::Done);
                     }
                     self.found(call);
                 }
             }
-            let Some(between) = self.dialect.between_calls() else { return Ok(Finish::Done) };
-            opens = self.dialect.call_opens();
+            let Some(between) = self.dialect.between_calls() else { return Ok(FinishReason::Done) };
+            opens = self.dialect.call_opening();
             if self.spoken.calls.len() >= CALLS_MAX || !self.wants_more(&between, &opens)? {
-                return Ok(Finish::Done);
+                return Ok(FinishReason::Done);
             }
         }
     }
 
     /// Whether the model would go on with another call; what stands between is written if so.
-    fn wants_more(&mut self, between: &[Part], opens: &[Part]) -> Result<bool, LocalError> {
+    fn wants_more(
+        &mut self,
+        between: &[PromptFragment],
+        opens: &[PromptFragment],
+    ) -> Result<bool, LocalError> {
         let between = self.vocabulary.tokens(between);
         let opens = self.vocabulary.tokens(opens);
         let Some(first) = opens.first().copied() else { return Ok(false) };
         for (index, wanted) in between.iter().copied().chain([first]).enumerate() {
-            if self.tape.length() >= self.tape.window() || self.advance()? == Went::Stopped {
+            if self.tape.length() >= self.tape.window()
+                || self.advance()? == EvaluationStatus::Stopped
+            {
                 return Ok(false);
             }
-            let best = dice::best(self.tape.scores(), |_| true);
-            if best.and_then(|token| Token::try_from(token).ok()) != Some(wanted) {
+            let best = sampler::best(self.tape.scores(), |_| true);
+            if best.and_then(|token| ModelToken::try_from(token).ok()) != Some(wanted) {
                 return Ok(false);
             }
             if index < between.len() {
@@ -165,12 +175,12 @@ impl Speaker<'_, '_> {
         Ok(true)
     }
 
-    fn write_call(&mut self, calls: &Calls) -> Result<Written, LocalError> {
+    fn write_call(&mut self, calls: &CallGrammar) -> Result<CallAttempt, LocalError> {
         let mut matcher = calls.matcher();
         let mut bytes = Vec::new();
         while !matcher.is_stopped() {
             if let Some(finish) = self.ended() {
-                return Ok(Written::Ended(finish));
+                return Ok(CallAttempt::Ended(finish));
             }
             let forced = matcher.compute_ff_bytes();
             let tokens = match std::str::from_utf8(&forced) {
@@ -178,18 +188,19 @@ impl Speaker<'_, '_> {
                 Ok(_) | Err(_) => Vec::new(),
             };
             let tokens = if tokens.is_empty() {
-                if self.advance()? == Went::Stopped {
-                    return Ok(Written::Ended(Finish::Interrupted));
+                if self.advance()? == EvaluationStatus::Stopped {
+                    return Ok(CallAttempt::Ended(FinishReason::Interrupted));
                 }
                 let mask = matcher.compute_mask().map_err(engine)?;
                 let allowed = |token: usize| {
                     u32::try_from(token).is_ok_and(|token| mask.is_allowed(token))
-                        && Token::try_from(token).is_ok_and(|token| !self.vocabulary.ends(token))
+                        && ModelToken::try_from(token)
+                            .is_ok_and(|token| !self.vocabulary.is_end_token(token))
                 };
                 let chosen = self.dice.choose(self.tape.scores(), allowed);
                 // Nothing but the end is left.
                 let Some(chosen) = chosen else { break };
-                vec![Token::try_from(chosen).map_err(engine)?]
+                vec![ModelToken::try_from(chosen).map_err(engine)?]
             } else {
                 tokens
             };
@@ -206,7 +217,7 @@ impl Speaker<'_, '_> {
     }
 
     /// The bytes that must come, but for the last token, whose end is the model's to choose.
-    fn forced_tokens(&self, text: &str) -> Vec<Token> {
+    fn forced_tokens(&self, text: &str) -> Vec<ModelToken> {
         let mut tokens = self.vocabulary.text_tokens(text);
         tokens.pop();
         let bytes: Vec<u8> =
@@ -215,32 +226,34 @@ impl Speaker<'_, '_> {
         if text.as_bytes().starts_with(&bytes) { tokens } else { Vec::new() }
     }
 
-    fn check_call(&self, calls: &Calls, bytes: &[u8]) -> Result<Written, LocalError> {
+    fn check_call(&self, calls: &CallGrammar, bytes: &[u8]) -> Result<CallAttempt, LocalError> {
         let written = String::from_utf8_lossy(bytes);
         let Some(call) = self.dialect.parse(&written) else {
             let why = "it is no whole call".to_owned();
             let tool = self.dialect.name_so_far(&written).unwrap_or_default();
             return Err(LocalError::InvalidCall { tool, why });
         };
-        if schema::is_cut(&call.input) {
-            return Ok(Written::Ended(Finish::Length));
+        if schema::is_truncated(&call.input) {
+            return Ok(CallAttempt::Ended(FinishReason::Length));
         }
-        calls.toolset.checked(&call).map(Written::Call)
+        calls.toolset.validate_call(&call).map(CallAttempt::Call)
     }
 
-    fn write_text(&mut self, calls: Option<&Calls>) -> Result<Finish, LocalError> {
-        let mark = self.dialect.call_opens().into_iter().next();
-        let mark =
-            mark.filter(|_| calls.is_some()).map(|(Part::Mark(text) | Part::Text(text))| text);
-        let mut stream = Stream::new(mark);
+    fn write_text(&mut self, calls: Option<&CallGrammar>) -> Result<FinishReason, LocalError> {
+        let mark = self.dialect.call_opening().into_iter().next();
+        let mark = mark
+            .filter(|_| calls.is_some())
+            .map(|(PromptFragment::Mark(text) | PromptFragment::Text(text))| text);
+        let mut stream = TextDecoder::new(mark);
         let finish = self.write_stream(&mut stream, calls);
         if let (Ok(_), Some(calls)) = (&finish, calls)
-            && let Some(found) = recovered(&stream.text, |call| calls.toolset.checked(call).is_ok())
+            && let Some(found) =
+                find_call(&stream.text, |call| calls.toolset.validate_call(call).is_ok())
         {
             self.spoken.text = found.before;
             self.spoken.thinking = stream.thinking;
-            self.found(calls.toolset.checked(&found.call)?);
-            return Ok(Finish::Done);
+            self.found(calls.toolset.validate_call(&found.call)?);
+            return Ok(FinishReason::Done);
         }
         stream.finish(&mut |piece| self.listener.hear(piece));
         self.spoken.text = stream.text;
@@ -256,59 +269,64 @@ impl Speaker<'_, '_> {
 
     fn write_stream(
         &mut self,
-        stream: &mut Stream,
-        calls: Option<&Calls>,
-    ) -> Result<Finish, LocalError> {
+        stream: &mut TextDecoder,
+        calls: Option<&CallGrammar>,
+    ) -> Result<FinishReason, LocalError> {
         loop {
             if let Some(finish) = self.ended() {
                 return Ok(finish);
             }
-            if self.advance()? == Went::Stopped {
-                return Ok(Finish::Interrupted);
+            if self.advance()? == EvaluationStatus::Stopped {
+                return Ok(FinishReason::Interrupted);
             }
             // Only its first word: later, a fence is a fence.
             let barred = if self.spoken.tokens.is_empty() { &*self.barred } else { &[] };
-            let may = |token: usize| Token::try_from(token).is_ok_and(|one| !barred.contains(&one));
+            let may =
+                |token: usize| ModelToken::try_from(token).is_ok_and(|one| !barred.contains(&one));
             let Some(token) = self.dice.choose(self.tape.scores(), may) else {
-                return Ok(Finish::Done);
+                return Ok(FinishReason::Done);
             };
-            let token = Token::try_from(token).map_err(engine)?;
-            if self.vocabulary.ends(token) {
-                return Ok(Finish::Done);
+            let token = ModelToken::try_from(token).map_err(engine)?;
+            if self.vocabulary.is_end_token(token) {
+                return Ok(FinishReason::Done);
             }
             let bytes = self.vocabulary.bytes(token);
             if self.dialect.stops().iter().any(|stop| stop.as_bytes() == bytes) {
-                return Ok(Finish::Done);
+                return Ok(FinishReason::Done);
             }
             self.write(token);
             stream.push(&bytes, calls.is_some(), &mut |piece| self.listener.hear(piece));
             if stream.opened {
-                return Ok(Finish::Done);
+                return Ok(FinishReason::Done);
             }
             if let Some(calls) = calls
                 && stream.may_be_call()
-                && recovered(&stream.text, |call| calls.toolset.checked(call).is_ok()).is_some()
+                && find_call(&stream.text, |call| calls.toolset.validate_call(call).is_ok())
+                    .is_some()
             {
-                return Ok(Finish::Done);
+                return Ok(FinishReason::Done);
             }
         }
     }
 
     /// A call in a text that nothing bound.
-    fn read_call(&mut self, calls: &Calls) {
-        let valid = |call: &RawToolCall| calls.toolset.checked(call).is_ok();
-        let marks = |parts: Vec<Part>| {
-            parts.into_iter().next().map(|(Part::Mark(text) | Part::Text(text))| text)
+    fn read_call(&mut self, calls: &CallGrammar) {
+        let valid = |call: &RawToolCall| calls.toolset.validate_call(call).is_ok();
+        let marks = |parts: Vec<PromptFragment>| {
+            parts
+                .into_iter()
+                .next()
+                .map(|(PromptFragment::Mark(text) | PromptFragment::Text(text))| text)
         };
-        let opens = marks(self.dialect.call_opens()).unwrap_or_default();
-        let closes = marks(self.dialect.call_closes()).unwrap_or_default();
+        let opens = marks(self.dialect.call_opening()).unwrap_or_default();
+        let closes = marks(self.dialect.call_closing()).unwrap_or_default();
         let marked = self.spoken.text.split_once(opens.as_str()).filter(|_| !opens.is_empty());
         let marked = marked.and_then(|(_, rest)| {
             let inside = rest.split_once(closes.trim()).map_or(rest, |(inside, _)| inside);
             self.dialect.parse(inside).filter(valid)
         });
-        let call = marked.or_else(|| recovered(&self.spoken.text, valid).map(|found| found.call));
-        if let Some(Ok(call)) = call.map(|call| calls.toolset.checked(&call)) {
+        let call = marked.or_else(|| find_call(&self.spoken.text, valid).map(|found| found.call));
+        if let Some(Ok(call)) = call.map(|call| calls.toolset.validate_call(&call)) {
             self.found(call);
         }
     }
@@ -316,7 +334,7 @@ impl Speaker<'_, '_> {
     fn found(&mut self, call: RawToolCall) {
         self.announce(call.name.clone());
         let index = self.spoken.calls.len();
-        self.listener.hear(Piece::CallArguments { index, json: call.input.to_string() });
+        self.listener.hear(GenerationDelta::CallArguments { index, json: call.input.to_string() });
         self.spoken.calls.push(call);
     }
 
@@ -324,32 +342,32 @@ impl Speaker<'_, '_> {
         let index = self.spoken.calls.len();
         if self.spoken.named <= index {
             self.spoken.named = index + 1;
-            self.listener.hear(Piece::CallName { index, name });
+            self.listener.hear(GenerationDelta::CallName { index, name });
         }
     }
 
-    fn force(&mut self, parts: &[Part]) {
+    fn force(&mut self, parts: &[PromptFragment]) {
         for token in self.vocabulary.tokens(parts) {
             self.write(token);
         }
     }
 
-    fn write(&mut self, token: Token) {
+    fn write(&mut self, token: ModelToken) {
         self.spoken.tokens.push(token);
         self.tape.push(token);
     }
 
-    fn advance(&mut self) -> Result<Went, LocalError> {
+    fn advance(&mut self) -> Result<EvaluationStatus, LocalError> {
         self.tape.advance(&mut || self.listener.go_on())
     }
 
     /// Why nothing more may be written, if so.
-    fn ended(&mut self) -> Option<Finish> {
+    fn ended(&mut self) -> Option<FinishReason> {
         let full = self.tape.length() >= self.tape.window();
         if full || self.spoken.tokens.len() >= self.most {
-            return Some(Finish::Length);
+            return Some(FinishReason::Length);
         }
-        repeats(&self.spoken.tokens).then_some(Finish::Repetition)
+        repeats(&self.spoken.tokens).then_some(FinishReason::Repetition)
     }
 }
 

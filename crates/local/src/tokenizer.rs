@@ -6,18 +6,18 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token_type::LlamaTokenAttr;
 
-use crate::dialect::Part;
-use crate::sequences::Token;
+use crate::dialect::PromptFragment;
+use crate::kv_cache::ModelToken;
 
 /// The vocabulary of a model.
-pub(crate) struct Vocabulary<'m> {
+pub(crate) struct Tokenizer<'m> {
     model: &'m LlamaModel,
     /// Words that the tokenizer takes whole even in plain text, though they look like marks.
     marks: Vec<String>,
     ends: Vec<bool>,
 }
 
-impl<'m> Vocabulary<'m> {
+impl<'m> Tokenizer<'m> {
     pub(crate) fn of(model: &'m LlamaModel) -> Self {
         let vocab = model.vocab();
         let mut marks = Vec::new();
@@ -38,37 +38,37 @@ impl<'m> Vocabulary<'m> {
     }
 
     /// The tokens of parts, each part for itself.
-    pub(crate) fn tokens(&self, parts: &[Part]) -> Vec<Token> {
+    pub(crate) fn tokens(&self, parts: &[PromptFragment]) -> Vec<ModelToken> {
         let mut tokens = Vec::new();
         for part in parts {
             match part {
-                Part::Mark(text) => self.add(text, true, &mut tokens),
-                Part::Text(text) => self.add_text(text, &mut tokens),
+                PromptFragment::Mark(text) => self.add(text, true, &mut tokens),
+                PromptFragment::Text(text) => self.add_text(text, &mut tokens),
             }
         }
         tokens
     }
 
     /// The tokens of text from outside.
-    pub(crate) fn text_tokens(&self, text: &str) -> Vec<Token> {
+    pub(crate) fn text_tokens(&self, text: &str) -> Vec<ModelToken> {
         let mut tokens = Vec::new();
         self.add_text(text, &mut tokens);
         tokens
     }
 
     /// The token that every prompt begins with, if the model has one.
-    pub(crate) fn begins(&self) -> Option<Token> {
+    pub(crate) fn bos_token(&self) -> Option<ModelToken> {
         let vocab = self.model.vocab();
         vocab.should_add_bos().then(|| vocab.bos().0)
     }
 
     /// Whether a token ends the turn.
-    pub(crate) fn ends(&self, token: Token) -> bool {
+    pub(crate) fn is_end_token(&self, token: ModelToken) -> bool {
         usize::try_from(token).is_ok_and(|token| self.ends.get(token) == Some(&true))
     }
 
     /// The bytes of a token; marks too.
-    pub(crate) fn bytes(&self, token: Token) -> Vec<u8> {
+    pub(crate) fn bytes(&self, token: ModelToken) -> Vec<u8> {
         self.model.vocab().token_to_piece(LlamaToken(token), true, None)
     }
 
@@ -78,7 +78,7 @@ impl<'m> Vocabulary<'m> {
         matches!(tokens.as_slice(), [token] if self.model.vocab().is_control(*token))
     }
 
-    fn add(&self, text: &str, marks: bool, to: &mut Vec<Token>) {
+    fn add(&self, text: &str, marks: bool, to: &mut Vec<ModelToken>) {
         if !text.is_empty() {
             let tokens = self.model.vocab().tokenize(text.as_bytes(), false, marks);
             to.extend(tokens.into_iter().map(|token| token.0));
@@ -86,7 +86,7 @@ impl<'m> Vocabulary<'m> {
     }
 
     /// Cuts the text inside each word that would be taken whole.
-    fn add_text(&self, text: &str, to: &mut Vec<Token>) {
+    fn add_text(&self, text: &str, to: &mut Vec<ModelToken>) {
         for piece in cut(text, &self.marks) {
             self.add(piece, false, to);
         }

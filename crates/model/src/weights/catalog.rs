@@ -12,7 +12,7 @@ const LIST: &str = include_str!("../../data/weights.toml");
 /// A model whose weights can be pulled.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Known {
+pub struct KnownModel {
     /// What people call it.
     pub id: String,
     /// What it does.
@@ -28,7 +28,7 @@ pub struct Known {
     /// What it is good for, in one honest line.
     pub purpose: String,
     /// Where the hub has it.
-    pub hub: Option<Repository>,
+    pub hub: Option<HubRepository>,
     /// Its files; the first holds the weights.
     #[serde(rename = "file")]
     pub files: Vec<KnownFile>,
@@ -50,7 +50,7 @@ pub enum Kind {
 /// A repository of the hub.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Repository {
+pub struct HubRepository {
     /// Its owner and name.
     pub repository: String,
     /// The commit, so that nothing changes under us.
@@ -71,13 +71,13 @@ pub struct KnownFile {
     pub sha256: String,
     /// What it is put together from, in order.
     #[serde(default)]
-    pub parts: Vec<Part>,
+    pub parts: Vec<WheelMember>,
 }
 
 /// A member of a wheel that is a part of a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct WheelMember {
     /// The name of the wheel's project.
     pub wheel: String,
     /// The path inside of the wheel.
@@ -102,7 +102,7 @@ pub struct Wheel {
     pub sha256: String,
 }
 
-impl Known {
+impl KnownModel {
     /// The size of all its files together.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
@@ -115,25 +115,25 @@ impl Known {
 }
 
 /// All models whose weights can be pulled by name.
-pub fn known() -> &'static [Known] {
-    static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
+pub fn catalog() -> &'static [KnownModel] {
+    static KNOWN: OnceLock<Vec<KnownModel>> = OnceLock::new();
     KNOWN.get_or_init(|| parse(LIST).expect("the list in the binary was tested"))
 }
 
 /// A list as it is written in `data/weights.toml`.
-pub fn parse(text: &str) -> Result<Vec<Known>, String> {
+pub fn parse(text: &str) -> Result<Vec<KnownModel>, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct List {
-        model: Vec<Known>,
+    struct WeightCatalog {
+        model: Vec<KnownModel>,
     }
-    let list: List = toml::from_str(text).map_err(|error| error.to_string())?;
+    let list: WeightCatalog = toml::from_str(text).map_err(|error| error.to_string())?;
     list.model.iter().try_for_each(sound)?;
     Ok(list.model)
 }
 
 /// Whether a model of the list can be pulled at all.
-fn sound(model: &Known) -> Result<(), String> {
+fn sound(model: &KnownModel) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("{}: {what}", model.id));
     if model.files.is_empty() {
         return wrong("it has no files");
@@ -149,7 +149,8 @@ fn sound(model: &Known) -> Result<(), String> {
         return wrong("a file lies outside of the directory of the model");
     }
     for file in model.files.iter().filter(|file| !file.parts.is_empty()) {
-        let has_wheel = |part: &Part| model.wheels.iter().any(|wheel| wheel.name == part.wheel);
+        let has_wheel =
+            |part: &WheelMember| model.wheels.iter().any(|wheel| wheel.name == part.wheel);
         if !file.parts.iter().all(has_wheel) {
             return wrong("a part is of a wheel that is not listed");
         }

@@ -15,7 +15,7 @@ const LOST: &str = "; look at the base URL";
 
 /// What a provider says about an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ProviderError {
     /// Its words.
     pub(crate) message: String,
     /// Its name of the error; empty if it has none.
@@ -26,16 +26,18 @@ pub(crate) struct Told {
 
 /// What an answer with this status and body means.
 pub(crate) fn failure(status: u16, body: &str) -> ModelFailure {
-    match serde_json::from_str::<Value>(body).ok().as_ref().and_then(told) {
+    match serde_json::from_str::<Value>(body).ok().as_ref().and_then(parse_error) {
         Some(told) => named(status, &told),
-        None => ModelFailure::new(by_status(status), unnamed(status, body)),
+        None => ModelFailure::new(by_status(status), status_message(status, body)),
     }
 }
 
 /// What an error in the middle of a stream means.
 pub(crate) fn failure_in_stream(error: &Value) -> ModelFailure {
-    let told = told(error)
-        .unwrap_or_else(|| Told { message: shown(&error.to_string()), ..Told::default() });
+    let told = parse_error(error).unwrap_or_else(|| ProviderError {
+        message: excerpt(&error.to_string()),
+        ..ProviderError::default()
+    });
     let names = format!("{} {}", told.code, told.class).to_ascii_lowercase();
     let has = |word: &str| names.contains(word);
     let status = match told.code.parse::<u16>() {
@@ -54,7 +56,7 @@ pub(crate) fn failure_in_stream(error: &Value) -> ModelFailure {
 }
 
 /// The provider's words in a body of any of the forms that are in use.
-pub(crate) fn told(body: &Value) -> Option<Told> {
+pub(crate) fn parse_error(body: &Value) -> Option<ProviderError> {
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
     let mut message = match error {
@@ -72,7 +74,7 @@ pub(crate) fn told(body: &Value) -> Option<Told> {
     }
     let name = |key: &str| error.get(key).map(text).unwrap_or_default();
     let class = if name("type").is_empty() { name("status") } else { name("type") };
-    Some(Told {
+    Some(ProviderError {
         message: cut(&plain(&message), ERROR_MESSAGE_CHARS_MAX),
         code: name("code"),
         class,
@@ -80,17 +82,17 @@ pub(crate) fn told(body: &Value) -> Option<Told> {
 }
 
 /// The first of a body that is not what was expected.
-pub(crate) fn shown(body: &str) -> String {
+pub(crate) fn excerpt(body: &str) -> String {
     cut(&plain(&cut(body.trim(), ERROR_BODY_CHARS_MAX)), ERROR_BODY_CHARS_MAX)
 }
 
 /// What is said of a body without words of its own.
-pub(crate) fn unnamed(status: u16, body: &str) -> String {
+pub(crate) fn status_message(status: u16, body: &str) -> String {
     let advice = if status == 404 { LOST } else { "" };
     if body.trim().is_empty() {
         format!("the provider answered with status {status} and no words{advice}")
     } else {
-        format!("the provider answered with status {status}: {}{advice}", shown(body))
+        format!("the provider answered with status {status}: {}{advice}", excerpt(body))
     }
 }
 
@@ -108,7 +110,7 @@ pub(crate) fn by_status(status: u16) -> FailureKind {
 }
 
 /// Whether these words say that the talk is longer than the model's window.
-pub(crate) fn says_overflow(words: &str) -> bool {
+pub(crate) fn is_context_overflow(words: &str) -> bool {
     let says = |word: &str| words.contains(word);
     // Then it is the answer that may not be so long.
     if says("max_tokens") && says("too large") {
@@ -130,7 +132,7 @@ pub(crate) fn says_overflow(words: &str) -> bool {
         || (says("token") && says("exceeds the maximum number"))
 }
 
-fn named(status: u16, told: &Told) -> ModelFailure {
+fn named(status: u16, told: &ProviderError) -> ModelFailure {
     let start = if has_no_credit(status, told) { "the account has no credit: " } else { "" };
     let kind = kind(status, told);
     let end = if status == 404 && kind == FailureKind::InvalidRequest { LOST } else { "" };
@@ -138,7 +140,7 @@ fn named(status: u16, told: &Told) -> ModelFailure {
 }
 
 /// The provider's words, with the status and the name that came with them.
-pub(crate) fn words(status: u16, told: &Told) -> String {
+pub(crate) fn words(status: u16, told: &ProviderError) -> String {
     let names = [&told.code, &told.class];
     let name = names.into_iter().find(|name| !name.is_empty() && name.parse::<u16>().is_err());
     match name {
@@ -147,13 +149,13 @@ pub(crate) fn words(status: u16, told: &Told) -> String {
     }
 }
 
-fn kind(status: u16, told: &Told) -> FailureKind {
+fn kind(status: u16, told: &ProviderError) -> FailureKind {
     let words = format!("{} {} {}", told.code, told.class, told.message).to_ascii_lowercase();
     let says = |word: &str| words.contains(word);
     if has_no_credit(status, told) {
         return FailureKind::Other;
     }
-    if status != 429 && says_overflow(&words) {
+    if status != 429 && is_context_overflow(&words) {
         return FailureKind::ContextOverflow;
     }
     if matches!(status, 400 | 403) {
@@ -180,7 +182,7 @@ fn kind(status: u16, told: &Told) -> FailureKind {
     by_status(status)
 }
 
-fn has_no_credit(status: u16, told: &Told) -> bool {
+fn has_no_credit(status: u16, told: &ProviderError) -> bool {
     let names = [told.code.as_str(), told.class.as_str()];
     status == 402
         || names.iter().any(|name| {

@@ -7,11 +7,11 @@
 
 use agentry_protocol::message::{ModelFailure, ModelRequest};
 
-use crate::{Answer, Delta};
+use crate::{Delta, ModelAnswer};
 
 /// A request as one protocol writes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct EncodedRequest {
     /// What comes after the base URL, with its slash: `/v1/messages`.
     pub(crate) path: String,
     /// Headers beside the key, the content type and the length.
@@ -22,7 +22,7 @@ pub(crate) struct Written {
 
 /// One frame of a stream of server-sent events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct AnswerFrame {
     /// Its name, if it has one.
     pub(crate) event: Option<String>,
     /// Its data; several lines are joined by line breaks.
@@ -40,7 +40,7 @@ pub(crate) enum KeyHeader {
 
 /// What a request is written from.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct CodecInput<'a> {
     /// The request. Its `model` holds provider and model.
     pub(crate) request: &'a ModelRequest,
     /// The model, as the provider names it.
@@ -50,7 +50,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// A provider's protocol.
-pub(crate) trait Wire: Send + Sync {
+pub(crate) trait ProtocolCodec: Send + Sync {
     /// The name in records: `anthropic`, `openai`, `openai-chat`, `gemini`.
     fn name(&self) -> &'static str;
 
@@ -58,10 +58,10 @@ pub(crate) trait Wire: Send + Sync {
     fn key_header(&self) -> KeyHeader;
 
     /// The request.
-    fn write(&self, asked: Asked<'_>) -> Written;
+    fn write(&self, asked: CodecInput<'_>) -> EncodedRequest;
 
     /// A reader for the answer to that request.
-    fn reader(&self, asked: Asked<'_>) -> Box<dyn Reader>;
+    fn reader(&self, asked: CodecInput<'_>) -> Box<dyn AnswerReader>;
 
     /// What an answer with an error status means. The body may be anything, also empty or not JSON.
     fn failure(&self, status: u16, body: &str) -> ModelFailure;
@@ -79,11 +79,11 @@ pub(crate) trait Wire: Send + Sync {
 }
 
 /// Reads one answer.
-pub(crate) trait Reader: Send {
+pub(crate) trait AnswerReader: Send {
     /// Takes the next frame. True means that the answer is whole and that nothing more is wanted.
-    fn take(&mut self, frame: &Frame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure>;
+    fn take(&mut self, frame: &AnswerFrame, hear: &dyn Fn(Delta)) -> Result<bool, ModelFailure>;
 
     /// The whole answer, once no frame is left. An answer that was cut is a failure of the kind `Cut`, and
     /// has no calls.
-    fn finish(self: Box<Self>) -> Result<Answer, ModelFailure>;
+    fn finish(self: Box<Self>) -> Result<ModelAnswer, ModelFailure>;
 }
