@@ -11,9 +11,11 @@ use agentry_agentfile::manifest::config::Config as Settings;
 use agentry_kernel::scheduler::SchedulerLimits;
 use agentry_runtime::Host as Parts;
 use agentry_runtime::channel::timer::Timer;
-use agentry_runtime::channel::{Adapter, Config, Sink, Surroundings, SystemClock};
-use agentry_runtime::receive::Inlet;
-use agentry_runtime::secret::Secrets;
+use agentry_runtime::channel::{
+    Adapter, AdapterConfig, AdapterEnvironment, InboundSink, SystemClock,
+};
+use agentry_runtime::receive::LedgerSink;
+use agentry_runtime::secrets::SecretRegistry;
 use agentry_store::Ledger;
 
 use crate::fault::{Blame, Fault};
@@ -42,14 +44,15 @@ pub(crate) fn start(
     project: &Path,
 ) -> Result<Channels, Fault> {
     check_webhooks(settings, &parts.secrets)?;
-    let inlet = Inlet { ledger: parts.ledger.clone(), redactor: parts.redactor.clone() };
-    let sink: Arc<dyn Sink> = Arc::new(inlet);
+    let inlet = LedgerSink { ledger: parts.ledger.clone(), redactor: parts.redactor.clone() };
+    let sink: Arc<dyn InboundSink> = Arc::new(inlet);
     let clock = Arc::new(SystemClock);
     let variable = |name: &str| host.environment.variable(name);
-    let around = Surroundings { directory: project, variable: &variable, secrets: &parts.secrets };
+    let around =
+        AdapterEnvironment { directory: project, variable: &variable, secrets: &parts.secrets };
     let mut adapters = BTreeMap::new();
     for (name, channel) in &settings.channels {
-        let started = Config::of(name, channel, &around)
+        let started = AdapterConfig::of(name, channel, &around)
             .and_then(|config| Adapter::start(config, sink.clone(), clock.clone()));
         let adapter = started.map_err(|error| Fault::new(Blame::Caller, error.to_string()))?;
         adapters.insert(name.clone(), Arc::new(adapter));
@@ -68,7 +71,7 @@ fn is_watched(ledger: &Ledger) -> bool {
 }
 
 /// A source whose calls cannot be checked is a mistake that would show only when it calls.
-fn check_webhooks(settings: &Settings, secrets: &Secrets) -> Result<(), Fault> {
+fn check_webhooks(settings: &Settings, secrets: &SecretRegistry) -> Result<(), Fault> {
     for (source, webhook) in &settings.webhooks {
         let Some(name) = webhook.secret.as_deref() else { continue };
         if secrets.named(name).is_none() {

@@ -20,15 +20,16 @@ use agentry_protocol::RunId;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_protocol::tool_call::ToolSpec;
-use agentry_runtime::door::Door;
-use agentry_runtime::executor::Local;
+use agentry_runtime::executor::LocalExecutor;
 use agentry_runtime::hook_tools;
-use agentry_runtime::request;
-use agentry_runtime::run::{End, Order, Outcome};
-use agentry_runtime::spend::Purse;
-use agentry_runtime::template::Renderer;
+use agentry_runtime::local_intake::LocalIntake;
+use agentry_runtime::permission_request;
+use agentry_runtime::run::{RunExit, RunOutcome, RunRequest};
+use agentry_runtime::spending::SpendingLimiter;
+use agentry_runtime::template_process::Renderer;
 use agentry_runtime::{
-    Definitions, Enforcer, Error, Host as Parts, Mail, ModelNamed, Models, plan,
+    Definitions, Enforcer, Error, Host as Parts, HostModels, LedgerFollower, ModelNameResolver,
+    plan,
 };
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{Home, Ledger};
@@ -68,15 +69,15 @@ impl Engine {
     }
 
     /// Lets in what is said here, on a channel of this process.
-    pub(crate) fn admit(&self, channel: &str, order: Order) -> Result<Order, Fault> {
+    pub(crate) fn admit(&self, channel: &str, order: RunRequest) -> Result<RunRequest, Fault> {
         let access = access::policies(&self.loaded)?;
         let settings = &self.loaded.library.settings;
         let now = self.parts.ledger.now();
-        let door = Door {
+        let door = LocalIntake {
             host: &self.parts,
             access: &access,
             local_time: zone::of(settings)?.local(now),
-            requests: request::limits(&settings.config.requests),
+            requests: permission_request::limits(&settings.config.requests),
         };
         door.admit(channel, order).map_err(fault)
     }
@@ -250,8 +251,8 @@ fn engine_with(
     let spending = loaded.library.settings.config.limits.spending.clone();
     let parts = Parts {
         ledger,
-        purse: Purse::new(&spending, known.providers.families()),
-        models: Models {
+        purse: SpendingLimiter::new(&spending, known.providers.families()),
+        models: HostModels {
             named: model_named(known.servings.clone(), &loaded),
             window: loaded.library.settings.config.limits.window,
             providers: known.providers,
@@ -262,9 +263,9 @@ fn engine_with(
         env: passed(host, &loaded),
         secrets,
         redactor,
-        mail: Mail::default(),
+        mail: LedgerFollower::default(),
         new_number,
-        executor: Arc::new(Local::default()),
+        executor: Arc::new(LocalExecutor::default()),
     };
     Ok(Engine {
         parts: Arc::new(parts),
@@ -290,7 +291,7 @@ fn cannot(path: &Path, error: &std::io::Error) -> Fault {
 }
 
 /// Finds out who serves a model that a hook names; what runs on this machine is looked at only then.
-fn model_named(servings: Servings, loaded: &Loaded) -> ModelNamed {
+fn model_named(servings: Servings, loaded: &Loaded) -> ModelNameResolver {
     let default = loaded.library.settings.config.agent.model.clone();
     Box::new(move |providers, models, name| {
         let wanted =
@@ -385,10 +386,10 @@ pub(crate) fn limits(loaded: &Loaded, iterations: Option<u32>) -> RunLimits {
 }
 
 /// The exit code of a run that left this process.
-pub(crate) fn exit_code(outcome: &Outcome) -> u8 {
+pub(crate) fn exit_code(outcome: &RunOutcome) -> u8 {
     match &outcome.end {
-        End::Paused(_) => 4,
-        End::Ended { ending, .. } => ending_code(*ending),
+        RunExit::Paused(_) => 4,
+        RunExit::Ended { ending, .. } => ending_code(*ending),
     }
 }
 

@@ -24,8 +24,8 @@ use agentry_kernel::prompt::{self, TemplateIds};
 use agentry_kernel::template::{TemplateOutcome, TemplateRequest};
 use agentry_model::RecordingMode;
 use agentry_protocol::tool::ToolName;
-use agentry_runtime::template::Renderer;
-use agentry_runtime::{agents, hook_tools};
+use agentry_runtime::template_process::Renderer;
+use agentry_runtime::{hook_tools, tree_reader};
 use agentry_tools::Toolset;
 
 use crate::access;
@@ -159,7 +159,7 @@ impl Host {
     pub(crate) fn gather(&self, path: &Path) -> Result<Gathered, Fault> {
         let place = Place::of(path)?;
         let mut findings = Findings::default();
-        let mut project = agents::read_project(&place.directory, &place.label)
+        let mut project = tree_reader::read_project(&place.directory, &place.label)
             .map_err(|error| unreadable(path, &error))?;
         let settings = self.settings(&project, &mut findings);
         let in_settings = findings.clone();
@@ -167,7 +167,7 @@ impl Host {
         for (_, rules) in settings.config.rules.named("/rules") {
             let rules = rules.trim_start_matches("./");
             // A file that cannot be read is reported as missing, at the setting that names it.
-            agents::read_also(&mut project, &place.directory, rules).unwrap_or_default();
+            tree_reader::read_extra_file(&mut project, &place.directory, rules).unwrap_or_default();
         }
         let home = match &self.environment.home {
             // The home directory itself was asked for: it is the project.
@@ -281,7 +281,7 @@ impl Host {
                     "lies outside of the project, which a project may not name",
                     "name it in your own settings",
                 );
-            } else if let Ok(tree) = agents::read_whole(&path, root) {
+            } else if let Ok(tree) = tree_reader::read_whole(&path, root) {
                 trees.push(tree);
             } else {
                 refuse("is not there", "create it, or change the setting");
@@ -389,7 +389,7 @@ pub(crate) fn offered() -> BTreeSet<ToolName> {
 
 /// The user's packs and skills. A home that does not exist has none.
 pub(crate) fn read_home(home: &Path, findings: &mut Findings) -> Option<FileTree> {
-    match agents::read_home(home, HOME) {
+    match tree_reader::read_home(home, HOME) {
         Ok(tree) => Some(tree),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {

@@ -44,9 +44,14 @@ use verb::Cli;
 
 fn main() -> ExitCode {
     // The template process is this binary too; it must not read any settings.
-    if std::env::args_os().nth(1).is_some_and(|word| word == agentry_runtime::template::VERB) {
-        let served =
-            agentry_runtime::template::serve(std::io::stdin().lock(), std::io::stdout().lock());
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == agentry_runtime::template_process::VERB)
+    {
+        let served = agentry_runtime::template_process::serve(
+            std::io::stdin().lock(),
+            std::io::stdout().lock(),
+        );
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     // So is the helper that starts sandboxes.

@@ -19,7 +19,7 @@ use agentry_model::{
     RecordingMode,
 };
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::secret::Secrets;
+use agentry_runtime::secrets::SecretRegistry;
 use secrecy::SecretString;
 
 use crate::addresses::{self, Address, Trusts};
@@ -131,7 +131,7 @@ pub(crate) struct Servings {
 pub(crate) fn known_here(
     host: &Host,
     loaded: &Loaded,
-    (secrets, redactor): (&Secrets, &Arc<Redactor>),
+    (secrets, redactor): (&SecretRegistry, &Arc<Redactor>),
     trusts: &Trusts,
 ) -> Result<Known, Fault> {
     let tape = host.tape();
@@ -258,7 +258,7 @@ fn usual(id: &str) -> Option<&'static Usual> {
 fn configured(
     host: &Host,
     loaded: &Loaded,
-    secrets: &Secrets,
+    secrets: &SecretRegistry,
     (id, said): (&String, &config::ProviderToml),
     order: usize,
 ) -> Option<One> {

@@ -22,7 +22,7 @@ use agentry_protocol::AgentId;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::intake::QueuePreferences;
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::{Definitions, Error, Host as Parts, Office, Terms};
+use agentry_runtime::{DefinitionSource, Definitions, Error, Host as Parts, RunSettings};
 
 use crate::access::policies;
 use crate::engine::{self, Engine};
@@ -288,7 +288,7 @@ fn is_policy(path: &str) -> bool {
         && path.split('/').any(|part| part == "access")
 }
 
-impl Office for Reception {
+impl DefinitionSource for Reception {
     fn access(&self) -> Result<Arc<AccessPolicies>, Error> {
         Ok(self.read()?.access)
     }
@@ -302,7 +302,7 @@ impl Office for Reception {
         definitions: &Definitions,
         agent: &AgentId,
         wish: &RunWish,
-    ) -> Result<Terms, Error> {
+    ) -> Result<RunSettings, Error> {
         let agent = definitions.agent(agent)?;
         if wish.model.as_deref().is_some_and(is_played) {
             let why = "only whoever starts the server chooses what plays a model";
@@ -315,7 +315,7 @@ impl Office for Reception {
         let choice = choose(&wanted, &self.shelf.servings)
             .map_err(|none| Error::Definition(format!("{none}; {}", none.hint())))?;
         let loaded = self.read()?.loaded;
-        Ok(Terms {
+        Ok(RunSettings {
             model: choice.model,
             fallbacks: choice.fallbacks,
             mode: wish.mode.unwrap_or_default(),
@@ -327,7 +327,7 @@ impl Office for Reception {
         })
     }
 
-    fn answers(&self, channel: &str) -> Result<AgentId, Error> {
+    fn default_agent(&self, channel: &str) -> Result<AgentId, Error> {
         let loaded = self.read()?.loaded;
         let channels = &loaded.library.settings.config.channels;
         let named = channels.get(channel).and_then(|channel| channel.agent.as_deref());

@@ -10,7 +10,7 @@ use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::manifest::config;
 use agentry_runtime::limits::{SECRET_BYTES_MAX, SECRET_CHARS_MIN};
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::secret::{Receiver, Secret, Secrets, variable};
+use agentry_runtime::secrets::{Secret, SecretReceiver, SecretRegistry, variable};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::fault::{Blame, Fault};
@@ -33,7 +33,7 @@ pub(crate) struct Known {
     pub(crate) name: String,
     pub(crate) place: Place,
     /// Who may have it, as the settings say.
-    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) receivers: Vec<SecretReceiver>,
     /// The variable in which they find it.
     pub(crate) variable: String,
 }
@@ -49,7 +49,10 @@ pub(crate) enum Place {
 }
 
 /// All secrets that have a value, for a verb that runs agents.
-pub(crate) fn resolve(host: &Host, settings: &config::SecretsToml) -> Result<Secrets, Fault> {
+pub(crate) fn resolve(
+    host: &Host,
+    settings: &config::SecretsToml,
+) -> Result<SecretRegistry, Fault> {
     if settings.store == Some(config::SecretStore::Keyring) {
         keyring::require()?;
     }
@@ -72,7 +75,7 @@ pub(crate) fn resolve(host: &Host, settings: &config::SecretsToml) -> Result<Sec
         let Known { name, receivers, variable, .. } = known;
         all.push(Secret { name, value, receivers, variable });
     }
-    Ok(Secrets::new(all, host.environment.secrets.clone()))
+    Ok(SecretRegistry::new(all, host.environment.secrets.clone()))
 }
 
 /// What takes the values of the operator's secrets out of texts, for a verb that runs no agent.

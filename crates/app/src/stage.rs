@@ -18,10 +18,10 @@ use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
+use agentry_runtime::permission_request;
 use agentry_runtime::plan;
-use agentry_runtime::redact::Ends;
-use agentry_runtime::request;
-use agentry_runtime::{Host as Parts, Witness};
+use agentry_runtime::redact::TextEdges;
+use agentry_runtime::{Host as Parts, RunObserver};
 use agentry_tools::Workspace;
 
 use crate::asked;
@@ -53,17 +53,17 @@ pub(crate) struct Stage {
     sender: Sender<Shown>,
 }
 
-impl Witness for Stage {
-    fn recorded(&self, envelope: &Envelope) {
+impl RunObserver for Stage {
+    fn on_entry(&self, envelope: &Envelope) {
         self.sender.send(Shown::Entry(Box::new(envelope.clone()))).unwrap_or_default();
     }
 
-    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
+    fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
         let piece = Shown::Piece(about.clone(), asked, delta.clone());
         self.sender.send(piece).unwrap_or_default();
     }
 
-    fn progressed(&self, _: &EntrySubject, _: &CallId, line: &str) {
+    fn on_progress(&self, _: &EntrySubject, _: &CallId, line: &str) {
         self.sender.send(Shown::Progress(line.to_owned())).unwrap_or_default();
     }
 }
@@ -180,9 +180,12 @@ impl Desk {
         // Nobody answers: the question stays, and the run can be taken up again.
         let Ok(Some(answer)) = asked else { return };
         let book = (&self.parts.ledger, &*self.parts.redactor);
-        if let Err(error) =
-            request::answer(book, &approval.id, answer.by(TERMINAL), self.parts.new_number)
-        {
+        if let Err(error) = permission_request::answer(
+            book,
+            &approval.id,
+            answer.by(TERMINAL),
+            self.parts.new_number,
+        ) {
             let mut err = crate::output::stderr().lock();
             writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
         }
@@ -224,7 +227,7 @@ impl Desk {
     fn preview(&self, approval: &Approval) -> Option<String> {
         let (workspace, confinement) = (self.workspace.as_ref()?, self.confinement.borrow());
         let preview = self.parts.preview(&approval.call, confinement.as_ref()?, workspace)?;
-        Some(self.parts.redactor.text(&preview, Ends::Cut).text)
+        Some(self.parts.redactor.text(&preview, TextEdges::Cut).text)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use agentry_agentfile::access;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
-use agentry_runtime::agents;
+use agentry_runtime::tree_reader;
 
 use crate::fault::Fault;
 use crate::host::{Host, place, read_home, unreadable};
@@ -27,7 +27,7 @@ impl Host {
     /// Reads the files of a project and of the user's home.
     pub(crate) fn trees(&self, path: &Path) -> Result<Trees, Fault> {
         let (directory, label) = place(path)?;
-        let project = agents::read_project(&directory, &label);
+        let project = tree_reader::read_project(&directory, &label);
         let project = project.map_err(|error| unreadable(path, &error))?;
         let is_project =
             |home: &&PathBuf| directory.canonicalize().ok() == home.canonicalize().ok();

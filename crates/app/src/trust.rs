@@ -14,7 +14,7 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::trust::{TrustChange, TrustedPrograms};
 use agentry_runtime::Definitions;
-use agentry_runtime::trust::{self, Standing};
+use agentry_runtime::trust::{self, TrustStatus};
 use agentry_store::Ledger;
 use agentry_tools::unified_diff;
 
@@ -112,7 +112,7 @@ impl<'a> Looking<'a> {
     }
 
     /// How the programs of an agent stand.
-    pub(crate) fn standing(&self, agent: &Agent) -> Result<Standing, Fault> {
+    pub(crate) fn standing(&self, agent: &Agent) -> Result<TrustStatus, Fault> {
         manifest(&self.definitions.library, agent)?;
         trust::standing(self.ledger, self.definitions, agent).map_err(engine::fault)
     }
@@ -156,8 +156,8 @@ impl<'a> Looking<'a> {
     /// Shows what of an agent would run, and its files, or what is new about them.
     pub(crate) fn show(&self, agent: &Agent, out: &mut dyn Write) -> Result<Seen, Fault> {
         let before = match self.standing(agent)? {
-            Standing::Changed(before) | Standing::Trusted(before) => Some(before),
-            Standing::Nothing | Standing::Unseen => None,
+            TrustStatus::Changed(before) | TrustStatus::Trusted(before) => Some(before),
+            TrustStatus::Nothing | TrustStatus::Unseen => None,
         };
         let seen = self.seen(agent)?;
         writeln!(out, "The agent `{}` in {} would run:", agent.id, escaped(&seen.directory))?;

@@ -11,31 +11,31 @@ use agentry_protocol::intake::DeliveryError;
 use serde::{Deserialize, Serialize};
 
 mod adapter;
+mod adapter_log;
+mod adapter_protocol;
 mod clock;
-mod complaints;
 mod config;
 mod filter;
-mod life;
-mod line;
+mod line_reader;
+mod process;
 pub mod timer;
 pub mod webhook;
-mod wire;
 
 pub use adapter::Adapter;
-pub use clock::{Bell, Clock, SystemClock};
-pub use config::{Config, LinkPolicy, StartError, Surroundings};
+pub use clock::{Latch, SystemClock, WaitClock};
+pub use config::{AdapterConfig, AdapterEnvironment, LinkPolicy, StartError};
 
 use crate::limits::TEXT_LIMIT_CHARS;
 
 /// Where what comes in goes; it returns when that is on disk, and may let its caller wait.
-pub trait Sink: Send + Sync {
+pub trait InboundSink: Send + Sync {
     /// Keeps what came in.
-    fn take(&self, inbound: Inbound) -> Result<Taken, Refused>;
+    fn take(&self, inbound: Inbound) -> Result<InboundAcceptance, InboundRejection>;
 }
 
 /// What came of handing something in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum InboundAcceptance {
     /// It is kept.
     New,
     /// It was there already.
@@ -45,20 +45,20 @@ pub enum Taken {
 /// Why something is not kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct Refused {
+pub struct InboundRejection {
     /// In words.
     pub why: String,
 }
 
 /// Sends one piece of an answer.
-pub trait Way: Send + Sync {
+pub trait ChannelSender: Send + Sync {
     /// Sends it, and waits until it is known whether it went out.
-    fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError>;
+    fn send(&self, outgoing: &OutgoingChunk) -> Result<SentChunk, DeliveryError>;
 }
 
 /// One piece of an answer on its way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct OutgoingChunk {
     /// The same for the same piece, however often it is tried.
     pub id: String,
     /// Where it goes.
@@ -76,7 +76,7 @@ pub struct SentChunk {
 
 /// How a channel is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Health {
+pub struct AdapterHealth {
     /// Whether its program runs and does not say that it is cut off.
     pub connected: bool,
     /// When something came in last, in milliseconds since 1970.
@@ -98,7 +98,7 @@ pub struct Health {
 /// What a channel can show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Capabilities {
+pub struct ChannelCapabilities {
     /// The longest message, in characters.
     pub text_limit: Option<u64>,
     /// The longest text beside a picture, in characters.
@@ -109,14 +109,14 @@ pub struct Capabilities {
     pub markdown_flavor: Option<MarkdownFlavor>,
     /// What else it has.
     #[serde(flatten)]
-    pub features: Features,
+    pub features: ChannelFeatures,
 }
 
 /// What a channel has beside text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one word of the protocol")]
-pub struct Features {
+pub struct ChannelFeatures {
     /// Cards with a picture and fields.
     pub supports_embeds: bool,
     /// Threads.
@@ -135,7 +135,7 @@ pub struct Features {
     pub supports_delete: bool,
 }
 
-impl Capabilities {
+impl ChannelCapabilities {
     /// The longest message, in characters.
     pub fn limit(&self) -> usize {
         self.text_limit

@@ -13,12 +13,12 @@ use agentry_protocol::confinement::{
 };
 use agentry_protocol::event::Event;
 use agentry_sandbox::{PrivateDirectory, Sandbox};
-use agentry_tools::{Confined, Confines};
+use agentry_tools::{SandboxSession, ToolSandbox};
 
 /// What confines.
 pub enum Enforcer {
     /// A sandbox that was tried and holds.
-    Sandbox(Box<Opened>),
+    Sandbox(Box<AttestedSandbox>),
     /// Nothing; the operator wants it so.
     Off,
     /// Nothing, and calls that need a sandbox are refused. This is why.
@@ -26,19 +26,19 @@ pub enum Enforcer {
 }
 
 /// A sandbox that was tried and holds.
-pub struct Opened {
+pub struct AttestedSandbox {
     sandbox: Arc<Sandbox>,
     attestation: Attestation,
     /// Where the homes of runs are made.
     run_homes: PathBuf,
     /// One for each confinement and workspace, so that their helpers live on from turn to turn.
-    confined: Mutex<HashMap<ContentHash, Arc<Confined>>>,
+    confined: Mutex<HashMap<ContentHash, Arc<SandboxSession>>>,
 }
 
 /// The same for one turn.
 #[derive(Clone)]
-pub(crate) enum Confining {
-    In(Arc<Confined>),
+pub(crate) enum TurnSandbox {
+    In(Arc<SandboxSession>),
     Off,
     Missing(Arc<str>),
 }
@@ -47,7 +47,7 @@ impl Enforcer {
     /// A sandbox, with what it was found to be worth, and where the homes of runs are made.
     pub fn sandbox(sandbox: Sandbox, attestation: Attestation, run_homes: PathBuf) -> Self {
         let (sandbox, confined) = (Arc::new(sandbox), Mutex::default());
-        Self::Sandbox(Box::new(Opened { sandbox, attestation, run_homes, confined }))
+        Self::Sandbox(Box::new(AttestedSandbox { sandbox, attestation, run_homes, confined }))
     }
 
     /// Where the tools of a turn of a run do their work: as `confining`, with the home that the run has for this
@@ -57,20 +57,20 @@ impl Enforcer {
         confinement: &Confinement,
         workspace: &Path,
         homes: &RunHomes,
-    ) -> Confining {
+    ) -> TurnSandbox {
         let confining = self.confining(confinement, workspace);
-        let (Self::Sandbox(opened), Confining::In(confined)) = (self, &confining) else {
+        let (Self::Sandbox(opened), TurnSandbox::In(confined)) = (self, &confining) else {
             return confining;
         };
         if confinement.home.is_some() || !opened.gives_run_home(confinement) {
             return confining;
         }
         match homes.home(&opened.run_homes, confinement) {
-            Ok(home) => Confining::In(Arc::new(confined.with_home(home))),
+            Ok(home) => TurnSandbox::In(Arc::new(confined.with_home(home))),
             Err(error) => {
                 let place = opened.run_homes.display();
                 let why = format!("the home of the run cannot be made in {place}: {error}");
-                Confining::Missing(why.into())
+                TurnSandbox::Missing(why.into())
             }
         }
     }
@@ -105,15 +105,15 @@ impl Enforcer {
 
     /// Where the tools of a turn do their work. A turn that began under another level, or without one, does not
     /// go on with less.
-    pub(crate) fn confining(&self, confinement: &Confinement, workspace: &Path) -> Confining {
+    pub(crate) fn confining(&self, confinement: &Confinement, workspace: &Path) -> TurnSandbox {
         match (self, confinement.level) {
-            (Self::Off, ConfinementLevel::Off) => Confining::Off,
-            (Self::Off, _) => Confining::Missing(
+            (Self::Off, ConfinementLevel::Off) => TurnSandbox::Off,
+            (Self::Off, _) => TurnSandbox::Missing(
                 "the turn began in a sandbox, and now the sandbox is off; start a new run".into(),
             ),
-            (Self::Missing(why), _) => Confining::Missing(why.as_str().into()),
+            (Self::Missing(why), _) => TurnSandbox::Missing(why.as_str().into()),
             (Self::Sandbox(opened), level) if level == opened.attestation.level => {
-                Confining::In(opened.confined(confinement, workspace))
+                TurnSandbox::In(opened.confined(confinement, workspace))
             }
             (Self::Sandbox(opened), level) => {
                 let now = opened.attestation.level;
@@ -121,7 +121,7 @@ impl Enforcer {
                     "the turn began with the sandbox at level {level}, and now it is {now}; \
                      start a new run"
                 );
-                Confining::Missing(why.into())
+                TurnSandbox::Missing(why.into())
             }
         }
     }
@@ -142,7 +142,7 @@ impl RunHomes {
     }
 }
 
-impl Opened {
+impl AttestedSandbox {
     /// Whether commands keep a home within a run. Agents from elsewhere do not; nor does the user that root's commands
     /// run as where files cannot be lent to it, since it could not reach the home.
     fn gives_run_home(&self, confinement: &Confinement) -> bool {
@@ -154,7 +154,7 @@ impl Opened {
         }
     }
 
-    fn confined(&self, confinement: &Confinement, workspace: &Path) -> Arc<Confined> {
+    fn confined(&self, confinement: &Confinement, workspace: &Path) -> Arc<SandboxSession> {
         let key = format!("{} {}", confinement.hash(), workspace.display());
         let mut known = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
@@ -163,7 +163,7 @@ impl Opened {
                 make_home(Path::new(home)).unwrap_or_default();
             }
             let (sandbox, workspace) = (self.sandbox.clone(), workspace.to_owned());
-            Arc::new(Confined::new(sandbox, confinement.clone(), workspace))
+            Arc::new(SandboxSession::new(sandbox, confinement.clone(), workspace))
         };
         known.entry(ContentHash::of(key.as_bytes())).or_insert_with(new).clone()
     }
@@ -175,7 +175,7 @@ fn make_home(home: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home)
 }
 
-impl Confining {
+impl TurnSandbox {
     /// The same, with somebody who is told of connections.
     pub(crate) fn telling(
         &self,
@@ -197,11 +197,11 @@ impl Confining {
     }
 
     /// The same for the tools.
-    pub(crate) fn confines(&self) -> Confines<'_> {
+    pub(crate) fn confines(&self) -> ToolSandbox<'_> {
         match self {
-            Self::In(confined) => Confines::In(confined),
-            Self::Off => Confines::Off,
-            Self::Missing(why) => Confines::Missing(why),
+            Self::In(confined) => ToolSandbox::In(confined),
+            Self::Off => ToolSandbox::Off,
+            Self::Missing(why) => ToolSandbox::Missing(why),
         }
     }
 }

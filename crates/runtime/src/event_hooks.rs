@@ -6,7 +6,7 @@
 //!
 //! Must never: run a program whose event was not let in, or have something done twice.
 
-mod ask;
+mod hook_callback;
 mod run;
 mod settle;
 
@@ -25,18 +25,18 @@ use agentry_protocol::principal::Principal;
 use agentry_protocol::{AccessId, InvocationId};
 use agentry_store::{HookEventRow, Ledger};
 
-use crate::desk::Say;
+use crate::dispatcher::NoticeSink;
 use crate::error::Error;
 use crate::host::SharedHost;
-use crate::intake::Office;
+use crate::intake::DefinitionSource;
 use crate::limits::{
     HOOK_EVENTS_MAX, HOOK_EVENTS_RUNNING_MAX, HOOK_LOOK_MS, HOOKS_FINISH_LOOK_MS,
     HOOKS_FINISH_MS_MAX,
 };
-use crate::threads;
+use crate::spawn;
 
-pub use crate::admit::decided_here;
-pub use run::{Trial, try_hook};
+pub use crate::authorize::decide_locally;
+pub use run::{HookTrial, try_hook};
 
 /// What set hooks off, for an event by which they have something done.
 pub(crate) fn fired_by(inbound: &Inbound) -> Option<EventHookOrigin> {
@@ -47,16 +47,16 @@ pub(crate) fn fired_by(inbound: &Inbound) -> Option<EventHookOrigin> {
 
 /// The hooks as the way in knows them.
 #[derive(Default)]
-pub(crate) struct SettingOff {
+pub(crate) struct IntakeHooks {
     hooks: Mutex<EventHooks>,
     /// The last change that is known here.
     changed: Option<u64>,
     is_any: AtomicBool,
 }
 
-impl SettingOff {
+impl IntakeHooks {
     /// Looks whether the hooks have changed.
-    pub(crate) fn look(&mut self, ledger: &Ledger) -> Result<(), Error> {
+    pub(crate) fn refresh(&mut self, ledger: &Ledger) -> Result<(), Error> {
         let changed = ledger.event_hooks_changed()?;
         if self.changed != Some(changed) {
             let rows = ledger.event_hooks_enabled()?.into_iter();
@@ -68,7 +68,7 @@ impl SettingOff {
     }
 
     /// The hooks that an event sets off, each with the number that its running will have.
-    pub(crate) fn matched(
+    pub(crate) fn match_event(
         &self,
         (inbound, principal): (&Inbound, &Principal),
         (access, now): (&AccessId, u64),
@@ -106,10 +106,10 @@ impl SettingOff {
 
 /// What runs the programs of hooks in this process.
 #[derive(Clone)]
-pub(crate) struct HookDesk {
+pub(crate) struct HookRunner {
     pub(crate) host: SharedHost,
-    pub(crate) office: Arc<dyn Office>,
-    pub(crate) say: Say,
+    pub(crate) office: Arc<dyn DefinitionSource>,
+    pub(crate) say: NoticeSink,
     /// What an answer does to a breaker is looked up and recorded by one at a time.
     recording: Arc<Mutex<()>>,
     running: Arc<Mutex<HashSet<EventId>>>,
@@ -117,13 +117,13 @@ pub(crate) struct HookDesk {
 }
 
 /// A way to tell the desk of hooks that there is something to do. It ends when all of these are gone.
-pub(crate) struct HookBell {
+pub(crate) struct HookRunnerHandle {
     sender: Sender<()>,
     stopping: Arc<AtomicBool>,
     running: Arc<Mutex<HashSet<EventId>>>,
 }
 
-impl HookBell {
+impl HookRunnerHandle {
     pub(crate) fn ring(&self) {
         // A desk that is gone has said so.
         self.sender.send(()).unwrap_or_default();
@@ -140,13 +140,13 @@ impl HookBell {
     }
 }
 
-impl HookDesk {
+impl HookRunner {
     /// Begins, with what an earlier process left.
     pub(crate) fn start(
         host: SharedHost,
-        office: Arc<dyn Office>,
-        say: Say,
-    ) -> Result<HookBell, Error> {
+        office: Arc<dyn DefinitionSource>,
+        say: NoticeSink,
+    ) -> Result<HookRunnerHandle, Error> {
         let desk = Self {
             host,
             office,
@@ -157,9 +157,9 @@ impl HookDesk {
         };
         let (sender, receiver) = mpsc::channel();
         let (stopping, running) = (desk.stopping.clone(), desk.running.clone());
-        let bell = HookBell { sender, stopping, running };
+        let bell = HookRunnerHandle { sender, stopping, running };
         bell.ring();
-        threads::start("event hooks".to_owned(), move || desk.work(&receiver))?;
+        spawn::start("event hooks".to_owned(), move || desk.work(&receiver))?;
         Ok(bell)
     }
 
@@ -187,7 +187,7 @@ impl HookDesk {
             if running.insert(open.event.clone()) {
                 drop(running);
                 let desk = self.clone();
-                threads::start("event hooks of one event".to_owned(), move || desk.one(&open))?;
+                spawn::start("event hooks of one event".to_owned(), move || desk.one(&open))?;
             }
         }
         Ok(())

@@ -6,8 +6,8 @@
 //! Must never: decide whether a program may run, or write to the ledger.
 
 mod callback;
-mod copy;
 mod local;
+mod program_copy;
 mod slot;
 
 use std::path::PathBuf;
@@ -20,21 +20,21 @@ use agentry_sandbox::CancelToken;
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::enforcer::Confining;
+use crate::enforcer::TurnSandbox;
 
 pub use callback::Callback;
-pub use local::Local;
+pub use local::LocalExecutor;
 
 /// One job with all that its program is given.
 pub struct Assignment {
     /// The job.
     pub job: Job,
     /// The program itself.
-    pub program: Program,
+    pub program: JobProgram,
     /// What it is given beside its input.
     pub args: Vec<String>,
     /// Which variables name its files.
-    pub names: Names,
+    pub names: FileVariables,
     /// What it reads.
     pub input: Value,
     /// What it gets in its environment beside the minimum.
@@ -42,9 +42,9 @@ pub struct Assignment {
     /// Where its agent lives, if it has one.
     pub agent_directory: Option<PathBuf>,
     /// What the owner must have looked at; none for a text that was kept.
-    pub looked: Option<Looked>,
+    pub looked: Option<TrustRequirement>,
     /// Where it runs.
-    pub(crate) confining: Confining,
+    pub(crate) confining: TurnSandbox,
     /// The folder in which it leaves files, if it says so.
     pub artifacts: Option<String>,
     /// Who answers what it asks while it runs, if it may ask.
@@ -53,7 +53,7 @@ pub struct Assignment {
 
 /// What the owner must have looked at before a program runs: all that it can load, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct TrustRequirement {
     /// The agent's directory, without links.
     pub directory: String,
     /// Which part of the directory programs can load.
@@ -63,16 +63,16 @@ pub struct Looked {
 }
 
 /// What runs.
-pub enum Program {
+pub enum JobProgram {
     /// A file of the agent, below its directory; it must be what it was when it was looked at.
     File(String),
     /// A text that was kept.
-    Kept(Vec<u8>),
+    Stored(Vec<u8>),
 }
 
 /// Which variables name the files of a program: `AGENTRY_…` and, as in seed 000, `CYBROS_…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum FileVariables {
     /// `…_HOOK_INPUT` and `…_HOOK_OUTPUT`.
     Hook,
     /// `…_TOOL_INPUT` and `…_TOOL_OUTPUT`.
@@ -81,18 +81,18 @@ pub enum Names {
 
 /// What came of a job.
 #[derive(Debug)]
-pub struct Performed {
+pub struct JobOutcome {
     /// How it ended.
     pub state: JobState,
     /// What is known of it.
     pub report: JobReport,
     /// What it left behind.
-    pub left: LeftBehind,
+    pub left: JobOutput,
 }
 
 /// What a program left behind.
 #[derive(Debug, Default)]
-pub struct LeftBehind {
+pub struct JobOutput {
     /// Its output file: none if it wrote none, or why it cannot be read.
     pub output: Option<Result<Vec<u8>, String>>,
     /// Its standard output, or why it cannot be used.
@@ -123,13 +123,13 @@ pub trait Executor: Send + Sync {
         assignment: &Assignment,
         hear: &dyn Fn(&str),
         stop: &CancelToken,
-    ) -> Performed;
+    ) -> JobOutcome;
 }
 
-impl Performed {
+impl JobOutcome {
     /// It was not begun, and nothing happened.
     pub fn refused(why: impl Into<String>) -> Self {
         let report = JobReport { why: Some(why.into()), ..JobReport::default() };
-        Self { state: JobState::Failed, report, left: LeftBehind::default() }
+        Self { state: JobState::Failed, report, left: JobOutput::default() }
     }
 }

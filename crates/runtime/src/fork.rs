@@ -9,7 +9,7 @@ use agentry_store::{Error as StoreError, Ledger};
 
 /// A session that was begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forked {
+pub struct ForkedSession {
     /// Which one.
     pub session: SessionId,
     /// What people call it.
@@ -20,13 +20,13 @@ pub struct Forked {
 
 /// Why nothing can go on from a turn.
 #[derive(Debug, thiserror::Error)]
-pub enum NoFork {
+pub enum ForkError {
     /// It is under way, or there is none.
     #[error("{0} is not over, so nothing can go on from it")]
     UnderWay(TurnId),
     /// It belongs to no session, so nobody knows with whom it would go on.
     #[error("{0} has no session")]
-    Alone(TurnId),
+    NoSession(TurnId),
     /// The session cannot be called so.
     #[error("a session cannot be called `{0}`; a name has letters")]
     Name(String),
@@ -41,18 +41,18 @@ pub fn fork(
     turn: &TurnId,
     key: Option<String>,
     new_number: fn() -> u128,
-) -> Result<Forked, NoFork> {
+) -> Result<ForkedSession, ForkError> {
     let row = ledger.turn(turn)?.filter(|row| row.ended_seq.is_some());
-    let row = row.ok_or_else(|| NoFork::UnderWay(turn.clone()))?;
+    let row = row.ok_or_else(|| ForkError::UnderWay(turn.clone()))?;
     let of = row.session.as_ref().map(|session| ledger.session(session)).transpose()?.flatten();
-    let agent = of.ok_or_else(|| NoFork::Alone(turn.clone()))?.agent;
+    let agent = of.ok_or_else(|| ForkError::NoSession(turn.clone()))?.agent;
     let session = SessionId::from_number(new_number());
     let key = key.unwrap_or_else(|| format!("fork-{session}"));
     if key.trim().is_empty() || key.chars().any(char::is_control) {
-        return Err(NoFork::Name(key));
+        return Err(ForkError::Name(key));
     }
-    let forked = Forked { session, key: SessionKey::new(key), agent };
-    let Forked { session, key, agent } = forked.clone();
+    let forked = ForkedSession { session, key: SessionKey::new(key), agent };
+    let ForkedSession { session, key, agent } = forked.clone();
     let about = EntrySubject { session: Some(session), run: None, turn: None };
     let event = Event::SessionOpened { key, agent, head: Some(turn.clone()) };
     ledger.append(vec![Draft { cause: None, about, event }])?;

@@ -19,13 +19,13 @@ use crate::limits::{HISTORY_BYTES_MAX, HISTORY_PAGE_TURNS, HISTORY_TURNS_MAX};
 /// The part of a branch that can be shown, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Branch {
-    turns: Vec<Past>,
+    turns: Vec<PastTurn>,
     /// All that was cut on it.
     pub(crate) pruned: BranchPruning,
 }
 
 #[derive(Debug)]
-struct Past {
+struct PastTurn {
     id: TurnId,
     messages: Vec<Message>,
     context: ContextUpdate,
@@ -34,15 +34,15 @@ struct Past {
 impl Branch {
     /// Reads what leads to a head, back to the first turn that its newest compaction keeps.
     pub(crate) fn read(ledger: &Ledger, head: Option<&TurnId>) -> Result<Self, Error> {
-        let mut turns: Vec<Past> = Vec::new();
-        let mut until = Until::Root;
+        let mut turns: Vec<PastTurn> = Vec::new();
+        let mut until = HistoryDepth::Root;
         let mut next = head.cloned();
         while let Some(head) = next {
             // Oldest first.
             let page = ledger.branch(&head, HISTORY_PAGE_TURNS)?;
             next = page.first().and_then(|oldest| oldest.parent.clone());
             for row in page.into_iter().rev() {
-                let past = Past::read(ledger, row)?;
+                let past = PastTurn::read(ledger, row)?;
                 until = until.after(&past);
                 turns.push(past);
                 if until.is_reached(&turns) {
@@ -58,33 +58,33 @@ impl Branch {
 
     /// The same as the kernel looks at it.
     pub(crate) fn view(&self) -> Vec<BranchTurn<'_>> {
-        self.turns.iter().map(Past::view).collect()
+        self.turns.iter().map(PastTurn::view).collect()
     }
 
     /// What a model is shown of it.
-    pub(crate) fn shown(&self) -> Result<Vec<Message>, Error> {
+    pub(crate) fn visible_messages(&self) -> Result<Vec<Message>, Error> {
         let shown = compaction::assemble(&self.view(), &self.pruned, RebuildMode::Compacted);
         shown.map_err(|broken| Error::Halted(broken.to_string()))
     }
 }
 
 /// How far back a branch is read.
-enum Until {
+enum HistoryDepth {
     Root,
     Turn(TurnId),
     Here,
 }
 
-impl Until {
+impl HistoryDepth {
     /// Only the newest compaction says it, and it is met first.
-    fn after(self, past: &Past) -> Self {
+    fn after(self, past: &PastTurn) -> Self {
         match (self, &past.context.compaction) {
             (Self::Root, Some(one)) => one.first_kept.clone().map_or(Self::Here, Self::Turn),
             (same, Some(_) | None) => same,
         }
     }
 
-    fn is_reached(&self, turns: &[Past]) -> bool {
+    fn is_reached(&self, turns: &[PastTurn]) -> bool {
         match self {
             Self::Root => false,
             Self::Turn(first) => turns.last().is_some_and(|turn| turn.id == *first),
@@ -93,7 +93,7 @@ impl Until {
     }
 }
 
-impl Past {
+impl PastTurn {
     fn read(ledger: &Ledger, row: TurnRow) -> Result<Self, Error> {
         let (messages, context) = match ended(ledger, &row)? {
             Some(Event::TurnEnded { messages, context, .. }) => (messages, *context),
@@ -134,7 +134,7 @@ pub(crate) fn as_given(ledger: &Ledger, plan: &TurnPlan) -> Result<Vec<Message>,
     }
     let mut branch = Branch::read(ledger, plan.parent.as_ref())?;
     branch.pruned.add(&plan.pruned);
-    branch.shown()
+    branch.visible_messages()
 }
 
 /// The same for records from before there were compactions.
@@ -163,10 +163,10 @@ fn with_note(left_out: u64, messages: impl Iterator<Item = Message>) -> Vec<Mess
     note.into_iter().chain(messages).collect()
 }
 
-type Told = (TurnId, Vec<Message>, u64);
+type TurnMessages = (TurnId, Vec<Message>, u64);
 
 /// Newest first, no further than could be shown.
-fn walk(ledger: &Ledger, head: &TurnId) -> Result<Vec<Told>, Error> {
+fn walk(ledger: &Ledger, head: &TurnId) -> Result<Vec<TurnMessages>, Error> {
     let mut told = Vec::new();
     let mut bytes = 0;
     for turn in ledger.branch(head, HISTORY_TURNS_MAX)?.into_iter().rev() {

@@ -28,7 +28,7 @@ use crate::limits::{
 const NAMES: [&str; 5] = ["create_hook", "list_hooks", "get_hook", "disable_hook", "delete_hook"];
 
 /// Whether a name is one of these tools'.
-pub fn is_one(name: &str) -> bool {
+pub fn is_hook_tool(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
@@ -86,7 +86,7 @@ fn parameters(name: &str) -> Value {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Create {
+struct CreateHookArgs {
     name: String,
     description: Option<String>,
     #[serde(default)]
@@ -101,7 +101,7 @@ struct Create {
 }
 
 #[derive(Deserialize)]
-struct Which {
+struct HookIdArgs {
     hook: String,
     reason: Option<String>,
 }
@@ -121,61 +121,64 @@ pub(crate) fn run(
         session: about.session.clone(),
         turn: about.turn.clone(),
     };
-    let hooks = Hooks { host, about, author };
+    let hooks = HookTools { host, about, author };
     let done = match call.tool.as_str() {
         "create_hook" => read(&call.input).and_then(|wanted| hooks.create(wanted)),
         "list_hooks" => hooks.list(),
         "get_hook" => read(&call.input).and_then(|which| hooks.show(&which)),
-        "disable_hook" => read(&call.input).and_then(|which| hooks.end(which, End::Disable)),
-        _ => read(&call.input).and_then(|which| hooks.end(which, End::Delete)),
+        "disable_hook" => {
+            read(&call.input).and_then(|which| hooks.end(which, HookDeactivation::Disable))
+        }
+        _ => read(&call.input).and_then(|which| hooks.end(which, HookDeactivation::Delete)),
     };
     match done {
         Ok(text) => Ok(ToolOutcome::done(text)),
-        Err(No::Told(why)) => Ok(ToolOutcome::failed(why)),
-        Err(No::Broken(error)) => Err(error),
+        Err(HookToolError::Rejected(why)) => Ok(ToolOutcome::failed(why)),
+        Err(HookToolError::Failed(error)) => Err(error),
     }
 }
 
 /// Why a call came to nothing.
-enum No {
+enum HookToolError {
     /// The model is told.
-    Told(String),
+    Rejected(String),
     /// The ledger does not do its part.
-    Broken(Error),
+    Failed(Error),
 }
 
-impl From<Store> for No {
+impl From<Store> for HookToolError {
     fn from(error: Store) -> Self {
         let is_told = matches!(
             error,
             Store::HookNameTaken { .. } | Store::HookVersion { .. } | Store::HookDeleted { .. }
         );
         match is_told {
-            true => Self::Told(format!("Nothing was done: {error}.")),
-            false => Self::Broken(error.into()),
+            true => Self::Rejected(format!("Nothing was done: {error}.")),
+            false => Self::Failed(error.into()),
         }
     }
 }
 
-enum End {
+enum HookDeactivation {
     Disable,
     Delete,
 }
 
-fn read<T: DeserializeOwned>(input: &Value) -> Result<T, No> {
+fn read<T: DeserializeOwned>(input: &Value) -> Result<T, HookToolError> {
     serde_json::from_value(input.clone())
-        .map_err(|error| No::Told(format!("The arguments do not fit: {error}.")))
+        .map_err(|error| HookToolError::Rejected(format!("The arguments do not fit: {error}.")))
 }
 
-struct Hooks<'a> {
+struct HookTools<'a> {
     host: &'a Host,
     about: &'a EntrySubject,
     author: Author,
 }
 
-impl Hooks<'_> {
-    fn create(&self, wanted: Create) -> Result<String, No> {
-        let told = |why: String| Err(No::Told(format!("The hook was not made: {why}.")));
+impl HookTools<'_> {
+    fn create(&self, wanted: CreateHookArgs) -> Result<String, HookToolError> {
+        let told =
+            |why: String| Err(HookToolError::Rejected(format!("The hook was not made: {why}.")));
         if wanted.name.chars().count() > HOOK_NAME_CHARS_MAX {
             return told(format!("its name has more than {HOOK_NAME_CHARS_MAX} characters"));
         }
@@ -209,7 +212,7 @@ impl Hooks<'_> {
         Ok(text)
     }
 
-    fn list(&self) -> Result<String, No> {
+    fn list(&self) -> Result<String, HookToolError> {
         let rows = self.host.ledger.event_hooks(false)?;
         let lines: Vec<String> = rows.iter().take(HOOK_LISTED_MAX).map(line).collect();
         match lines.is_empty() {
@@ -218,7 +221,7 @@ impl Hooks<'_> {
         }
     }
 
-    fn show(&self, which: &Which) -> Result<String, No> {
+    fn show(&self, which: &HookIdArgs) -> Result<String, HookToolError> {
         let row = self.found(&which.hook)?;
         let filter = InvocationFilter {
             hook: Some(row.hook.id.clone()),
@@ -240,34 +243,38 @@ impl Hooks<'_> {
         Ok(told.to_string())
     }
 
-    fn end(&self, which: Which, end: End) -> Result<String, No> {
+    fn end(&self, which: HookIdArgs, end: HookDeactivation) -> Result<String, HookToolError> {
         let row = self.found(&which.hook)?;
         if row.hook.created_by.agent != self.author.agent {
-            return Err(No::Told(format!(
+            return Err(HookToolError::Rejected(format!(
                 "The hook `{}` was made by {}, and only the owner may end it.",
                 row.hook.name, row.hook.created_by
             )));
         }
         let (hook, by, reason) = (row.hook.id.clone(), self.author.clone(), which.reason);
         let (change, word) = match end {
-            End::Disable => (EventHookChange::Disabled { hook, by, reason }, "disabled"),
-            End::Delete => (EventHookChange::Deleted { hook, by }, "deleted"),
+            HookDeactivation::Disable => {
+                (EventHookChange::Disabled { hook, by, reason }, "disabled")
+            }
+            HookDeactivation::Delete => (EventHookChange::Deleted { hook, by }, "deleted"),
         };
         self.append(change)?;
         Ok(format!("The hook `{}` is {word}.", row.hook.name))
     }
 
-    fn found(&self, name: &str) -> Result<EventHookRow, No> {
+    fn found(&self, name: &str) -> Result<EventHookRow, HookToolError> {
         let ledger = &self.host.ledger;
         let named = ledger.event_hook_named(name)?;
         let row = match named {
             Some(row) => Some(row),
             None => ledger.event_hook(&EventHookId::new(name))?,
         };
-        row.ok_or_else(|| No::Told(format!("There is no hook `{name}`; list_hooks names them.")))
+        row.ok_or_else(|| {
+            HookToolError::Rejected(format!("There is no hook `{name}`; list_hooks names them."))
+        })
     }
 
-    fn append(&self, change: EventHookChange) -> Result<(), No> {
+    fn append(&self, change: EventHookChange) -> Result<(), HookToolError> {
         let event = Event::EventHook(change);
         let draft = Draft { cause: None, about: self.about.clone(), event };
         self.host.ledger.append(vec![draft])?;

@@ -14,26 +14,26 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::CancelToken;
 use agentry_store::Ledger;
-use agentry_tools::{FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
+use agentry_tools::{FetchRules, ToolContext, ToolLimits, Toolset, Workspace};
 use secrecy::SecretString;
 
 use crate::enforcer::Enforcer;
 use crate::executor::Executor;
-use crate::hidden;
+use crate::ledger_follower::LedgerFollower;
 use crate::limits::WINDOW_TOKENS_ASSUMED;
-use crate::mail::Mail;
 use crate::redact::Redactor;
-use crate::secret::Secrets;
-use crate::spend::Purse;
+use crate::redact_values;
+use crate::secrets::SecretRegistry;
+use crate::spending::SpendingLimiter;
 
 /// The parts.
 pub struct Host {
     /// Where everything is recorded.
     pub ledger: Ledger,
     /// Who can be asked.
-    pub models: Models,
+    pub models: HostModels,
     /// What may be spent on them.
-    pub purse: Purse,
+    pub purse: SpendingLimiter,
     /// What can be called.
     pub tools: Toolset,
     /// Which private addresses may be fetched.
@@ -43,11 +43,11 @@ pub struct Host {
     /// What commands get in their environment beside the minimum.
     pub env: Vec<(String, String)>,
     /// Values for those who may have them.
-    pub secrets: Secrets,
+    pub secrets: SecretRegistry,
     /// Takes all those values out of what is recorded or read.
     pub redactor: Arc<Redactor>,
     /// Brings sessions under way what comes in for them.
-    pub mail: Mail,
+    pub mail: LedgerFollower,
     /// A number that nobody else has, later ones larger.
     pub new_number: fn() -> u128,
     /// Who runs the programs of agents.
@@ -55,20 +55,20 @@ pub struct Host {
 }
 
 /// Who can be asked.
-pub struct Models {
+pub struct HostModels {
     /// Those who serve them.
     pub providers: ProviderRegistry,
     /// How many tokens a model reads and writes together, where the settings say it.
     pub window: Option<u64>,
     /// Finds out who serves a model that a hook names.
-    pub named: ModelNamed,
+    pub named: ModelNameResolver,
 }
 
 /// The full name of a model that an agent may use, or why it is not to be had.
-pub type ModelNamed =
+pub type ModelNameResolver =
     Box<dyn Fn(&ProviderRegistry, &AgentModels, &str) -> Result<String, String> + Send + Sync>;
 
-impl Models {
+impl HostModels {
     /// A model, and those that are asked when it does not answer.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl Host {
         let context = ToolContext {
             workspace,
             stop: &CancelToken::new(),
-            bounds: ToolBounds::default(),
+            bounds: ToolLimits::default(),
             fetch: &self.fetch,
             env: &[],
             confines: confining.confines(),
@@ -141,7 +141,7 @@ impl Host {
         let context = ToolContext {
             workspace,
             stop,
-            bounds: ToolBounds::default(),
+            bounds: ToolLimits::default(),
             fetch: &self.fetch,
             env: &env,
             confines: confining.confines(),
@@ -149,20 +149,20 @@ impl Host {
         };
         let input = serde_json::json!({ "command": command });
         let call = ToolCall { id: CallId::from_number((self.new_number)()), tool, input };
-        hidden::outcome(&self.redactor, self.tools.run(&call, &context))
+        redact_values::outcome(&self.redactor, self.tools.run(&call, &context))
     }
 }
 
 /// Somebody who looks on: told what was recorded, in order, and pieces of replies as they come.
-pub trait Witness: Send + Sync {
+pub trait RunObserver: Send + Sync {
     /// Something was recorded.
-    fn recorded(&self, envelope: &Envelope);
+    fn on_entry(&self, envelope: &Envelope);
 
     /// A piece of a reply to the request that was recorded as `asked`. Safe to miss.
-    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta);
+    fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta);
 
     /// A line that a tool says while it works. Safe to miss.
-    fn progressed(&self, about: &EntrySubject, call: &CallId, line: &str);
+    fn on_progress(&self, about: &EntrySubject, call: &CallId, line: &str);
 }
 
 /// Shared by the threads of a run.

@@ -6,7 +6,7 @@
 //!
 //! Must never: let an event past that no policy let in, or look at one twice.
 
-mod fired;
+mod hook_intake;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,14 +28,14 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AccessId, AgentId, SessionId, SessionKey};
 use agentry_store::Ledger;
 
-use crate::admit::{Known, Moment};
-use crate::define::{Definitions, Terms};
+use crate::authorize::{AccessContext, DecisionStamp};
+use crate::definitions::{Definitions, RunSettings};
 use crate::error::Error;
-use crate::event_hooks::{self, SettingOff};
+use crate::event_hooks::{self, IntakeHooks};
 use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
 
 /// What the way in must be told and that is not in the ledger: the definitions as they are now.
-pub trait Office: Send + Sync {
+pub trait DefinitionSource: Send + Sync {
     /// The policies.
     fn access(&self) -> Result<Arc<AccessPolicies>, Error>;
 
@@ -48,10 +48,10 @@ pub trait Office: Send + Sync {
         definitions: &Definitions,
         agent: &AgentId,
         wish: &RunWish,
-    ) -> Result<Terms, Error>;
+    ) -> Result<RunSettings, Error>;
 
     /// Who answers on a channel where nobody is named.
-    fn answers(&self, channel: &str) -> Result<AgentId, Error>;
+    fn default_agent(&self, channel: &str) -> Result<AgentId, Error>;
 
     /// What the owner's clock shows.
     fn local_time(&self, now: u64) -> LocalTime;
@@ -64,15 +64,15 @@ pub trait Office: Send + Sync {
 }
 
 /// The stages before the mailbox, with what they look up.
-pub(crate) struct Intake {
+pub(crate) struct IntakePipeline {
     pub(crate) ledger: Ledger,
-    pub(crate) office: Arc<dyn Office>,
+    pub(crate) office: Arc<dyn DefinitionSource>,
     pub(crate) new_number: fn() -> u128,
-    known: Known,
+    known: AccessContext,
     /// The last change of who may do what that is known here.
     changed_seq: u64,
     /// The hooks that look at events.
-    hooks: SettingOff,
+    hooks: IntakeHooks,
 }
 
 /// What the mailbox of a session is to be told of an event.
@@ -91,13 +91,13 @@ impl Arrival {
 }
 
 /// What an event orders that is not a message.
-enum OrderedBy {
+enum ControlCommand {
     Queue(Option<QueuePreferences>),
     Stop(AuthorityFilter),
 }
 
 /// What came of looking at one event.
-struct Looked {
+struct TriageOutcome {
     drafts: Vec<Draft>,
     arrival: Option<Arrival>,
 }
@@ -111,17 +111,17 @@ struct Cause<'a> {
 }
 
 /// Sessions that this batch opens or found, by name and agent.
-type Opened = HashMap<(SessionKey, AgentId), SessionId>;
+type BatchSessions = HashMap<(SessionKey, AgentId), SessionId>;
 
-impl Intake {
+impl IntakePipeline {
     pub(crate) fn new(
         ledger: Ledger,
-        office: Arc<dyn Office>,
+        office: Arc<dyn DefinitionSource>,
         tools: Vec<ToolName>,
         new_number: fn() -> u128,
     ) -> Result<Self, Error> {
-        let known = Known { tools, ..Known::default() };
-        let hooks = SettingOff::default();
+        let known = AccessContext { tools, ..AccessContext::default() };
+        let hooks = IntakeHooks::default();
         Ok(Self { ledger, office, new_number, known, changed_seq: 0, hooks })
     }
 
@@ -129,10 +129,10 @@ impl Intake {
     fn look_who_is_known(&mut self) -> Result<(), Error> {
         let changed_seq = self.ledger.access_changed()?;
         if changed_seq != self.changed_seq {
-            self.known.look(&self.ledger)?;
+            self.known.refresh(&self.ledger)?;
             self.changed_seq = changed_seq;
         }
-        self.hooks.look(&self.ledger)
+        self.hooks.refresh(&self.ledger)
     }
 
     /// Whether something came in since this was last asked that sets hooks off.
@@ -152,7 +152,7 @@ impl Intake {
         let mut more = came.len() == INTAKE_EVENTS_MAX;
         self.look_who_is_known()?;
         let access = self.office.access()?;
-        let mut opened = Opened::new();
+        let mut opened = BatchSessions::new();
         let mut looked = Vec::with_capacity(came.len());
         for (seq, inbound) in &came {
             let one = self.look(*seq, inbound, &access, &mut opened)?;
@@ -172,9 +172,9 @@ impl Intake {
             Err(error) if came.len() > 1 && is_about_one(&error) => {
                 looked.clear();
                 self.hooks.forget();
-                self.hooks.look(&self.ledger)?;
+                self.hooks.refresh(&self.ledger)?;
                 for (seq, inbound) in came.drain(..) {
-                    let mut one = self.look(seq, &inbound, &access, &mut Opened::new())?;
+                    let mut one = self.look(seq, &inbound, &access, &mut BatchSessions::new())?;
                     match self.ledger.append(std::mem::take(&mut one.drafts)) {
                         Ok(_) => looked.push(one),
                         Err(error) if is_about_one(&error) => {}
@@ -203,17 +203,17 @@ impl Intake {
         seq: u64,
         inbound: &Inbound,
         access: &AccessPolicies,
-        opened: &mut Opened,
-    ) -> Result<Looked, Error> {
+        opened: &mut BatchSessions,
+    ) -> Result<TriageOutcome, Error> {
         let now = self.ledger.now();
         let (local_time, id) =
             (self.office.local_time(now), AccessId::from_number((self.new_number)()));
-        let moment = Moment { now, local_time, id };
-        let stages = Stages { seq, drafts: Vec::new() };
+        let moment = DecisionStamp { now, local_time, id };
+        let stages = IntakeDrafts { seq, drafts: Vec::new() };
         if let Some(by) = event_hooks::fired_by(inbound) {
             return self.look_fired(stages, (inbound, &by), (access, moment), opened);
         }
-        let record = self.known.decided(inbound, access, moment);
+        let record = self.known.decide(inbound, access, moment);
         match record.decision.effect {
             Effect::Deny => Ok(stages.end(Stage::Decided { record: Box::new(record) }, None)),
             Effect::Allow => self.route(stages, (inbound, record), access, opened),
@@ -222,21 +222,21 @@ impl Intake {
 
     fn route(
         &self,
-        mut stages: Stages,
+        mut stages: IntakeDrafts,
         (inbound, record): (&Inbound, AccessRecord),
         access: &AccessPolicies,
-        opened: &mut Opened,
-    ) -> Result<Looked, Error> {
+        opened: &mut BatchSessions,
+    ) -> Result<TriageOutcome, Error> {
         let (id, decision) = (record.id.clone(), record.decision.clone());
         let principal = &record.principal.clone();
         stages.add(Stage::Decided { record: Box::new(record) }, None);
-        let unrun = |stages: Stages, why, detail: String| {
+        let unrun = |stages: IntakeDrafts, why, detail: String| {
             Ok(stages.unrun(&inbound.event_id, why, Some(detail)))
         };
         let (to, order) = match route::route(inbound, principal, &decision) {
             Route::Unrun(UnrunReason::NoHook, detail) => {
                 return match self.matched(&mut stages, inbound, principal, &id) {
-                    true => Ok(Looked { drafts: stages.drafts, arrival: None }),
+                    true => Ok(TriageOutcome { drafts: stages.drafts, arrival: None }),
                     false => unrun(stages, UnrunReason::NoHook, detail),
                 };
             }
@@ -245,14 +245,14 @@ impl Intake {
                 self.matched(&mut stages, inbound, principal, &id);
                 (*to, None)
             }
-            Route::Queue(to, wish) => (to, Some(OrderedBy::Queue(wish))),
-            Route::Stop(to, whose) => (to, Some(OrderedBy::Stop(whose))),
+            Route::Queue(to, wish) => (to, Some(ControlCommand::Queue(wish))),
+            Route::Stop(to, whose) => (to, Some(ControlCommand::Stop(whose))),
         };
         let (agent, persona) = match self.who_answers(inbound, to.persona.as_deref())? {
             Ok(found) => found,
             Err(why) => return unrun(stages, UnrunReason::NoAgent, why),
         };
-        if let Some(OrderedBy::Stop(whose)) = order {
+        if let Some(ControlCommand::Stop(whose)) = order {
             // It is settled when it is done: whoever dies in between does it again.
             let found = self.found(&to, &agent, opened)?;
             let mut looked = unrun(stages, UnrunReason::Directive, String::new())?;
@@ -266,7 +266,7 @@ impl Intake {
             Ok(session) => session,
             Err(why) => return unrun(stages, UnrunReason::NoAgent, why),
         };
-        if let Some(OrderedBy::Queue(wish)) = order {
+        if let Some(ControlCommand::Queue(wish)) = order {
             stages.add(Stage::QueueSet { wish }, Some(&session));
             return unrun(stages, UnrunReason::Directive, String::new());
         }
@@ -277,11 +277,11 @@ impl Intake {
     /// Puts an event into the mailbox of its session.
     fn put_in(
         &self,
-        stages: Stages,
+        stages: IntakeDrafts,
         (inbound, to, session): (&Inbound, Destination, SessionId),
         (access, agent, persona): (AccessId, AgentId, Option<String>),
         from: &Cause<'_>,
-    ) -> Result<Looked, Error> {
+    ) -> Result<TriageOutcome, Error> {
         let Cause { origin, principal, decision, .. } = *from;
         let sender = route::sender(origin, principal, decision);
         let (channel, global) = self.office.wishes(&origin.place.channel)?;
@@ -322,7 +322,7 @@ impl Intake {
         if let Some(name) = persona.filter(|name| definitions.library.agents.contains_key(*name)) {
             return Ok(Ok((AgentId::new(name), None)));
         }
-        let agent = match self.office.answers(&inbound.place.channel) {
+        let agent = match self.office.default_agent(&inbound.place.channel) {
             Ok(agent) => agent,
             Err(Error::Definition(why)) => return Ok(Err(why)),
             Err(error) => return Err(error),
@@ -342,8 +342,8 @@ impl Intake {
         &self,
         to: &Destination,
         agent: &AgentId,
-        opened: &mut Opened,
-        stages: &mut Stages,
+        opened: &mut BatchSessions,
+        stages: &mut IntakeDrafts,
     ) -> Result<Result<SessionId, String>, Error> {
         let name = (to.key.clone(), agent.clone());
         let session = match self.found(to, agent, opened)? {
@@ -370,7 +370,7 @@ impl Intake {
         &self,
         to: &Destination,
         agent: &AgentId,
-        opened: &Opened,
+        opened: &BatchSessions,
     ) -> Result<Option<SessionId>, Error> {
         match opened.get(&(to.key.clone(), agent.clone())) {
             Some(session) => Ok(Some(session.clone())),
@@ -413,12 +413,12 @@ impl Intake {
 }
 
 /// What is recorded of one event, in order.
-struct Stages {
+struct IntakeDrafts {
     seq: u64,
     drafts: Vec<Draft>,
 }
 
-impl Stages {
+impl IntakeDrafts {
     fn push(&mut self, event: Event, session: Option<&SessionId>) {
         let about = EntrySubject { session: session.cloned(), ..EntrySubject::default() };
         self.drafts.push(Draft { cause: Some(self.seq), about, event });
@@ -428,14 +428,14 @@ impl Stages {
         self.push(Event::Intake(stage), session);
     }
 
-    fn unrun(self, event: &EventId, why: UnrunReason, detail: Option<String>) -> Looked {
+    fn unrun(self, event: &EventId, why: UnrunReason, detail: Option<String>) -> TriageOutcome {
         let detail = detail.filter(|detail| !detail.is_empty());
         self.end(Stage::Unrun { event: event.clone(), why, detail }, None)
     }
 
-    fn end(mut self, stage: Stage, session: Option<&SessionId>) -> Looked {
+    fn end(mut self, stage: Stage, session: Option<&SessionId>) -> TriageOutcome {
         self.add(stage, session);
-        Looked { drafts: self.drafts, arrival: None }
+        TriageOutcome { drafts: self.drafts, arrival: None }
     }
 }
 

@@ -17,7 +17,7 @@ use agentry_sandbox::CancelToken;
 use agentry_store::{Error as Store, Ledger};
 
 use crate::error::Error;
-use crate::executor::{Assignment, Performed};
+use crate::executor::{Assignment, JobOutcome};
 use crate::host::Host;
 use crate::limits::{JOB_LEASE_MS, JOB_LOCK_POLL_MS, JOB_LOCK_WAIT_MS_MAX, JOB_RENEW_MS};
 
@@ -31,16 +31,16 @@ pub fn run(
     assignment: &Assignment,
     hear: &dyn Fn(&str),
     stop: &CancelToken,
-) -> Result<Performed, Error> {
+) -> Result<JobOutcome, Error> {
     if let Err(why) = looked_at(&host.ledger, assignment)? {
-        return Ok(Performed::refused(why));
+        return Ok(JobOutcome::refused(why));
     }
-    let under = Under { ledger: &host.ledger, about, job: &assignment.job.id };
+    let under = LeasedJob { ledger: &host.ledger, about, job: &assignment.job.id };
     let lease = match under.take(host, assignment, stop)? {
         Ok(lease) => lease,
         Err(performed) => return Ok(performed),
     };
-    let renewing = Renewing::default();
+    let renewing = LeaseRenewal::default();
     let mut performed = thread::scope(|scope| {
         let (under, renewing, lease) = (&under, &renewing, &lease);
         scope.spawn(move || under.renew(lease, renewing, stop));
@@ -62,7 +62,7 @@ pub fn run(
         Ok(()) => Ok(performed),
         // Somebody took it for lost; what it did is not for us to say any more.
         Err(Error::Ledger(Store::Fenced { .. } | Store::JobMoved { .. })) => {
-            let mut lost = Performed::refused("its lease was lost while it ran");
+            let mut lost = JobOutcome::refused("its lease was lost while it ran");
             lost.state = JobState::Uncertain;
             Ok(lost)
         }
@@ -85,13 +85,13 @@ fn looked_at(ledger: &Ledger, assignment: &Assignment) -> Result<Result<(), Stri
 }
 
 /// One job in the ledger.
-struct Under<'a> {
+struct LeasedJob<'a> {
     ledger: &'a Ledger,
     about: &'a EntrySubject,
     job: &'a JobId,
 }
 
-impl Under<'_> {
+impl LeasedJob<'_> {
     fn append(&self, changes: Vec<JobChange>) -> Result<(), Error> {
         let draft =
             |change| Draft { cause: None, about: self.about.clone(), event: Event::Job(change) };
@@ -105,7 +105,7 @@ impl Under<'_> {
         host: &Host,
         assignment: &Assignment,
         stop: &CancelToken,
-    ) -> Result<Result<Lease, Performed>, Error> {
+    ) -> Result<Result<Lease, JobOutcome>, Error> {
         let until = Instant::now() + Duration::from_millis(JOB_LOCK_WAIT_MS_MAX);
         let mut queued = Some(JobChange::Queued { job: Box::new(assignment.job.clone()) });
         loop {
@@ -130,7 +130,7 @@ impl Under<'_> {
                 }
                 false => continue,
             };
-            let mut performed = Performed::refused(why);
+            let mut performed = JobOutcome::refused(why);
             performed.state = JobState::Cancelled;
             let (state, report) = (performed.state, performed.report.clone());
             let (job, fence) = (self.job.clone(), None);
@@ -140,7 +140,7 @@ impl Under<'_> {
     }
 
     /// Says that the job still runs, until it does not. Who lost it ends it.
-    fn renew(&self, lease: &Lease, renewing: &Renewing, stop: &CancelToken) {
+    fn renew(&self, lease: &Lease, renewing: &LeaseRenewal, stop: &CancelToken) {
         while renewing.wait(Duration::from_millis(JOB_RENEW_MS)) {
             let expires_at = self.ledger.now().saturating_add(JOB_LEASE_MS);
             let (job, fence) = (self.job.clone(), lease.fence);
@@ -155,12 +155,12 @@ impl Under<'_> {
 
 /// Tells the thread that renews a lease when the job is over.
 #[derive(Default)]
-struct Renewing {
+struct LeaseRenewal {
     is_over: Mutex<bool>,
     changed: Condvar,
 }
 
-impl Renewing {
+impl LeaseRenewal {
     fn end(&self) {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.changed.notify_all();

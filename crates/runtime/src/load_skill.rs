@@ -9,7 +9,7 @@ use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
 /// The skills of an agent: name and text.
-pub(crate) type Skills = BTreeMap<String, String>;
+pub(crate) type SkillTexts = BTreeMap<String, String>;
 
 /// How the tool is offered, for skills of these names.
 pub fn spec(names: &[&str]) -> ToolSpec {
@@ -30,7 +30,7 @@ pub fn spec(names: &[&str]) -> ToolSpec {
 }
 
 /// The text of a skill.
-pub(crate) fn run(skills: &Skills, input: &Value) -> ToolOutcome {
+pub(crate) fn run(skills: &SkillTexts, input: &Value) -> ToolOutcome {
     let name = input.get("name").and_then(Value::as_str).unwrap_or_default();
     match skills.get(name) {
         Some(text) => ToolOutcome::done(text.clone()),

@@ -23,68 +23,68 @@ use agentry_protocol::message::{ModelReply, ModelRequest, SealedContent, Usage};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::CancelToken;
-use agentry_tools::{ToolBounds, Workspace, normalised};
+use agentry_tools::{ToolLimits, Workspace, normalize_arguments};
 
-use crate::canonical::canonical;
-use crate::enforcer::{Confining, RunHomes};
+use crate::call_facts::{CallFactResolver, CallPermit};
+use crate::canonical_json::canonical;
+use crate::enforcer::{RunHomes, TurnSandbox};
 use crate::error::Error;
-use crate::facts::{Allowed, Binding};
-use crate::hidden::{self, Hearing};
 use crate::hook_tools;
-use crate::host::{SharedHost, Witness};
-use crate::load_skill::{self, Skills};
+use crate::host::{RunObserver, SharedHost};
+use crate::load_skill::{self, SkillTexts};
 use crate::programs::{Programs, SharedPrograms};
 use crate::redact::Redactor;
-use crate::session::News;
-use crate::shaping;
-use crate::spend::Held;
-use crate::threads;
-use worker::{Worker, gone};
+use crate::redact_values::{self, DeltaRedactor};
+use crate::session::SessionMessage;
+use crate::spawn;
+use crate::spending::SpendReservation;
+use crate::turn_hooks;
+use worker::{EffectWorker, missing_agent_report};
 
 /// Those who do the moves of one turn.
-pub(crate) struct Workers {
+pub(crate) struct TurnEffects {
     pub(crate) host: SharedHost,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) workspace: Arc<Workspace>,
     /// What tools may do; known when the turn is.
-    powers: Powers,
+    powers: TurnPermissions,
     /// What the agent brings itself.
-    own: Own,
-    pub(crate) witness: Arc<dyn Witness>,
-    pub(crate) news: Sender<News>,
+    own: AgentExtensions,
+    pub(crate) witness: Arc<dyn RunObserver>,
+    pub(crate) news: Sender<SessionMessage>,
     pub(crate) about: EntrySubject,
     /// Those who are asked when the model does not answer; their price counts too.
     pub(crate) fallbacks: Vec<String>,
     /// Whether the pieces of answers are nobody's to look at: the agent does not speak.
     pub(crate) quiet: bool,
-    under_way: HashMap<Work, CancelToken>,
-    held: HashMap<Work, Held>,
+    under_way: HashMap<EffectKey, CancelToken>,
+    held: HashMap<EffectKey, SpendReservation>,
 }
 
 /// What an agent brings itself.
 #[derive(Clone)]
-struct Own {
-    skills: Arc<Skills>,
+struct AgentExtensions {
+    skills: Arc<SkillTexts>,
     /// None if its definition is gone; then none of its programs runs.
     programs: Option<SharedPrograms>,
     /// The hooks that were asked in this turn whether it may end.
     asked_to_end: BTreeSet<String>,
     /// Where the content that calls depend on is looked up.
-    binding: Arc<Binding>,
+    binding: Arc<CallFactResolver>,
 }
 
 /// What the tools of a turn may do.
 #[derive(Clone)]
-struct Powers {
+struct TurnPermissions {
     /// Where they do their work.
-    confining: Confining,
+    confining: TurnSandbox,
     /// Which credentials they may use; all, if nobody says.
     credentials: Option<Credentials>,
 }
 
 /// Something under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Work {
+pub(crate) enum EffectKey {
     /// A request to the model.
     Step(u32),
     /// A call.
@@ -96,7 +96,7 @@ pub(crate) enum Work {
 }
 
 /// A hook that a turn wants to hear.
-pub(crate) struct Consulted {
+pub(crate) struct HookCall {
     pub(crate) number: u32,
     pub(crate) hook: Box<HookSpec>,
     /// The call that it is about.
@@ -108,7 +108,7 @@ pub(crate) struct Consulted {
 }
 
 /// One request to the model.
-pub(crate) struct Asking {
+pub(crate) struct StepRequest {
     pub(crate) step: u32,
     /// Which request of the run it is.
     pub(crate) number: u64,
@@ -118,20 +118,20 @@ pub(crate) struct Asking {
     pub(crate) bytes: u64,
 }
 
-impl Workers {
+impl TurnEffects {
     pub(crate) fn new(
         host: SharedHost,
         (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
-        (skills, programs, binding): (Skills, Option<Programs>, Binding),
-        (witness, news): (Arc<dyn Witness>, Sender<News>),
+        (skills, programs, binding): (SkillTexts, Option<Programs>, CallFactResolver),
+        (witness, news): (Arc<dyn RunObserver>, Sender<SessionMessage>),
         about: EntrySubject,
     ) -> Self {
         let programs = programs.map(Arc::new);
         let (skills, binding) = (Arc::new(skills), Arc::new(binding));
-        let own = Own { skills, programs, asked_to_end: BTreeSet::new(), binding };
+        let own = AgentExtensions { skills, programs, asked_to_end: BTreeSet::new(), binding };
         let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
-        let confining = Confining::Missing("the turn has not begun".into());
-        let powers = Powers { confining, credentials: None };
+        let confining = TurnSandbox::Missing("the turn has not begun".into());
+        let powers = TurnPermissions { confining, credentials: None };
         Self {
             host,
             model,
@@ -149,7 +149,7 @@ impl Workers {
     }
 
     /// Where the content that calls depend on is looked up.
-    pub(crate) fn binding(&self) -> &Binding {
+    pub(crate) fn binding(&self) -> &CallFactResolver {
         &self.own.binding
     }
 
@@ -158,12 +158,12 @@ impl Workers {
         let (enforcer, workspace) = (&self.host.enforcer, self.workspace.path());
         let confining = enforcer.confining_in_run(&authority.confinement, workspace, homes);
         let credentials = authority.bounds.as_ref().map(|bounds| bounds.credentials.clone());
-        self.powers = Powers { confining, credentials };
+        self.powers = TurnPermissions { confining, credentials };
     }
 
     /// Asks, once there is money set aside for the dearest answer.
-    pub(crate) fn ask_model(&mut self, asking: Asking) {
-        let work = Work::Step(asking.step);
+    pub(crate) fn ask_model(&mut self, asking: StepRequest) {
+        let work = EffectKey::Step(asking.step);
         let names = std::iter::once(asking.request.model.as_str());
         let names: Vec<&str> = names.chain(self.fallbacks.iter().map(String::as_str)).collect();
         let size = (asking.bytes, asking.request.max_tokens);
@@ -179,9 +179,9 @@ impl Workers {
         let (host, new_number) = (self.host.clone(), self.host.new_number);
         let (name, quiet) = (format!("model {}", asking.step), self.quiet);
         self.spawn(name, move || {
-            let hearing = Hearing::new(&host.redactor, |delta| {
+            let hearing = DeltaRedactor::new(&host.redactor, |delta| {
                 if !quiet {
-                    witness.heard(&about, asking.seq, &delta);
+                    witness.on_delta(&about, asking.seq, &delta);
                 }
             });
             let answer = model.ask(&ModelQuery {
@@ -191,7 +191,7 @@ impl Workers {
                 tell: &|trouble| {
                     let event = trouble_event(&host.redactor, asking.step, trouble);
                     // The session may be over; then nobody wants to know.
-                    news.send(News::Aside(Box::new(event))).unwrap_or_default();
+                    news.send(SessionMessage::RecordOnly(Box::new(event))).unwrap_or_default();
                 },
                 hear: &|delta| hearing.take(delta),
                 wait: &|time| !stop.wait(time),
@@ -199,7 +199,7 @@ impl Workers {
             hearing.end();
             let event = match answer {
                 Ok(answer) => {
-                    let answer = hidden::answer(&host.redactor, answer);
+                    let answer = redact_values::answer(&host.redactor, answer);
                     let mut reply = reply(answer, &asking, new_number);
                     let asked = &asking.request.model;
                     let answered = reply.model.as_ref().unwrap_or(asked);
@@ -209,7 +209,7 @@ impl Workers {
                     Event::ModelReplied { step: asking.step, reply, facts: Vec::new() }
                 }
                 Err(failure) => {
-                    let failure = hidden::failure(&host.redactor, failure);
+                    let failure = redact_values::failure(&host.redactor, failure);
                     Event::ModelFailed { step: asking.step, failure }
                 }
             };
@@ -217,20 +217,20 @@ impl Workers {
         });
     }
 
-    pub(crate) fn run_call(&mut self, call: ToolCall, allowed: Allowed, bounds: ToolBounds) {
-        let stop = self.begin(Work::Call(call.id.clone()));
+    pub(crate) fn run_call(&mut self, call: ToolCall, allowed: CallPermit, bounds: ToolLimits) {
+        let stop = self.begin(EffectKey::Call(call.id.clone()));
         let worker = self.worker(stop, bounds, is_of_a_person(&allowed.by));
         let (own, news) = (self.own.clone(), self.news.clone());
         self.spawn(format!("call {}", call.tool), move || {
             // Nothing comes between this look and the act.
-            if let Some(facts) = worker.binding.withheld(&call, &allowed) {
+            if let Some(facts) = worker.binding.changed_facts(&call, &allowed) {
                 return tell(&news, Event::CallWithheld { call: call.id, facts });
             }
             let judged = allowed.expected.paths.values().next();
             let tool = own.programs.as_ref().and_then(|own| own.tools.get(call.tool.as_str()));
             let outcome = match (call.tool.as_str(), &own.programs, tool) {
                 ("load_skill", _, _) => Ok(load_skill::run(&own.skills, &call.input)),
-                (name, Some(programs), _) if hook_tools::is_one(name) => {
+                (name, Some(programs), _) if hook_tools::is_hook_tool(name) => {
                     hook_tools::run(&worker.host, (&worker.about, &programs.agent), &call)
                 }
                 (_, Some(programs), Some(tool)) => worker.run_own(programs, tool, &call),
@@ -238,37 +238,41 @@ impl Workers {
             };
             match outcome {
                 Ok(outcome) => {
-                    let outcome = worker.told(&call, outcome);
+                    let outcome = worker.redacted_outcome(&call, outcome);
                     tell(&news, Event::CallFinished { call: call.id, outcome });
                 }
-                Err(error) => news.send(News::Broken(error.to_string())).unwrap_or_default(),
+                Err(error) => {
+                    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default()
+                }
             }
         });
     }
 
     /// Runs a hook that the turn wants to hear.
-    pub(crate) fn run_hook(&mut self, turn: &Turn, mut consulted: Consulted) {
+    pub(crate) fn run_hook(&mut self, turn: &Turn, mut consulted: HookCall) {
         if consulted.hook.moment == HookMoment::Stop {
             consulted.again = !self.own.asked_to_end.insert(consulted.hook.program.clone());
         }
-        let stop = self.begin(Work::Hook(consulted.number));
-        let worker = self.worker(stop, ToolBounds::default(), false);
+        let stop = self.begin(EffectKey::Hook(consulted.number));
+        let worker = self.worker(stop, ToolLimits::default(), false);
         let (programs, news) = (self.own.programs.clone(), self.news.clone());
         let (messages, tools) = (turn.request().messages, turn.charter().tools.clone());
         let mode = turn.charter().first_mode();
         self.spawn(format!("hook {}", consulted.hook.moment), move || {
             let report = match &programs {
                 Some(programs) => worker.consult(programs, &consulted, (&messages, &tools, mode)),
-                None => Ok(gone()),
+                None => Ok(missing_agent_report()),
             };
-            let Consulted { number, hook, .. } = consulted;
+            let HookCall { number, hook, .. } = consulted;
             let HookSpec { moment, program, .. } = *hook;
             match report.map(Box::new) {
                 Ok(report) => {
                     let change = HookChange::Finished { number, moment, program, report };
                     tell(&news, Event::Hook(change));
                 }
-                Err(error) => news.send(News::Broken(error.to_string())).unwrap_or_default(),
+                Err(error) => {
+                    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default()
+                }
             }
         });
     }
@@ -276,13 +280,15 @@ impl Workers {
     /// What is recorded of something that came of a move: a hook may keep something about the session.
     pub(crate) fn settled(&self, event: Event) -> Result<Vec<Event>, Error> {
         match (event, &self.about.session) {
-            (Event::Hook(change), Some(session)) => shaping::settled(&self.host, session, change),
+            (Event::Hook(change), Some(session)) => {
+                turn_hooks::settled(&self.host, session, change)
+            }
             (event, _) => Ok(vec![event]),
         }
     }
 
-    pub(crate) fn run_check(&mut self, iteration: u32, command: String, bounds: ToolBounds) {
-        let stop = self.begin(Work::Check(iteration));
+    pub(crate) fn run_check(&mut self, iteration: u32, command: String, bounds: ToolLimits) {
+        let stop = self.begin(EffectKey::Check(iteration));
         let (worker, news) = (self.worker(stop, bounds, false), self.news.clone());
         self.spawn(format!("check {iteration}"), move || {
             let call = ToolCall {
@@ -290,13 +296,13 @@ impl Workers {
                 tool: ToolName::canonical("bash"),
                 input: serde_json::json!({ "command": command }),
             };
-            let outcome = worker.told(&call, worker.run(&call, None));
+            let outcome = worker.redacted_outcome(&call, worker.run(&call, None));
             tell(&news, Event::CheckFinished { iteration, outcome });
         });
     }
 
-    fn worker(&self, stop: CancelToken, bounds: ToolBounds, any_host: bool) -> Worker {
-        Worker {
+    fn worker(&self, stop: CancelToken, bounds: ToolLimits, any_host: bool) -> EffectWorker {
+        EffectWorker {
             host: self.host.clone(),
             workspace: self.workspace.clone(),
             powers: self.powers.clone(),
@@ -311,14 +317,14 @@ impl Workers {
     }
 
     /// Asks something that is under way to end. What comes of it is news as always.
-    pub(crate) fn stop(&mut self, work: &Work) {
+    pub(crate) fn stop(&mut self, work: &EffectKey) {
         if let Some(stop) = self.under_way.get(work) {
             stop.stop();
         }
     }
 
     /// Whatever is under way and not wanted any more ends.
-    pub(crate) fn stop_all_but(&mut self, wanted: &[Work]) {
+    pub(crate) fn stop_all_but(&mut self, wanted: &[EffectKey]) {
         for (work, stop) in &self.under_way {
             if !wanted.contains(work) {
                 stop.stop();
@@ -326,31 +332,31 @@ impl Workers {
         }
     }
 
-    pub(crate) fn over(&mut self, work: &Work) {
+    pub(crate) fn finish(&mut self, work: &EffectKey) {
         self.under_way.remove(work);
     }
 
     /// What came of it is recorded, with what it cost: what was set aside for it is free again.
-    pub(crate) fn settle(&mut self, work: &Work) {
+    pub(crate) fn release_reservation(&mut self, work: &EffectKey) {
         drop(self.held.remove(work));
     }
 
-    fn begin(&mut self, work: Work) -> CancelToken {
+    fn begin(&mut self, work: EffectKey) -> CancelToken {
         let stop = CancelToken::new();
         self.under_way.insert(work, stop.clone());
         stop
     }
 
     fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) {
-        if let Err(error) = threads::start(name, work) {
-            self.news.send(News::Broken(error.to_string())).unwrap_or_default();
+        if let Err(error) = spawn::start(name, work) {
+            self.news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default();
         }
     }
 }
 
 /// The session may be over; then nobody wants to know.
-fn tell(news: &Sender<News>, event: Event) {
-    news.send(News::Result(Box::new(event))).unwrap_or_default();
+fn tell(news: &Sender<SessionMessage>, event: Event) {
+    news.send(SessionMessage::EffectResult(Box::new(event))).unwrap_or_default();
 }
 
 fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event {
@@ -358,12 +364,15 @@ fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event 
         RetryNotice::Retry { attempt, failure, wait } => Event::ModelRetried {
             step,
             attempt,
-            failure: hidden::failure(redactor, failure),
+            failure: redact_values::failure(redactor, failure),
             wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
         },
-        RetryNotice::Replace { from, to, failure } => {
-            Event::ModelReplaced { step, from, to, failure: hidden::failure(redactor, failure) }
-        }
+        RetryNotice::Replace { from, to, failure } => Event::ModelReplaced {
+            step,
+            from,
+            to,
+            failure: redact_values::failure(redactor, failure),
+        },
     }
 }
 
@@ -376,11 +385,11 @@ fn is_of_a_person(by: &Permit) -> bool {
 }
 
 /// Gives the calls their ids and their one form, and counts what the provider did not count.
-fn reply(answer: ModelAnswer, asking: &Asking, new_number: fn() -> u128) -> ModelReply {
+fn reply(answer: ModelAnswer, asking: &StepRequest, new_number: fn() -> u128) -> ModelReply {
     let ModelAnswer { text, thinking, calls, sealed, model, usage } = answer;
     let calls = calls.into_iter().map(|call| {
         let tool = ToolName::canonical(&call.name);
-        let input = canonical(normalised(&tool, call.input));
+        let input = canonical(normalize_arguments(&tool, call.input));
         ToolCall { id: CallId::from_number(new_number()), tool, input }
     });
     let calls: Vec<ToolCall> = calls.collect();
@@ -403,8 +412,8 @@ fn reply(answer: ModelAnswer, asking: &Asking, new_number: fn() -> u128) -> Mode
 }
 
 /// How many tokens the model had to read.
-fn read(asking: &Asking) -> u64 {
-    let Asking { request, bytes, .. } = asking;
+fn read(asking: &StepRequest) -> u64 {
+    let StepRequest { request, bytes, .. } = asking;
     let about = bytes / 4;
     match TokenCounter::fitting(about, u64::MAX) {
         TokenCounter::Rough => about,

@@ -12,9 +12,9 @@ use agentry_protocol::event::{Event, RunInputs, RunModels, RunPlan, StepPlan, Tu
 use agentry_protocol::{ContentHash, RunId, TaskId};
 use agentry_store::{EntryFilter, Ledger};
 
-use crate::define::{Definitions, Terms};
+use crate::definitions::{Definitions, RunSettings};
 use crate::error::Error;
-use crate::run::Order;
+use crate::run::RunRequest;
 
 /// What a step uses that only sums up older turns.
 pub const COMPACT: &str = "compact";
@@ -38,7 +38,7 @@ pub fn confinement(plan: &TurnPlan) -> Option<Confinement> {
 }
 
 /// What a run is going to do.
-pub(crate) fn of_order(definitions: &Definitions, order: &Order) -> Result<RunPlan, Error> {
+pub(crate) fn of_order(definitions: &Definitions, order: &RunRequest) -> Result<RunPlan, Error> {
     let library = &definitions.library;
     let task = order.task.as_ref().map(|id| task_named(definitions, id)).transpose()?;
     let mut agent = order.agent.clone();
@@ -113,7 +113,7 @@ fn task_named<'a>(definitions: &'a Definitions, id: &TaskId) -> Result<&'a Task,
 /// The command that decides about done: as asked for, else the task's. The guard looks at it too.
 fn check(
     definitions: &Definitions,
-    order: &Order,
+    order: &RunRequest,
     task: Option<&Task>,
 ) -> Result<Option<String>, Error> {
     let of_task = || Some(task?.check.as_ref()?.value.clone());
@@ -131,8 +131,8 @@ fn check(
 }
 
 /// What of a plan goes into the charter of a step.
-pub(crate) fn terms(plan: &RunPlan, at: usize) -> Terms {
-    Terms {
+pub(crate) fn terms(plan: &RunPlan, at: usize) -> RunSettings {
+    RunSettings {
         model: plan.asked.model.clone(),
         fallbacks: plan.asked.fallbacks.clone(),
         mode: plan.mode,

@@ -21,14 +21,14 @@ use agentry_sandbox::CancelToken;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-use crate::define::Definitions;
-use crate::enforcer::Confining;
+use crate::definitions::Definitions;
+use crate::enforcer::TurnSandbox;
 use crate::error::Error;
-use crate::executor::{Assignment, Looked, Names, Program};
+use crate::executor::{Assignment, FileVariables, JobProgram, TrustRequirement};
 use crate::host::Host;
 
 pub use tool::specs;
-pub use trial::{Trial, try_tool};
+pub use trial::{ToolTrial, try_tool};
 
 /// The programs of one agent, as they were read.
 #[derive(Clone, Debug)]
@@ -38,9 +38,9 @@ pub struct Programs {
     /// Where they lie.
     pub directory: PathBuf,
     /// What the owner must have looked at.
-    pub looked: Looked,
+    pub looked: TrustRequirement,
     /// The tools by name.
-    pub tools: BTreeMap<String, OwnTool>,
+    pub tools: BTreeMap<String, AgentTool>,
     /// The hooks that are on, in the order they are declared in.
     pub hooks: Vec<HookSpec>,
     /// What the agent's programs are told each time.
@@ -51,7 +51,7 @@ pub struct Programs {
 
 /// A tool that an agent brings.
 #[derive(Clone, Debug)]
-pub struct OwnTool {
+pub struct AgentTool {
     /// The tool.
     pub custom: CustomTool,
     /// The schema of its arguments.
@@ -59,11 +59,11 @@ pub struct OwnTool {
 }
 
 /// Where and how a program runs.
-pub(crate) struct Ground<'a> {
+pub(crate) struct ProgramContext<'a> {
     pub(crate) host: &'a Host,
     pub(crate) about: &'a EntrySubject,
     pub(crate) workspace: String,
-    pub(crate) confining: Confining,
+    pub(crate) confining: TurnSandbox,
     pub(crate) env: Vec<(String, SecretString)>,
     pub(crate) stop: &'a CancelToken,
     pub(crate) hear: &'a dyn Fn(&str),
@@ -79,7 +79,7 @@ impl Programs {
         let tools = agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
             ToolKind::Custom(custom) => {
                 let parameters = tool.parameters.clone().unwrap_or_default();
-                let own = OwnTool { custom: (**custom).clone(), parameters };
+                let own = AgentTool { custom: (**custom).clone(), parameters };
                 Some((tool.name.as_str().to_owned(), own))
             }
             ToolKind::Host | ToolKind::Mcp { .. } => None,
@@ -89,7 +89,7 @@ impl Programs {
         let args = agent.values.args.iter();
         Ok(Self {
             agent: agent.id.clone(),
-            looked: Looked { directory: directory.display().to_string(), parts, hash },
+            looked: TrustRequirement { directory: directory.display().to_string(), parts, hash },
             directory,
             tools,
             hooks,
@@ -106,9 +106,9 @@ impl Programs {
     /// One running of one of them.
     fn assignment(
         &self,
-        ground: &Ground<'_>,
+        ground: &ProgramContext<'_>,
         (purpose, program, hash): (JobPurpose, &str, &ContentHash),
-        (names, input): (Names, Value),
+        (names, input): (FileVariables, Value),
         timeout_ms: u64,
     ) -> Assignment {
         let locks = matches!(purpose, JobPurpose::Tool { .. });
@@ -124,7 +124,7 @@ impl Programs {
         };
         Assignment {
             job,
-            program: Program::File(program.to_owned()),
+            program: JobProgram::File(program.to_owned()),
             args: Vec::new(),
             names,
             input,

@@ -12,15 +12,15 @@ use agentry_protocol::intake::IntakeStage as Stage;
 use agentry_store::Ledger;
 use serde_json::Value;
 
-use crate::channel::{Refused, Sink, Taken};
+use crate::channel::{InboundAcceptance, InboundRejection, InboundSink};
 use crate::error::Error;
 use crate::redact::Redactor;
 
 /// Something that stands in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
+pub struct InboundReceipt {
     /// Whether it is new there.
-    pub taken: Taken,
+    pub taken: InboundAcceptance,
     /// The entry.
     pub seq: u64,
 }
@@ -30,7 +30,7 @@ pub fn receive(
     ledger: &Ledger,
     redactor: &Redactor,
     mut inbound: Inbound,
-) -> Result<Received, Error> {
+) -> Result<InboundReceipt, Error> {
     inbound.check().map_err(|wrong| Error::Definition(wrong.to_string()))?;
     if inbound.event_type.as_deref() == Some(FIRED) {
         return Err(Error::Definition(format!("no channel can hand in a `{FIRED}`")));
@@ -40,10 +40,10 @@ pub fn receive(
     match ledger.append(vec![Draft { cause: None, about: EntrySubject::default(), event }]) {
         Ok(recorded) => {
             let seq = recorded.first().map_or(0, |envelope| envelope.seq);
-            Ok(Received { taken: Taken::New, seq })
+            Ok(InboundReceipt { taken: InboundAcceptance::New, seq })
         }
         Err(agentry_store::Error::Repeated { seq, .. }) => {
-            Ok(Received { taken: Taken::Repeated, seq })
+            Ok(InboundReceipt { taken: InboundAcceptance::Repeated, seq })
         }
         Err(error) => Err(error.into()),
     }
@@ -72,16 +72,18 @@ fn hide_in(redactor: &Redactor, value: &mut Value) {
 }
 
 /// Hands what channels bring to the ledger.
-pub struct Inlet {
+pub struct LedgerSink {
     /// The ledger.
     pub ledger: Ledger,
     /// Takes values of secrets out.
     pub redactor: Arc<Redactor>,
 }
 
-impl Sink for Inlet {
-    fn take(&self, inbound: Inbound) -> Result<Taken, Refused> {
+impl InboundSink for LedgerSink {
+    fn take(&self, inbound: Inbound) -> Result<InboundAcceptance, InboundRejection> {
         let received = receive(&self.ledger, &self.redactor, inbound);
-        received.map(|received| received.taken).map_err(|error| Refused { why: error.to_string() })
+        received
+            .map(|received| received.taken)
+            .map_err(|error| InboundRejection { why: error.to_string() })
     }
 }

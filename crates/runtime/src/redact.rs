@@ -17,9 +17,9 @@ use std::rc::Rc;
 use secrecy::SecretString;
 
 use crate::limits::SECRET_BLANK_BYTES_MAX;
-use dump::Order;
-use form::{Forms, Needles, Side};
-use view::View;
+use dump::ByteOrder;
+use form::{Needles, SecretForms, TextSide};
+use view::TextView;
 
 /// A text cut by us has this at the place.
 const CUT_MARK: &str = "…";
@@ -27,14 +27,14 @@ const CUT_MARK: &str = "…";
 /// Knows values, and replaces them by `[secret <name>]`.
 #[derive(Default)]
 pub struct Redactor {
-    forms: Option<Forms>,
+    forms: Option<SecretForms>,
     /// What the finds are called.
     names: Vec<String>,
 }
 
 /// A text without values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Redacted {
+pub struct RedactedText {
     /// The text.
     pub text: String,
     /// How many places were replaced.
@@ -43,7 +43,7 @@ pub struct Redacted {
 
 /// Whether a text was cut at its own beginning or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
+pub enum TextEdges {
     /// It is as it was.
     Whole,
     /// Something may be missing there.
@@ -52,7 +52,7 @@ pub enum Ends {
 
 /// A place in a text that holds a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Find {
+struct SecretMatch {
     start: usize,
     end: usize,
     name: usize,
@@ -70,14 +70,14 @@ impl Redactor {
     /// Knows these values, by name. Of two names for one value the first counts.
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let (names, values): (Vec<_>, Vec<_>) = values.into_iter().unzip();
-        let forms = Forms::of(&values);
+        let forms = SecretForms::of(&values);
         Self { forms, names }
     }
 
     /// A whole text without values.
-    pub fn text(&self, text: &str, ends: Ends) -> Redacted {
+    pub fn text(&self, text: &str, ends: TextEdges) -> RedactedText {
         let Some(forms) = &self.forms else {
-            return Redacted { text: text.to_owned(), count: 0 };
+            return RedactedText { text: text.to_owned(), count: 0 };
         };
         let bytes = text.as_bytes();
         let mut finds = find(forms, bytes);
@@ -87,7 +87,7 @@ impl Redactor {
         }
         let finds = merged(finds);
         if finds.is_empty() {
-            return Redacted { text: text.to_owned(), count: 0 };
+            return RedactedText { text: text.to_owned(), count: 0 };
         }
         let mut out = Vec::with_capacity(bytes.len());
         let mut at = 0;
@@ -98,26 +98,26 @@ impl Redactor {
         }
         out.extend_from_slice(&bytes[at..]);
         let count = finds.len() as u64;
-        Redacted { text: String::from_utf8_lossy(&out).into_owned(), count }
+        RedactedText { text: String::from_utf8_lossy(&out).into_owned(), count }
     }
 
     /// A whole text without values, where nobody counts.
     pub fn hide(&self, text: &str) -> String {
-        self.text(text, Ends::Whole).text
+        self.text(text, TextEdges::Whole).text
     }
 
     /// For a text that comes in pieces.
-    pub fn stream(&self) -> Stream<'_> {
-        Stream { redactor: self, held: Vec::new(), covered: 0, count: 0 }
+    pub fn stream(&self) -> RedactionStream<'_> {
+        RedactionStream { redactor: self, held: Vec::new(), covered: 0, count: 0 }
     }
 
-    fn mark(&self, find: &Find) -> String {
+    fn mark(&self, find: &SecretMatch) -> String {
         format!("[secret {}]", self.names.get(find.name).map_or("", String::as_str))
     }
 }
 
 /// A text that comes in pieces. What could be the beginning of a value waits for the next piece.
-pub struct Stream<'a> {
+pub struct RedactionStream<'a> {
     redactor: &'a Redactor,
     held: Vec<u8>,
     /// So many of the held bytes belong to a value that was replaced already.
@@ -125,7 +125,7 @@ pub struct Stream<'a> {
     count: u64,
 }
 
-impl Stream<'_> {
+impl RedactionStream<'_> {
     /// Takes the next piece; gives what is certain by now.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(piece);
@@ -155,7 +155,7 @@ impl Stream<'_> {
     }
 
     /// Gives everything before `until`, and keeps the rest.
-    fn settle(&mut self, finds: Vec<Find>, until: usize) -> Vec<u8> {
+    fn settle(&mut self, finds: Vec<SecretMatch>, until: usize) -> Vec<u8> {
         let mut out = Vec::new();
         let mut at = self.covered;
         for one in merged(finds).iter().take_while(|one| one.start < until) {
@@ -176,7 +176,7 @@ impl Stream<'_> {
 }
 
 /// All places that hold a value, in any order.
-fn find(forms: &Forms, text: &[u8]) -> Vec<Find> {
+fn find(forms: &SecretForms, text: &[u8]) -> Vec<SecretMatch> {
     let mut finds = Vec::new();
     for (view, needles) in sights(forms, text) {
         for found in needles.find_in(&view.bytes) {
@@ -192,14 +192,14 @@ fn find(forms: &Forms, text: &[u8]) -> Vec<Find> {
             let after = usize::from(needle.after && neighbour(Some(last.1)));
             let grows = needle.after && last.1 == text.len();
             let (start, end) = (first.0 - before, last.1 + after);
-            finds.push(Find { start, end, name: needle.name, grows });
+            finds.push(SecretMatch { start, end, name: needle.name, grows });
         }
     }
     finds
 }
 
 /// Where the first value may begin that is not whole yet; the length of the text if there is none.
-fn undecided(forms: &Forms, text: &[u8]) -> usize {
+fn undecided(forms: &SecretForms, text: &[u8]) -> usize {
     let mut least = text.len();
     for (view, needles) in sights(forms, text) {
         least = least.min(view.open.unwrap_or(least));
@@ -227,9 +227,9 @@ fn reach(bytes: usize) -> usize {
 }
 
 /// Each way to look at a text, with what is looked for.
-fn sights<'a, 't>(forms: &'a Forms, text: &'t [u8]) -> Vec<(Rc<View<'t>>, &'a Needles)> {
+fn sights<'a, 't>(forms: &'a SecretForms, text: &'t [u8]) -> Vec<(Rc<TextView<'t>>, &'a Needles)> {
     let mut sights = Vec::new();
-    let mut add = |view: Option<View<'t>>, all: &[&'a Needles]| {
+    let mut add = |view: Option<TextView<'t>>, all: &[&'a Needles]| {
         let Some(view) = view.map(Rc::new) else { return };
         let wanted = all.iter().filter(|needles| !needles.all.is_empty());
         sights.extend(wanted.map(|needles| (view.clone(), *needles)));
@@ -243,17 +243,17 @@ fn sights<'a, 't>(forms: &'a Forms, text: &'t [u8]) -> Vec<(Rc<View<'t>>, &'a Ne
     add(Some(dump::loose(text)), &[&forms.loose]);
     add(dump::decimal(text), &[&forms.plain]);
     add(dump::octal(text), &[&forms.plain]);
-    let written = dump::lines(text, Order::Written);
-    let swapped = written.as_ref().and_then(|_| dump::lines(text, Order::Swapped));
+    let written = dump::lines(text, ByteOrder::Written);
+    let swapped = written.as_ref().and_then(|_| dump::lines(text, ByteOrder::Swapped));
     add(written, &[&forms.plain]);
     add(swapped, &[&forms.plain]);
     sights
 }
 
 /// In order, and those that touch each other made one.
-fn merged(mut finds: Vec<Find>) -> Vec<Find> {
+fn merged(mut finds: Vec<SecretMatch>) -> Vec<SecretMatch> {
     finds.sort_by_key(|one| (one.start, std::cmp::Reverse(one.end)));
-    let mut merged: Vec<Find> = Vec::new();
+    let mut merged: Vec<SecretMatch> = Vec::new();
     for one in finds {
         match merged.last_mut() {
             Some(last) if one.start < last.end => last.end = last.end.max(one.end),
@@ -264,21 +264,21 @@ fn merged(mut finds: Vec<Find>) -> Vec<Find> {
 }
 
 /// Places beside which a part of the text was left out.
-fn edges(text: &str, ends: Ends) -> Vec<(usize, usize)> {
+fn edges(text: &str, ends: TextEdges) -> Vec<(usize, usize)> {
     let marks = text.match_indices(CUT_MARK).map(|(at, mark)| (at, at + mark.len()));
     let own = match ends {
-        Ends::Whole => None,
-        Ends::Cut => Some([(0, 0), (text.len(), text.len())]),
+        TextEdges::Whole => None,
+        TextEdges::Cut => Some([(0, 0), (text.len(), text.len())]),
     };
     marks.chain(own.into_iter().flatten()).collect()
 }
 
 /// The beginning of a value that goes on in what was left out.
-fn before_cut(forms: &Forms, text: &[u8], (edge, _): (usize, usize)) -> Option<Find> {
+fn before_cut(forms: &SecretForms, text: &[u8], (edge, _): (usize, usize)) -> Option<SecretMatch> {
     let edge = edge - usize::from(text[..edge].ends_with(b"\n"));
     let from = edge.saturating_sub(reach(forms.longest()));
     let window = &text[from..edge];
-    if !forms.may_stand(window.iter().rev(), Side::End) {
+    if !forms.may_stand(window.iter().rev(), TextSide::End) {
         return None;
     }
     let found = sights(forms, window).into_iter().filter_map(|(view, needles)| {
@@ -288,18 +288,18 @@ fn before_cut(forms: &Forms, text: &[u8], (edge, _): (usize, usize)) -> Option<F
         (first..last).find_map(|at| {
             let needle = needles.beginning_with(&shown[at..])?;
             let name = needles.all[needle].name;
-            Some(Find { start: from + view.span(at).0, end: edge, name, grows: false })
+            Some(SecretMatch { start: from + view.span(at).0, end: edge, name, grows: false })
         })
     });
     found.min_by_key(|one| one.start)
 }
 
 /// The end of a value that began in what was left out.
-fn after_cut(forms: &Forms, text: &[u8], (_, edge): (usize, usize)) -> Option<Find> {
+fn after_cut(forms: &SecretForms, text: &[u8], (_, edge): (usize, usize)) -> Option<SecretMatch> {
     let edge = edge + usize::from(text[edge..].starts_with(b"\n"));
     let until = text.len().min(edge + reach(forms.longest()));
     let window = &text[edge..until];
-    if !forms.may_stand(window.iter(), Side::Beginning) {
+    if !forms.may_stand(window.iter(), TextSide::Beginning) {
         return None;
     }
     let found = sights(forms, window).into_iter().filter_map(|(view, needles)| {
@@ -307,7 +307,12 @@ fn after_cut(forms: &Forms, text: &[u8], (_, edge): (usize, usize)) -> Option<Fi
         (needles.edge_min..=most).rev().find_map(|shown| {
             let needle = needles.ending_with(&view.bytes[..shown])?;
             let name = needles.all[needle].name;
-            Some(Find { start: edge, end: edge + view.span(shown - 1).1, name, grows: false })
+            Some(SecretMatch {
+                start: edge,
+                end: edge + view.span(shown - 1).1,
+                name,
+                grows: false,
+            })
         })
     });
     found.max_by_key(|one| one.end)

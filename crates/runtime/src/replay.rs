@@ -7,14 +7,14 @@ use agentry_protocol::RunId;
 use agentry_protocol::event::{Event, Permit};
 use agentry_store::Ledger;
 
-use crate::define::{Definitions, Terms};
+use crate::definitions::{Definitions, RunSettings};
 use crate::error::Error;
 use crate::plan;
-use crate::rebuild;
+use crate::turn_rebuild;
 
 /// What came of a replay.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Replayed {
+pub enum ReplayReport {
     /// Every move is the same.
     Identical {
         /// How many.
@@ -32,35 +32,39 @@ pub enum Replayed {
 }
 
 /// Plays a run.
-pub fn replay(ledger: &Ledger, run: &RunId, definitions: &Definitions) -> Result<Replayed, Error> {
+pub fn replay(
+    ledger: &Ledger,
+    run: &RunId,
+    definitions: &Definitions,
+) -> Result<ReplayReport, Error> {
     let run_plan = plan::recorded(ledger, run)?;
     let task = plan::task(definitions, &run_plan)?;
     let mut moves = 0;
     for row in ledger.turns_of_run(run)? {
-        let record = rebuild::record(ledger, &row.id)?;
+        let record = turn_rebuild::record(ledger, &row.id)?;
         let session = row.session.as_ref().map(|session| session.as_str());
         let moment = TemplateIds { session, turn: Some(row.id.as_str()) };
         let at = row.step as usize;
         let agent = &run_plan.steps.get(at).map_or(&run_plan.agent, |step| &step.agent);
         // What access decided is part of what happened; `access replay` looks at that.
-        let bounds = rebuild::bounds(&record)?;
+        let bounds = turn_rebuild::bounds(&record)?;
         let shaping = record.plan.shaping.clone();
-        let terms = Terms { bounds, shaping, ..plan::terms(&run_plan, at) };
+        let terms = RunSettings { bounds, shaping, ..plan::terms(&run_plan, at) };
         let step = task.map(|task| (task, at));
         let charter = definitions.charter(agent, step, &terms, &moment)?;
         let charter = match &record.plan.compaction {
             Some(_) => charter.for_compaction(),
             None => charter,
         };
-        let played = rebuild::play(ledger, &record, charter, is_same_move)?;
+        let played = turn_rebuild::play(ledger, &record, charter, is_same_move)?;
         moves += played.moves;
         if let Some(difference) = played.difference {
-            let recorded = rebuild::shown(difference.recorded.as_ref());
-            let today = rebuild::shown(difference.chosen.as_ref());
-            return Ok(Replayed::Different { moves, recorded, today });
+            let recorded = turn_rebuild::event_json(difference.recorded.as_ref());
+            let today = turn_rebuild::event_json(difference.chosen.as_ref());
+            return Ok(ReplayReport::Different { moves, recorded, today });
         }
     }
-    Ok(Replayed::Identical { moves })
+    Ok(ReplayReport::Identical { moves })
 }
 
 /// A rule that moved to another line still is the same rule; a confinement that was set otherwise changes
@@ -81,6 +85,6 @@ fn is_same_move(recorded: &Event, chosen: &Event) -> bool {
         (Event::ApprovalAsked(one), Event::ApprovalAsked(other)) => {
             one.id == other.id && one.digest == other.digest
         }
-        (recorded, chosen) => rebuild::is_recorded(recorded, chosen),
+        (recorded, chosen) => turn_rebuild::is_recorded(recorded, chosen),
     }
 }

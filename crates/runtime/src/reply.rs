@@ -23,37 +23,40 @@ use agentry_protocol::intake::{DeliveryError, DeliveryReport, IntakeStage as Sta
 use agentry_store::{DeliveryStatus, EntryFilter, InboundRow};
 use serde_json::{Map, Value, json};
 
-use crate::channel::{Adapter, Bell, Capabilities, Clock, Outgoing, SentChunk, SystemClock, Way};
-use crate::delivery::{Answer, Means, deliver};
-use crate::desk::Say;
+use crate::channel::{
+    Adapter, ChannelCapabilities, ChannelSender, Latch, OutgoingChunk, SentChunk, SystemClock,
+    WaitClock,
+};
+use crate::chunked_send::{OutgoingAnswer, SendContext, deliver};
+use crate::dispatcher::NoticeSink;
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::limits::{ANSWER_LINES, INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
 use crate::plan;
-use crate::threads;
+use crate::spawn;
 
 /// What sends answers back.
 #[derive(Clone)]
-pub struct Replies(Arc<Outbox>);
+pub struct ReplySender(Arc<Outbox>);
 
 struct Outbox {
     channels: BTreeMap<String, Arc<Adapter>>,
     /// Whether a channel that is not there now may be there in another process.
     is_whole: bool,
-    clock: Arc<dyn Clock>,
-    stop: Arc<Bell>,
+    clock: Arc<dyn WaitClock>,
+    stop: Arc<Latch>,
     /// The line of each channel, and of what is held back for a while.
-    lines: OnceLock<Lines>,
+    lines: OnceLock<ReplyQueues>,
 }
 
-struct Lines {
+struct ReplyQueues {
     channels: BTreeMap<String, Vec<Sender<EventId>>>,
     later: Sender<(u64, EventId)>,
 }
 
-impl Replies {
+impl ReplySender {
     /// Answers for clients of this home only; what came from elsewhere is left for a server.
-    pub fn here() -> Self {
+    pub fn local_only() -> Self {
         Self::of(BTreeMap::new(), false)
     }
 
@@ -68,7 +71,7 @@ impl Replies {
     }
 
     /// Begins: starts the lines of each channel, and puts there what an earlier process left unsent.
-    pub(crate) fn begin(&self, host: &SharedHost, say: &Say) -> Result<(), Error> {
+    pub(crate) fn begin(&self, host: &SharedHost, say: &NoticeSink) -> Result<(), Error> {
         let mut channels = BTreeMap::new();
         for name in self.0.channels.keys() {
             let mut lines = Vec::with_capacity(ANSWER_LINES);
@@ -76,7 +79,7 @@ impl Replies {
                 let (line, waiting) = mpsc::channel();
                 lines.push(line);
                 let (replies, host, say) = (self.clone(), host.clone(), say.clone());
-                threads::start(format!("answers {name}"), move || {
+                spawn::start(format!("answers {name}"), move || {
                     for event in waiting {
                         replies.send_or_say(&host, &event, &say);
                     }
@@ -86,11 +89,11 @@ impl Replies {
         }
         let (later, waiting) = mpsc::channel();
         let (replies, host_later, say_later) = (self.clone(), host.clone(), say.clone());
-        threads::start("answers held back".to_owned(), move || {
+        spawn::start("answers held back".to_owned(), move || {
             replies.hold_back(&host_later, &waiting, &say_later);
         })?;
         // Nobody else begins it: the desk does, once.
-        self.0.lines.set(Lines { channels, later }).unwrap_or_default();
+        self.0.lines.set(ReplyQueues { channels, later }).unwrap_or_default();
         if self.0.is_whole { self.put_what_was_left(host) } else { Ok(()) }
     }
 
@@ -117,7 +120,7 @@ impl Replies {
 
     /// Lets no more be tried.
     pub(crate) fn stop(&self) {
-        self.0.stop.ring();
+        self.0.stop.set();
     }
 
     fn put(&self, host: &SharedHost, row: &InboundRow) -> Result<(), Error> {
@@ -141,14 +144,14 @@ impl Replies {
             Some(lines) => lines[line_of(row, lines.len())].send(row.id.clone()).map_err(|_| {
                 Error::Halted(format!("a thread that answers on `{channel}` is gone"))
             }),
-            None if reads_the_ledger(channel) => self.send(host, row, &asked, &Here),
-            None if self.0.is_whole => self.send(host, row, &asked, &Nowhere),
+            None if reads_the_ledger(channel) => self.send(host, row, &asked, &LocalChannelSender),
+            None if self.0.is_whole => self.send(host, row, &asked, &MissingChannelSender),
             // A server of this home has the channel.
             None => Ok(()),
         }
     }
 
-    fn hold_back(&self, host: &SharedHost, waiting: &Receiver<(u64, EventId)>, say: &Say) {
+    fn hold_back(&self, host: &SharedHost, waiting: &Receiver<(u64, EventId)>, say: &NoticeSink) {
         let mut due = std::collections::BTreeSet::new();
         loop {
             let now = host.ledger.now();
@@ -178,7 +181,7 @@ impl Replies {
         }
     }
 
-    fn send_or_say(&self, host: &SharedHost, event: &EventId, say: &Say) {
+    fn send_or_say(&self, host: &SharedHost, event: &EventId, say: &NoticeSink) {
         let sent = host.ledger.inbound(event).map_err(Error::from).and_then(|row| {
             let Some(row) = row.filter(is_pending) else { return Ok(()) };
             let asked = host.ledger.inbound_received(&row)?;
@@ -197,7 +200,7 @@ impl Replies {
         host: &SharedHost,
         row: &InboundRow,
         asked: &Inbound,
-        way: &dyn Way,
+        way: &dyn ChannelSender,
     ) -> Result<(), Error> {
         let about = EntrySubject {
             session: row.routed.as_ref().map(|routed| routed.session.clone()),
@@ -222,7 +225,7 @@ impl Replies {
             None => LinkFilter::allow_all(),
         };
         let text = links.rewrite(&text);
-        let answer = Answer {
+        let answer = OutgoingAnswer {
             event: &asked.event_id,
             text: &text,
             links: &links,
@@ -231,7 +234,7 @@ impl Replies {
             before: &before(host, row)?,
             metadata: metadata(host, row)?,
         };
-        let means = Means { way, clock: &*self.0.clock, stop: &self.0.stop };
+        let means = SendContext { way, clock: &*self.0.clock, stop: &self.0.stop };
         let delivered = deliver(&answer, &means, &mut |out| match adapter {
             // What a client here reads goes out when it is recorded as a whole.
             None => Ok(()),
@@ -243,7 +246,7 @@ impl Replies {
                 message_id: out.message_id.map(str::to_owned),
             }),
         })?;
-        if delivered.error.is_some() && self.0.stop.is_rung() {
+        if delivered.error.is_some() && self.0.stop.is_set() {
             // It was not given the time; the next process sends the rest.
             return Ok(());
         }
@@ -263,31 +266,31 @@ fn line_of(row: &InboundRow, lines: usize) -> usize {
 pub(crate) fn answer_here(host: &SharedHost, run: &RunId) -> Result<(), Error> {
     let is_here = |row: &&InboundRow| row.routed.as_ref().is_some_and(|routed| routed.here);
     for row in host.ledger.inbounds_of_run(run)?.iter().filter(is_here) {
-        Replies::here().pass_on(host, row)?;
+        ReplySender::local_only().pass_on(host, row)?;
     }
     Ok(())
 }
 
 /// Who asked here reads the answer in the ledger.
-struct Here;
+struct LocalChannelSender;
 
-impl Way for Here {
-    fn send(&self, _: &Outgoing) -> Result<SentChunk, DeliveryError> {
+impl ChannelSender for LocalChannelSender {
+    fn send(&self, _: &OutgoingChunk) -> Result<SentChunk, DeliveryError> {
         Ok(SentChunk { message_id: None })
     }
 }
 
 /// There is no such channel.
-struct Nowhere;
+struct MissingChannelSender;
 
-impl Way for Nowhere {
-    fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
+impl ChannelSender for MissingChannelSender {
+    fn send(&self, outgoing: &OutgoingChunk) -> Result<SentChunk, DeliveryError> {
         Err(DeliveryError::NotFound { target: outgoing.to.channel.clone() })
     }
 }
 
-fn unlimited() -> Capabilities {
-    Capabilities { text_limit: Some(u64::MAX), ..Capabilities::default() }
+fn unlimited() -> ChannelCapabilities {
+    ChannelCapabilities { text_limit: Some(u64::MAX), ..ChannelCapabilities::default() }
 }
 
 fn is_pending(row: &InboundRow) -> bool {

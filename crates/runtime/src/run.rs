@@ -17,25 +17,25 @@ use agentry_protocol::{AgentId, ApprovalId, RunId, SessionId, SessionKey, TaskId
 use agentry_store::{EntryFilter, Ledger, RunRow, RunStatus, SessionLock};
 use agentry_tools::Workspace;
 
-use crate::define::{Definitions, Terms};
-use crate::door::{Said, unplaced};
+use crate::cancelled_model::CancelledModel;
+use crate::definitions::{Definitions, RunSettings};
 use crate::enforcer::RunHomes;
 use crate::error::Error;
-use crate::hidden;
-use crate::host::{SharedHost, Witness};
+use crate::host::{RunObserver, SharedHost};
 use crate::jobs;
+use crate::ledger_follower::SessionSubscription;
 use crate::limits::TURN_ENTRIES_MAX;
-use crate::mail::Following;
-use crate::nobody::Nobody;
+use crate::local_intake::{AdmittedPrompt, sessionless_draft};
 use crate::plan;
+use crate::redact_values;
 use crate::reply;
-use crate::session::{Attendance, Handle, Left, News};
-use crate::shaping::{Before, LeftHook, left_hooks};
-use crate::step::Resumed;
+use crate::session::{Attendance, SessionHandle, SessionMessage, TurnExit};
+use crate::step::ResumeOutcome;
 use crate::trust;
+use crate::turn_hooks::{InheritedHook, PreTurnOutcome, left_hooks};
 
 /// What is asked of a run.
-pub struct Order {
+pub struct RunRequest {
     /// Who does it.
     pub agent: AgentId,
     /// The task, if it is one.
@@ -47,7 +47,7 @@ pub struct Order {
     /// The task's inputs, as given.
     pub inputs: BTreeMap<String, String>,
     /// Model, mode and limits.
-    pub terms: Terms,
+    pub terms: RunSettings,
     /// The session to go on with; none means a new one.
     pub session: Option<SessionKey>,
     /// The directory that the definitions came from.
@@ -55,23 +55,23 @@ pub struct Order {
     /// What came in and is answered by it, all of one sender.
     pub inbounds: Vec<EventId>,
     /// What was said to this process itself, if it was.
-    pub said: Option<Said>,
+    pub said: Option<AdmittedPrompt>,
 }
 
 /// How a run left this process.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Which run.
     pub run: RunId,
     /// Its session.
     pub session: SessionId,
     /// How.
-    pub end: End,
+    pub end: RunExit,
 }
 
 /// How a run left this process.
 #[derive(Clone, Debug, PartialEq)]
-pub enum End {
+pub enum RunExit {
     /// It is over.
     Ended {
         /// How.
@@ -90,35 +90,35 @@ pub struct Runner<'a> {
     /// What is defined.
     pub definitions: &'a Definitions,
     /// Who looks on.
-    pub witness: Arc<dyn Witness>,
+    pub witness: Arc<dyn RunObserver>,
     /// Whether somebody is there to answer.
     pub attendance: Attendance,
     /// Where news comes in.
-    pub post: Post,
+    pub post: SessionInbox,
 }
 
 /// Where news for a session comes in.
-pub struct Post {
-    pub(crate) sender: Sender<News>,
-    pub(crate) receiver: Receiver<News>,
+pub struct SessionInbox {
+    pub(crate) sender: Sender<SessionMessage>,
+    pub(crate) receiver: Receiver<SessionMessage>,
 }
 
-impl Default for Post {
+impl Default for SessionInbox {
     fn default() -> Self {
         let (sender, receiver) = mpsc::channel();
         Self { sender, receiver }
     }
 }
 
-impl Post {
+impl SessionInbox {
     /// A way to say something to the session.
-    pub fn handle(&self) -> Handle {
-        Handle(self.sender.clone())
+    pub fn handle(&self) -> SessionHandle {
+        SessionHandle(self.sender.clone())
     }
 }
 
 /// One run under way.
-pub(crate) struct Underway {
+pub(crate) struct ActiveRun {
     pub(crate) id: RunId,
     pub(crate) session: SessionId,
     pub(crate) plan: RunPlan,
@@ -128,24 +128,24 @@ pub(crate) struct Underway {
     /// Whether a turn of it was too long and is tried again.
     pub(crate) retried: bool,
     /// What the hooks before the turn of a step came to.
-    pub(crate) shaped: Option<(usize, Before)>,
+    pub(crate) shaped: Option<(usize, PreTurnOutcome)>,
     /// Hooks that another process started for a turn that has not begun.
-    pub(crate) left_hooks: VecDeque<LeftHook>,
+    pub(crate) left_hooks: VecDeque<InheritedHook>,
     /// Whether the session is this run's alone, and over with it.
     pub(crate) alone: bool,
-    pub(crate) held: Held,
+    pub(crate) held: RunResources,
 }
 
 /// What a run holds as long as it is under way here.
-pub(crate) struct Held {
+pub(crate) struct RunResources {
     /// The homes of its commands.
     pub(crate) homes: RunHomes,
     _ownership: SessionLock,
-    _following: Following,
+    _following: SessionSubscription,
 }
 
-impl Held {
-    fn new(ownership: SessionLock, following: Following) -> Self {
+impl RunResources {
+    fn new(ownership: SessionLock, following: SessionSubscription) -> Self {
         Self { homes: RunHomes::default(), _ownership: ownership, _following: following }
     }
 }
@@ -154,10 +154,10 @@ impl Runner<'_> {
     /// Starts a run and brings it as far as it goes. `accepted` is called when the order is on disk.
     pub fn start(
         &self,
-        order: Order,
+        order: RunRequest,
         accepted: &mut dyn FnMut(&EntrySubject),
-    ) -> Result<Outcome, Error> {
-        let order = hidden::order(&self.host.redactor, order);
+    ) -> Result<RunOutcome, Error> {
+        let order = redact_values::order(&self.host.redactor, order);
         let plan = plan::of_order(self.definitions, &order)?;
         self.begin(order, plan, accepted)
     }
@@ -165,10 +165,10 @@ impl Runner<'_> {
     /// Records an order with its plan and brings it as far as it goes.
     pub(crate) fn begin(
         &self,
-        order: Order,
+        order: RunRequest,
         plan: RunPlan,
         accepted: &mut dyn FnMut(&EntrySubject),
-    ) -> Result<Outcome, Error> {
+    ) -> Result<RunOutcome, Error> {
         let ledger = &self.host.ledger;
         trust::check(ledger, self.definitions, plan.steps.iter().map(|step| &step.agent))?;
         let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
@@ -198,7 +198,7 @@ impl Runner<'_> {
         }
         let said = order.said.as_ref();
         let persona = order.terms.persona.as_deref();
-        events.extend(said.map(|said| said.routed(&order.agent, persona)));
+        events.extend(said.map(|said| said.routed_event(&order.agent, persona)));
         // What a channel brought stands in the ledger already.
         if order.inbounds.is_empty() || said.is_some() {
             events.push(Event::PromptReceived { content: order.prompt });
@@ -206,12 +206,13 @@ impl Runner<'_> {
         events.push(Event::RunCreated(Box::new(plan.clone())));
         events.extend(self.host.enforcer.event());
         events.extend(begins(&plan, 0));
-        let came = said.map(Said::came).into_iter().flatten().map(unplaced);
+        let came =
+            said.map(AdmittedPrompt::intake_events).into_iter().flatten().map(sessionless_draft);
         let recorded = self.record_all(came.chain(drafts(&about, events)).collect())?;
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
         let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
-        let underway = Underway {
+        let underway = ActiveRun {
             id,
             session,
             plan,
@@ -222,13 +223,13 @@ impl Runner<'_> {
             shaped: None,
             left_hooks: VecDeque::new(),
             alone,
-            held: Held::new(ownership, following),
+            held: RunResources::new(ownership, following),
         };
         self.steps(underway, 0)
     }
 
     /// Takes up a run that another process left.
-    pub fn resume(&self, run: &RunId) -> Result<Outcome, Error> {
+    pub fn resume(&self, run: &RunId) -> Result<RunOutcome, Error> {
         let ownership = self.claim(run)?;
         let plan = plan::recorded(&self.host.ledger, run)?;
         let agents = plan.steps.iter().map(|step| &step.agent);
@@ -238,13 +239,13 @@ impl Runner<'_> {
     }
 
     /// Ends a run that nobody works on. Nothing new is begun.
-    pub fn cancel(&self, run: &RunId) -> Result<Outcome, Error> {
+    pub fn cancel(&self, run: &RunId) -> Result<RunOutcome, Error> {
         let ownership = self.claim(run)?;
         let session = Some(ownership.session().clone());
         let about = EntrySubject { session, run: Some(run.clone()), turn: None };
         self.record(&about, vec![Event::CancelReceived {}])?;
         let plan = plan::recorded(&self.host.ledger, run)?;
-        self.take_up((run, plan), Arc::new(Nobody), ownership)
+        self.take_up((run, plan), Arc::new(CancelledModel), ownership)
     }
 
     /// Owns the session of a run that is not over.
@@ -262,7 +263,7 @@ impl Runner<'_> {
         (run, plan): (&RunId, RunPlan),
         model: Arc<dyn Model>,
         ownership: SessionLock,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<RunOutcome, Error> {
         let ledger = &self.host.ledger;
         let session = ownership.session().clone();
         let about =
@@ -282,7 +283,7 @@ impl Runner<'_> {
         let latest = open.or_else(|| turns.iter().rfind(|turn| turn.step as usize == next));
         let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
         let entries = ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
-        let mut underway = Underway {
+        let mut underway = ActiveRun {
             id: run.clone(),
             session,
             plan,
@@ -293,7 +294,7 @@ impl Runner<'_> {
             shaped: None,
             left_hooks: left_hooks(&entries),
             alone: false,
-            held: Held::new(ownership, following),
+            held: RunResources::new(ownership, following),
         };
         let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
         if open.is_none() && cancelled() {
@@ -308,22 +309,22 @@ impl Runner<'_> {
         };
         let at = turn.step as usize;
         match self.go_on(&mut underway, &turn.id, at)? {
-            Resumed::Room => self.steps(underway, at),
-            Resumed::Step(Left::Over(Ending::Done), _) => {
+            ResumeOutcome::Compacted => self.steps(underway, at),
+            ResumeOutcome::Step(TurnExit::Ended(Ending::Done), _) => {
                 match self.succeeded(&mut underway, at)? {
                     Some(outcome) => Ok(outcome),
                     None => self.steps(underway, at + 1),
                 }
             }
-            Resumed::Step(left, trouble) => self.leave(&mut underway, at, left, trouble),
+            ResumeOutcome::Step(left, trouble) => self.leave(&mut underway, at, left, trouble),
         }
     }
 
     /// The steps from one that has begun, until one does not succeed.
-    fn steps(&self, mut underway: Underway, from: usize) -> Result<Outcome, Error> {
+    fn steps(&self, mut underway: ActiveRun, from: usize) -> Result<RunOutcome, Error> {
         for at in from..underway.plan.steps.len() {
             match self.step(&mut underway, at)? {
-                (Left::Over(Ending::Done), _) => {
+                (TurnExit::Ended(Ending::Done), _) => {
                     if let Some(outcome) = self.succeeded(&mut underway, at)? {
                         return Ok(outcome);
                     }
@@ -335,7 +336,7 @@ impl Runner<'_> {
     }
 
     /// A step did what it should: the next one begins, or the run is over.
-    fn succeeded(&self, underway: &mut Underway, at: usize) -> Result<Option<Outcome>, Error> {
+    fn succeeded(&self, underway: &mut ActiveRun, at: usize) -> Result<Option<RunOutcome>, Error> {
         let over = step_ended(at, StepStatus::Succeeded);
         match begins(&underway.plan, at + 1) {
             Some(next) => {
@@ -348,22 +349,22 @@ impl Runner<'_> {
 
     fn leave(
         &self,
-        underway: &mut Underway,
+        underway: &mut ActiveRun,
         at: usize,
-        left: Left,
+        left: TurnExit,
         trouble: Option<String>,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<RunOutcome, Error> {
         match left {
-            Left::Over(ending) => {
+            TurnExit::Ended(ending) => {
                 let failed = step_ended(at, StepStatus::Failed);
                 let skipped = skipped(&underway.plan, at + 1);
                 let steps = [failed].into_iter().chain(skipped).collect();
                 self.end(underway, steps, (ending, trouble))
             }
-            Left::Paused(approvals) => {
+            TurnExit::Paused(approvals) => {
                 let event = Event::RunPaused { approvals: approvals.clone() };
                 self.record(&underway.about(), vec![event])?;
-                Ok(underway.outcome(End::Paused(approvals)))
+                Ok(underway.outcome(RunExit::Paused(approvals)))
             }
         }
     }
@@ -371,10 +372,10 @@ impl Runner<'_> {
     /// Ends the run, with what became of the steps that were left.
     fn end(
         &self,
-        underway: &mut Underway,
+        underway: &mut ActiveRun,
         mut steps: Vec<Event>,
         (ending, message): (Ending, Option<String>),
-    ) -> Result<Outcome, Error> {
+    ) -> Result<RunOutcome, Error> {
         if underway.alone {
             self.after_session(underway, "run ended")?;
         }
@@ -383,7 +384,7 @@ impl Runner<'_> {
         if !underway.plan.given.inbounds.is_empty() {
             reply::answer_here(&self.host, &underway.id)?;
         }
-        Ok(underway.outcome(End::Ended { ending, message }))
+        Ok(underway.outcome(RunExit::Ended { ending, message }))
     }
 
     pub(crate) fn record(
@@ -397,7 +398,7 @@ impl Runner<'_> {
     fn record_all(&self, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
         let recorded = self.host.ledger.append(drafts)?;
         for envelope in &recorded {
-            self.witness.recorded(envelope);
+            self.witness.on_entry(envelope);
         }
         Ok(recorded)
     }
@@ -444,13 +445,13 @@ fn overflowed(entries: &[Envelope], but: Option<&TurnId>) -> bool {
     })
 }
 
-impl Underway {
+impl ActiveRun {
     pub(crate) fn about(&self) -> EntrySubject {
         EntrySubject { session: Some(self.session.clone()), run: Some(self.id.clone()), turn: None }
     }
 
-    fn outcome(&self, end: End) -> Outcome {
-        Outcome { run: self.id.clone(), session: self.session.clone(), end }
+    fn outcome(&self, end: RunExit) -> RunOutcome {
+        RunOutcome { run: self.id.clone(), session: self.session.clone(), end }
     }
 }
 

@@ -19,25 +19,25 @@ use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::hook::{HookChange, HookReport, HookResult};
 use agentry_protocol::tool_call::{OutcomeStatus, RepeatSafety, ToolCall, ToolOutcome};
 use agentry_store::Ledger;
-use agentry_tools::ToolBounds;
+use agentry_tools::ToolLimits;
 
-use crate::define::Definitions;
+use crate::call_facts::{CallPermit, difference};
+use crate::definitions::Definitions;
 use crate::error::Error;
-use crate::facts::{Allowed, difference};
-use crate::perform::{Asking, Consulted, Work, Workers};
+use crate::perform::{EffectKey, HookCall, StepRequest, TurnEffects};
 
 /// Something that the session must know.
-pub(crate) enum News {
+pub(crate) enum SessionMessage {
     /// What came of a move. Not recorded yet.
-    Result(Box<Event>),
+    EffectResult(Box<Event>),
     /// Something that is recorded and that no turn needs to know.
-    Aside(Box<Event>),
+    RecordOnly(Box<Event>),
     /// Something that came in. Recorded already.
     Input(Box<Envelope>),
     /// Nobody is there to answer any more.
-    Alone,
+    Unattended,
     /// The machine or the ledger does not do its part.
-    Broken(String),
+    Fatal(String),
 }
 
 /// Whether somebody is there to answer.
@@ -51,30 +51,30 @@ pub enum Attendance {
 
 /// A way to say something to a session that is under way.
 #[derive(Clone)]
-pub struct Handle(pub(crate) Sender<News>);
+pub struct SessionHandle(pub(crate) Sender<SessionMessage>);
 
-impl Handle {
+impl SessionHandle {
     /// Nobody is there to answer any more.
-    pub fn leave_alone(&self) {
+    pub fn set_unattended(&self) {
         // The session may be over already.
-        self.0.send(News::Alone).unwrap_or_default();
+        self.0.send(SessionMessage::Unattended).unwrap_or_default();
     }
 }
 
 /// How a turn left the loop.
-pub(crate) enum Left {
+pub(crate) enum TurnExit {
     /// It is over.
-    Over(Ending),
+    Ended(Ending),
     /// It waits for these, and nobody is there.
     Paused(Vec<ApprovalId>),
 }
 
 /// A turn with all that it needs to go on.
-pub(crate) struct Session<'a> {
+pub(crate) struct SessionLoop<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) definitions: &'a Definitions,
-    pub(crate) workers: Workers,
-    pub(crate) inbox: &'a Receiver<News>,
+    pub(crate) workers: TurnEffects,
+    pub(crate) inbox: &'a Receiver<SessionMessage>,
     pub(crate) attendance: Attendance,
     /// How many requests to the model the run has made before this turn.
     pub(crate) asked_before: u64,
@@ -82,18 +82,18 @@ pub(crate) struct Session<'a> {
     pub(crate) taken: BTreeSet<u64>,
 }
 
-impl Session<'_> {
+impl SessionLoop<'_> {
     /// Brings a turn to its end, or to where only people can bring it on.
-    pub(crate) fn drive(&mut self, turn: &mut Turn) -> Result<Left, Error> {
+    pub(crate) fn drive(&mut self, turn: &mut Turn) -> Result<TurnExit, Error> {
         loop {
             match turn.standing() {
-                TurnPhase::Over(ending) => return Ok(Left::Over(ending)),
+                TurnPhase::Over(ending) => return Ok(TurnExit::Ended(ending)),
                 TurnPhase::Stuck(why) => return Err(Error::Halted(why)),
                 TurnPhase::Waiting(approvals) if self.attendance == Attendance::Absent => {
                     // What came in meanwhile may be the answer.
                     match self.inbox.try_recv() {
                         Ok(news) => self.take(turn, news)?,
-                        Err(_) => return Ok(Left::Paused(approvals)),
+                        Err(_) => return Ok(TurnExit::Paused(approvals)),
                     }
                     continue;
                 }
@@ -104,24 +104,26 @@ impl Session<'_> {
         }
     }
 
-    fn take(&mut self, turn: &mut Turn, news: News) -> Result<(), Error> {
+    fn take(&mut self, turn: &mut Turn, news: SessionMessage) -> Result<(), Error> {
         match news {
-            News::Result(event) => {
+            SessionMessage::EffectResult(event) => {
                 let event = Box::new(self.with_facts(turn, *event)?);
                 let work = work_of(&event);
-                work.iter().for_each(|work| self.workers.over(work));
+                work.iter().for_each(|work| self.workers.finish(work));
                 self.look_at_access(turn)?;
                 let told = self.tell(turn, *event);
-                work.iter().for_each(|work| self.workers.settle(work));
+                work.iter().for_each(|work| self.workers.release_reservation(work));
                 told
             }
-            News::Aside(event) => self.record_and_perform(turn, vec![*event], None, Vec::new()),
-            News::Input(envelope) => self.take_input(turn, &envelope),
-            News::Alone => {
+            SessionMessage::RecordOnly(event) => {
+                self.record_and_perform(turn, vec![*event], None, Vec::new())
+            }
+            SessionMessage::Input(envelope) => self.take_input(turn, &envelope),
+            SessionMessage::Unattended => {
                 self.attendance = Attendance::Absent;
                 Ok(())
             }
-            News::Broken(why) => Err(Error::Halted(why)),
+            SessionMessage::Fatal(why) => Err(Error::Halted(why)),
         }
     }
 
@@ -203,12 +205,12 @@ impl Session<'_> {
         }
         let recorded = self.ledger.append(drafts)?;
         for envelope in &recorded {
-            self.workers.witness.recorded(envelope);
+            self.workers.witness.on_entry(envelope);
         }
         for (next, envelope) in moves.into_iter().zip(&recorded[told..]) {
             self.perform(turn, next, envelope.seq);
         }
-        let wanted: Vec<Work> = turn.undone().iter().map(work_undone).collect();
+        let wanted: Vec<EffectKey> = turn.undone().iter().map(work_undone).collect();
         self.workers.stop_all_but(&wanted);
         Ok(())
     }
@@ -218,15 +220,14 @@ impl Session<'_> {
             Move::AskModel { step, bytes, .. } => self.ask_model(turn, step, seq, bytes),
             Move::RunCall { call, by, edited, expected, .. } => {
                 let by_edit = edited.is_some_and(|edited| edited.by.is_none());
-                self.workers.run_call(call, Allowed { by, expected, by_edit }, bounds(turn));
+                self.workers.run_call(call, CallPermit { by, expected, by_edit }, bounds(turn));
             }
-            Move::StopCall { call } => self.workers.stop(&Work::Call(call)),
+            Move::StopCall { call } => self.workers.stop(&EffectKey::Call(call)),
             Move::RunCheck { iteration, command } => {
                 self.workers.run_check(iteration, command, bounds(turn));
             }
             Move::RunHook { number, hook, call, outcome } => {
-                self.workers
-                    .run_hook(turn, Consulted { number, hook, call, outcome, again: false });
+                self.workers.run_hook(turn, HookCall { number, hook, call, outcome, again: false });
             }
             // Recorded, and that is all there is to do.
             Move::Propose { .. }
@@ -240,11 +241,11 @@ impl Session<'_> {
     fn ask_model(&mut self, turn: &Turn, step: u32, seq: u64, bytes: u64) {
         let number = self.asked_before + u64::from(step);
         let request = turn.request();
-        self.workers.ask_model(Asking { step, number, seq, request, bytes });
+        self.workers.ask_model(StepRequest { step, number, seq, request, bytes });
     }
 
     /// Takes up what an earlier process left: asks the model again, and calls what nobody knows uncertain.
-    pub(crate) fn take_up(&mut self, turn: &mut Turn) -> Result<(), Error> {
+    pub(crate) fn resume_pending(&mut self, turn: &mut Turn) -> Result<(), Error> {
         if let TurnPhase::Over(_) = turn.standing() {
             return Ok(());
         }
@@ -286,7 +287,7 @@ impl Session<'_> {
         let draft = Draft { cause: None, about: self.workers.about.clone(), event };
         let recorded = self.ledger.append(vec![draft])?;
         for envelope in recorded {
-            self.workers.witness.recorded(&envelope);
+            self.workers.witness.on_entry(&envelope);
             self.taken.insert(envelope.seq);
             self.tell_recorded(turn, &envelope)?;
         }
@@ -333,38 +334,38 @@ pub(crate) fn uncertain_hook() -> HookReport {
     HookReport { job: None, result, notes: Vec::new(), facts: None }
 }
 
-fn work_of(event: &Event) -> Option<Work> {
+fn work_of(event: &Event) -> Option<EffectKey> {
     if let Event::Hook(HookChange::Finished { number, .. }) = event {
-        return Some(Work::Hook(*number));
+        return Some(EffectKey::Hook(*number));
     }
     if let Event::ModelReplied { step, .. } | Event::ModelFailed { step, .. } = event {
-        return Some(Work::Step(*step));
+        return Some(EffectKey::Step(*step));
     }
     if let Event::CheckFinished { iteration, .. } = event {
-        return Some(Work::Check(*iteration));
+        return Some(EffectKey::Check(*iteration));
     }
     if let Event::CallFinished { call, .. } | Event::CallWithheld { call, .. } = event {
-        return Some(Work::Call(call.clone()));
+        return Some(EffectKey::Call(call.clone()));
     }
     None
 }
 
-fn work_undone(undone: &PendingMove) -> Work {
+fn work_undone(undone: &PendingMove) -> EffectKey {
     match undone {
-        PendingMove::Model { step, .. } => Work::Step(*step),
-        PendingMove::Call(call) => Work::Call(call.id.clone()),
-        PendingMove::Check { iteration } => Work::Check(*iteration),
-        PendingMove::Hook { number, .. } => Work::Hook(*number),
+        PendingMove::Model { step, .. } => EffectKey::Step(*step),
+        PendingMove::Call(call) => EffectKey::Call(call.id.clone()),
+        PendingMove::Check { iteration } => EffectKey::Check(*iteration),
+        PendingMove::Hook { number, .. } => EffectKey::Hook(*number),
     }
 }
 
-fn bounds(turn: &Turn) -> ToolBounds {
+fn bounds(turn: &Turn) -> ToolLimits {
     let ShellAccess { timeout_ms, max_output_chars, allow_any_cwd, .. } =
         &turn.charter().authority.access.shell;
-    ToolBounds {
+    ToolLimits {
         shell_timeout_ms: timeout_ms.value,
         shell_output_chars: max_output_chars.value,
         shell_any_cwd: allow_any_cwd.value,
-        ..ToolBounds::default()
+        ..ToolLimits::default()
     }
 }

@@ -17,44 +17,44 @@ use agentry_protocol::hook::TurnShape;
 use agentry_protocol::{ApprovalId, ContentHash, SessionId, TurnId};
 use agentry_store::{CallStatus, EntryFilter, TurnStatus};
 
-use crate::compact::Room;
+use crate::call_facts::CallFactResolver;
+use crate::compaction::PromptFit;
 use crate::error::Error;
-use crate::facts::Binding;
 use crate::history;
 use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
-use crate::perform::Workers;
+use crate::perform::TurnEffects;
+use crate::permission_request;
 use crate::plan;
 use crate::programs::Programs;
-use crate::rebuild::{self, Rebuilt};
-use crate::request;
-use crate::run::{Runner, Underway};
-use crate::session::{Left, News, Session, halted, is_for_turn, is_lasting};
-use crate::shaping::{self, Before};
+use crate::run::{ActiveRun, Runner};
+use crate::session::{SessionLoop, SessionMessage, TurnExit, halted, is_for_turn, is_lasting};
+use crate::turn_hooks::{self, PreTurnOutcome};
+use crate::turn_rebuild::{self, RebuiltTurn};
 
 /// How a turn left the loop, and why in words.
-pub(crate) type Ended = (Left, Option<String>);
+pub(crate) type StepExit = (TurnExit, Option<String>);
 
 /// What came of a turn.
-enum Tried {
+enum StepAttempt {
     /// It is over, or waits.
-    Ended(Ended),
+    Ended(StepExit),
     /// It ended because its request was too long.
-    TooLong(Ended),
+    TooLong(StepExit),
     /// It did not begin: what must be sent does not get shorter.
     Stuck(CompactionError),
 }
 
 /// What came of a turn that another process left.
-pub(crate) enum Resumed {
+pub(crate) enum ResumeOutcome {
     /// Older turns were summed up; the turn of the step comes now.
-    Room,
+    Compacted,
     /// The turn of the step.
-    Step(Left, Option<String>),
+    Step(TurnExit, Option<String>),
 }
 
 impl Runner<'_> {
     /// One step that has begun: one turn, and before it what makes room for it.
-    pub(crate) fn step(&self, underway: &mut Underway, at: usize) -> Result<Ended, Error> {
+    pub(crate) fn step(&self, underway: &mut ActiveRun, at: usize) -> Result<StepExit, Error> {
         if underway.is_compaction(at) {
             return self.compact_asked(underway, at);
         }
@@ -63,17 +63,22 @@ impl Runner<'_> {
     }
 
     /// Tries a turn once more that was too long, and says how the step ends.
-    fn settle(&self, underway: &mut Underway, at: usize, tried: Tried) -> Result<Ended, Error> {
+    fn settle(
+        &self,
+        underway: &mut ActiveRun,
+        at: usize,
+        tried: StepAttempt,
+    ) -> Result<StepExit, Error> {
         let too_long = match tried {
-            Tried::Ended(ended) => return Ok(ended),
-            Tried::Stuck(stuck) => return Ok(stopped(&stuck)),
-            Tried::TooLong(ended) => ended,
+            StepAttempt::Ended(ended) => return Ok(ended),
+            StepAttempt::Stuck(stuck) => return Ok(stopped(&stuck)),
+            StepAttempt::TooLong(ended) => ended,
         };
         let again = std::mem::replace(&mut underway.retried, true);
         match self.turn(underway, at, CompactionTrigger::Overflow { again })? {
             // There is nothing to make shorter, so what the provider said stands.
-            Tried::Stuck(CompactionError::TooLarge { .. }) => Ok(too_long),
-            tried @ (Tried::Ended(_) | Tried::TooLong(_) | Tried::Stuck(_)) => {
+            StepAttempt::Stuck(CompactionError::TooLarge { .. }) => Ok(too_long),
+            tried @ (StepAttempt::Ended(_) | StepAttempt::TooLong(_) | StepAttempt::Stuck(_)) => {
                 self.settle(underway, at, tried)
             }
         }
@@ -82,10 +87,10 @@ impl Runner<'_> {
     /// The turn of a step.
     fn turn(
         &self,
-        underway: &mut Underway,
+        underway: &mut ActiveRun,
         at: usize,
         trigger: CompactionTrigger,
-    ) -> Result<Tried, Error> {
+    ) -> Result<StepAttempt, Error> {
         let id = TurnId::from_number((self.host.new_number)());
         let task = plan::task(self.definitions, &underway.plan)?;
         let mut charter = self.charter(underway, at, &id)?;
@@ -93,7 +98,7 @@ impl Runner<'_> {
         if underway.shaped.as_ref().is_none_or(|(step, _)| *step != at) {
             let before = self.before_turn(underway, at, (&id, &charter, &prompt))?;
             if let Some(why) = before.blocked {
-                return Ok(Tried::Ended((Left::Over(Ending::Denied), Some(why))));
+                return Ok(StepAttempt::Ended((TurnExit::Ended(Ending::Denied), Some(why))));
             }
             underway.shaped = Some((at, before));
         }
@@ -122,9 +127,9 @@ impl Runner<'_> {
             shaping: underway.shaping(at),
         };
         let history = match self.make_room(underway, (&id, &charter), &mut plan, trigger)? {
-            Room::Made(history) => history,
-            Room::Left(ended) => return Ok(Tried::Ended(ended)),
-            Room::Stuck(stuck) => return Ok(Tried::Stuck(stuck)),
+            PromptFit::Ready(history) => history,
+            PromptFit::Exited(ended) => return Ok(StepAttempt::Ended(ended)),
+            PromptFit::Stuck(stuck) => return Ok(StepAttempt::Stuck(stuck)),
         };
         plan.parent_hash = self.hash_of(plan.parent.as_ref())?;
         let (mut turn, moves) = Turn::begin(charter, &plan, history).map_err(halted)?;
@@ -138,24 +143,24 @@ impl Runner<'_> {
             moves,
         )?;
         for input in early {
-            self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
+            self.post.sender.send(SessionMessage::Input(Box::new(input))).unwrap_or_default();
         }
         let ended = finish(session, &mut turn, underway)?;
-        Ok(if turn.overflowed() { Tried::TooLong(ended) } else { Tried::Ended(ended) })
+        Ok(if turn.overflowed() { StepAttempt::TooLong(ended) } else { StepAttempt::Ended(ended) })
     }
 
     /// A turn that another process left, from its record.
     pub(crate) fn go_on(
         &self,
-        underway: &mut Underway,
+        underway: &mut ActiveRun,
         id: &TurnId,
         at: usize,
-    ) -> Result<Resumed, Error> {
+    ) -> Result<ResumeOutcome, Error> {
         let ledger = &self.host.ledger;
-        let Rebuilt { mut turn, taken, shaping } =
-            rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
+        let RebuiltTurn { mut turn, taken, shaping } =
+            turn_rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
         if !turn.is_compaction() {
-            underway.shaped = Some((at, Before { shaping, ..Before::default() }));
+            underway.shaped = Some((at, PreTurnOutcome { shaping, ..PreTurnOutcome::default() }));
         }
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
@@ -163,25 +168,27 @@ impl Runner<'_> {
         session.workers.quiet = turn.is_compaction();
         let since = ledger.turn(id)?.map_or(0, |row| row.started_seq);
         for input in self.untaken(&underway.session, since, &session.taken)? {
-            self.post.sender.send(News::Input(Box::new(input))).unwrap_or_default();
+            self.post.sender.send(SessionMessage::Input(Box::new(input))).unwrap_or_default();
         }
-        session.take_up(&mut turn)?;
+        session.resume_pending(&mut turn)?;
         let ended = finish(session, &mut turn, underway)?;
         let makes_room = turn.is_compaction() && !underway.is_compaction(at);
         let (left, trouble) = match ended {
-            (Left::Over(Ending::Done), _) if makes_room => return Ok(Resumed::Room),
+            (TurnExit::Ended(Ending::Done), _) if makes_room => {
+                return Ok(ResumeOutcome::Compacted);
+            }
             ended if turn.overflowed() && !turn.is_compaction() => {
-                self.settle(underway, at, Tried::TooLong(ended))?
+                self.settle(underway, at, StepAttempt::TooLong(ended))?
             }
             ended => ended,
         };
-        Ok(Resumed::Step(left, trouble))
+        Ok(ResumeOutcome::Step(left, trouble))
     }
 
     /// What a turn of a step is given.
     pub(crate) fn charter(
         &self,
-        underway: &Underway,
+        underway: &ActiveRun,
         at: usize,
         turn: &TurnId,
     ) -> Result<Charter, Error> {
@@ -191,7 +198,8 @@ impl Runner<'_> {
             TemplateIds { session: Some(underway.session.as_str()), turn: Some(turn.as_str()) };
         let mut terms = plan::terms(&underway.plan, at);
         let ledger = &self.host.ledger;
-        terms.bounds = terms.bounds.map(|bounds| request::renewed(ledger, bounds)).transpose()?;
+        terms.bounds =
+            terms.bounds.map(|bounds| permission_request::renewed(ledger, bounds)).transpose()?;
         terms.shaping = underway.shaping(at);
         self.definitions.charter(agent, task.map(|task| (task, at)), &terms, &moment)
     }
@@ -203,7 +211,7 @@ impl Runner<'_> {
     }
 
     /// What came in while the compaction before a turn was under way.
-    fn early(&self, underway: &Underway, parent: Option<&TurnId>) -> Result<Vec<Envelope>, Error> {
+    fn early(&self, underway: &ActiveRun, parent: Option<&TurnId>) -> Result<Vec<Envelope>, Error> {
         let parent = parent.map(|parent| self.host.ledger.turn(parent)).transpose()?.flatten();
         match parent.filter(|row| row.run.as_ref() == Some(&underway.id)) {
             Some(row) if history::is_compaction(&self.host.ledger, &row)? => {
@@ -231,7 +239,7 @@ impl Runner<'_> {
     }
 
     /// What the turn did that is tried again, so that it is not done twice unknowingly.
-    fn retold(&self, underway: &Underway, at: usize) -> Result<String, Error> {
+    fn retold(&self, underway: &ActiveRun, at: usize) -> Result<String, Error> {
         let ledger = &self.host.ledger;
         let turns = ledger.turns_of_run(&underway.id)?;
         let is_tried = |status| status == TurnStatus::Ended(Ending::ModelFailed);
@@ -286,10 +294,10 @@ impl Runner<'_> {
     /// A turn with all that it needs to go on.
     pub(crate) fn session<'b>(
         &'b self,
-        underway: &Underway,
+        underway: &ActiveRun,
         turn: &TurnId,
         at: usize,
-    ) -> Result<Session<'b>, Error> {
+    ) -> Result<SessionLoop<'b>, Error> {
         let about = EntrySubject { turn: Some(turn.clone()), ..underway.about() };
         // A turn that goes on has what it was told; a definition that is gone takes only its skills along.
         let task = plan::task(self.definitions, &underway.plan).ok().flatten();
@@ -297,7 +305,7 @@ impl Runner<'_> {
         let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
         let skills = skills.unwrap_or_default();
         let programs = self.definitions.agent(agent).and_then(|agent| {
-            let persona = shaping::worn(agent, underway, at, &underway.shaping(at));
+            let persona = turn_hooks::active_persona(agent, underway, at, &underway.shaping(at));
             Ok(Programs { persona, ..Programs::of(self.definitions, agent)? })
         });
         let programs = programs.ok();
@@ -306,8 +314,8 @@ impl Runner<'_> {
             None => underway.model.clone(),
         };
         let (host, workspace) = (self.host.clone(), underway.workspace.clone());
-        let binding = Binding::new(host, workspace, self.definitions, agent);
-        let mut workers = Workers::new(
+        let binding = CallFactResolver::new(host, workspace, self.definitions, agent);
+        let mut workers = TurnEffects::new(
             self.host.clone(),
             (model, underway.workspace.clone()),
             (skills, programs, binding),
@@ -315,7 +323,7 @@ impl Runner<'_> {
             about,
         );
         workers.fallbacks.clone_from(&underway.plan.asked.fallbacks);
-        Ok(Session {
+        Ok(SessionLoop {
             ledger: &self.host.ledger,
             definitions: self.definitions,
             workers,
@@ -335,7 +343,7 @@ impl Runner<'_> {
     }
 }
 
-impl Underway {
+impl ActiveRun {
     /// What the hooks before the turn of a step made of it.
     fn shaping(&self, at: usize) -> TurnShape {
         let shaped = self.shaped.as_ref().filter(|(step, _)| *step == at);
@@ -350,16 +358,16 @@ impl Underway {
 
 /// Brings a turn as far as it goes, and counts its requests for the turns after it.
 pub(crate) fn finish(
-    mut session: Session<'_>,
+    mut session: SessionLoop<'_>,
     turn: &mut Turn,
-    underway: &mut Underway,
-) -> Result<Ended, Error> {
+    underway: &mut ActiveRun,
+) -> Result<StepExit, Error> {
     let left = session.drive(turn)?;
     underway.asked += u64::from(turn.steps());
     Ok((left, turn.failure_text()))
 }
 
 /// The session cannot be made shorter, and so the run goes no further.
-fn stopped(stuck: &CompactionError) -> Ended {
-    (Left::Over(Ending::LimitReached), Some(stuck.to_string()))
+fn stopped(stuck: &CompactionError) -> StepExit {
+    (TurnExit::Ended(Ending::LimitReached), Some(stuck.to_string()))
 }

@@ -24,12 +24,12 @@ pub struct Trace {
     /// How far it is.
     pub status: &'static str,
     /// The stages it went through, in order.
-    pub pipeline: Vec<Traced>,
+    pub pipeline: Vec<StageTrace>,
 }
 
 /// What came of one stage.
 #[derive(Clone, Debug, Serialize)]
-pub struct Traced {
+pub struct StageTrace {
     /// The stage: adapter, acl, hooks, broker, agent, delivery or ledger.
     pub stage: &'static str,
     /// When it was over, in milliseconds since 1970.
@@ -49,7 +49,7 @@ pub struct Traced {
 pub fn of(ledger: &Ledger, event: &EventId) -> Result<Option<Trace>, Error> {
     let Some(row) = ledger.inbound(event)? else { return Ok(None) };
     let inbound = ledger.inbound_received(&row)?;
-    let mut tracing = Tracing { ledger, row: &row, pipeline: Vec::new() };
+    let mut tracing = TraceBuilder { ledger, row: &row, pipeline: Vec::new() };
     tracing.adapter(&inbound)?;
     if row.status != InboundStatus::Sent {
         tracing.acl()?;
@@ -62,13 +62,13 @@ pub fn of(ledger: &Ledger, event: &EventId) -> Result<Option<Trace>, Error> {
     Ok(Some(Trace { event_id: event.clone(), status: row.status.as_str(), pipeline }))
 }
 
-struct Tracing<'a> {
+struct TraceBuilder<'a> {
     ledger: &'a Ledger,
     row: &'a InboundRow,
-    pipeline: Vec<Traced>,
+    pipeline: Vec<StageTrace>,
 }
 
-impl Tracing<'_> {
+impl TraceBuilder<'_> {
     fn since_last(&self, at: u64) -> f64 {
         let last = self.pipeline.last().map_or(at, |stage| stage.timestamp);
         at.saturating_sub(last) as f64
@@ -76,7 +76,7 @@ impl Tracing<'_> {
 
     fn add(&mut self, stage: &'static str, at: u64, result: String, data: Value) {
         let latency_ms = self.since_last(at);
-        let traced = Traced { stage, timestamp: at, latency_ms, result, data, error: None };
+        let traced = StageTrace { stage, timestamp: at, latency_ms, result, data, error: None };
         self.pipeline.push(traced);
     }
 

@@ -10,13 +10,13 @@ use agentry_protocol::AgentId;
 use agentry_protocol::trust::TrustedPrograms;
 use agentry_store::Ledger;
 
-use crate::agents;
-use crate::define::Definitions;
+use crate::definitions::Definitions;
 use crate::error::Error;
+use crate::tree_reader;
 
 /// How the programs of an agent stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustStatus {
     /// It brings none.
     Nothing,
     /// The owner lets them run as they are.
@@ -32,7 +32,7 @@ pub enum Standing {
 /// # Errors
 /// When that cannot be said; then nothing of it may run.
 pub fn read(directory: &Path, agent: &Agent) -> Result<TrustManifest, TrustError> {
-    let tree = agents::read_parts(directory, &TrustCoverage::of(agent)).map_err(|error| {
+    let tree = tree_reader::read_parts(directory, &TrustCoverage::of(agent)).map_err(|error| {
         let (directory, why) = (directory.display().to_string(), error.to_string());
         TrustError::Unreadable { directory, why }
     })?;
@@ -47,16 +47,18 @@ pub fn standing(
     ledger: &Ledger,
     definitions: &Definitions,
     agent: &Agent,
-) -> Result<Standing, Error> {
+) -> Result<TrustStatus, Error> {
     let manifest = definitions.manifest(agent)?;
     if manifest.is_empty() {
-        return Ok(Standing::Nothing);
+        return Ok(TrustStatus::Nothing);
     }
     let directory = definitions.directory(agent).display().to_string();
     Ok(match ledger.trusted(&directory)? {
-        None => Standing::Unseen,
-        Some((trusted, _)) if trusted.hash == manifest.hash => Standing::Trusted(Box::new(trusted)),
-        Some((trusted, _)) => Standing::Changed(Box::new(trusted)),
+        None => TrustStatus::Unseen,
+        Some((trusted, _)) if trusted.hash == manifest.hash => {
+            TrustStatus::Trusted(Box::new(trusted))
+        }
+        Some((trusted, _)) => TrustStatus::Changed(Box::new(trusted)),
     })
 }
 
@@ -114,16 +116,16 @@ pub fn check_programs(
     agent: &Agent,
 ) -> Result<(), Error> {
     let has_changed = match standing(ledger, definitions, agent)? {
-        Standing::Nothing | Standing::Trusted(_) => return Ok(()),
-        Standing::Changed(_) => true,
-        Standing::Unseen => false,
+        TrustStatus::Nothing | TrustStatus::Trusted(_) => return Ok(()),
+        TrustStatus::Changed(_) => true,
+        TrustStatus::Unseen => false,
     };
-    let place = place(definitions, agent);
+    let place = trust_arguments(definitions, agent);
     Err(Error::Untrusted { agent: agent.id.clone(), place, has_changed })
 }
 
 /// What `agentry trust` is given to look at an agent.
-pub fn place(definitions: &Definitions, agent: &Agent) -> String {
+pub fn trust_arguments(definitions: &Definitions, agent: &Agent) -> String {
     // What lies in the user's home is looked at as it is seen from the project.
     match agent.directory.starts_with("~/") {
         true => format!("{} --agent {}", word(&definitions.project), agent.id),

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The same arguments under their canonical names. To be called before schema and rules look.
-pub fn normalised(tool: &ToolName, input: Value) -> Value {
+pub fn normalize_arguments(tool: &ToolName, input: Value) -> Value {
     let Value::Object(written) = input else { return input };
     let aliases = aliases(tool.as_str());
     let mut arguments = Map::new();
@@ -89,7 +89,7 @@ pub(crate) fn parse<T: DeserializeOwned>(input: &Value) -> Result<T, ToolOutcome
 }
 
 /// What a tool answers to its arguments; arguments that do not fit are answered too.
-pub(crate) fn answered<T: DeserializeOwned>(
+pub(crate) fn run_parsed<T: DeserializeOwned>(
     input: &Value,
     answer: impl FnOnce(T) -> Result<ToolOutcome, ToolOutcome>,
 ) -> ToolOutcome {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn check(tool: &str, written: Value, expected: Value) {
-        assert_eq!(normalised(&ToolName::canonical(tool), written), expected);
+        assert_eq!(normalize_arguments(&ToolName::canonical(tool), written), expected);
     }
 
     #[test]

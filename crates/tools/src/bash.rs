@@ -24,10 +24,10 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::answered;
-use crate::confined::{Confined, Confines};
+use crate::arguments::run_parsed;
 use crate::limits::{DENIALS_MAX, SHELL_COMMAND_BYTES_MAX};
 use crate::output::of_process;
+use crate::sandbox_session::{SandboxSession, ToolSandbox};
 use crate::toolset::{Tool, ToolContext, no_sandbox, spec};
 use crate::workspace::Error;
 
@@ -41,7 +41,7 @@ pub(crate) struct Bash {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct BashArgs {
     command: String,
     cwd: Option<String>,
     timeout_ms: Option<u64>,
@@ -74,13 +74,13 @@ impl Tool for Bash {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        answered(input, |arguments: Arguments| run(self.shell, arguments, context))
+        run_parsed(input, |arguments: BashArgs| run(self.shell, arguments, context))
     }
 }
 
 fn run(
     shell: &str,
-    arguments: Arguments,
+    arguments: BashArgs,
     context: &ToolContext<'_>,
 ) -> Result<ToolOutcome, ToolOutcome> {
     let bytes = arguments.command.len();
@@ -107,9 +107,9 @@ fn run(
         streams: Streams::Together,
     };
     let (finished, refused) = match context.confines {
-        Confines::Missing(why) => return Err(no_sandbox(why)),
-        Confines::Off => (agentry_sandbox::run(&command, &bounds, context.stop), Vec::new()),
-        Confines::In(confined) => in_sandbox(confined, &command, bounds, context.stop),
+        ToolSandbox::Missing(why) => return Err(no_sandbox(why)),
+        ToolSandbox::Off => (agentry_sandbox::run(&command, &bounds, context.stop), Vec::new()),
+        ToolSandbox::In(confined) => in_sandbox(confined, &command, bounds, context.stop),
     };
     match finished {
         Ok(finished) => Ok(outcome(&finished, chars_max, &refused)),
@@ -122,7 +122,7 @@ fn run(
 
 /// Runs it confined; with the hosts that it was kept from.
 fn in_sandbox(
-    confined: &Confined,
+    confined: &SandboxSession,
     command: &Command,
     bounds: ProcessBounds,
     stop: &CancelToken,
@@ -170,9 +170,9 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
     let minimal = minimal.into_iter().map(|(name, value)| (name.into(), value));
     let given = context.env.iter().map(|(name, value)| (name.into(), value.expose_secret().into()));
     match context.confines {
-        Confines::In(_) => given.collect(),
+        ToolSandbox::In(_) => given.collect(),
         // Of two with one name the later counts.
-        Confines::Off | Confines::Missing(_) => minimal.chain(given).collect(),
+        ToolSandbox::Off | ToolSandbox::Missing(_) => minimal.chain(given).collect(),
     }
 }
 

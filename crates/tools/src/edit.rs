@@ -6,9 +6,9 @@ use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::{answered, parse};
+use crate::arguments::{parse, run_parsed};
+use crate::atomic_write::{content, diff, replace, target};
 use crate::limits::MATCH_LINES_MAX;
-use crate::replace::{content, diff, replace, target};
 use crate::toolset::{Tool, ToolContext, spec};
 use crate::workspace::{Error, shown};
 
@@ -18,7 +18,7 @@ pub(crate) struct EditFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct EditFileArgs {
     path: String,
     old_string: String,
     new_string: String,
@@ -54,11 +54,11 @@ impl Tool for EditFile {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        answered(input, |arguments: Arguments| edit(&arguments, context))
+        run_parsed(input, |arguments: EditFileArgs| edit(&arguments, context))
     }
 
     fn preview(&self, input: &Value, context: &ToolContext<'_>) -> Option<String> {
-        let arguments: Arguments = parse(input).ok()?;
+        let arguments: EditFileArgs = parse(input).ok()?;
         let relative = target(context, &arguments.path).ok()?.relative;
         let old = String::from_utf8(content(context, &relative).ok()?).ok()?;
         let edited = edited(&old, &arguments).ok()?;
@@ -66,7 +66,7 @@ impl Tool for EditFile {
     }
 }
 
-fn edit(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
+fn edit(arguments: &EditFileArgs, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
     let path = &arguments.path;
     let target = target(context, path)?;
     let old = content(context, &target.relative)?;
@@ -86,13 +86,13 @@ fn edit(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome,
     Ok(ToolOutcome::done(format!("Replaced {count} {occurrences} in `{path}` ({lines}).")))
 }
 
-struct Edited {
+struct EditOutcome {
     text: String,
     lines: Vec<usize>,
 }
 
 /// The text after the edit, or why there is none.
-fn edited(text: &str, arguments: &Arguments) -> Result<Edited, String> {
+fn edited(text: &str, arguments: &EditFileArgs) -> Result<EditOutcome, String> {
     let path = &arguments.path;
     if arguments.old_string.is_empty() {
         return Err("old_string is empty. To write a whole file, use write_file.".to_owned());
@@ -107,7 +107,7 @@ fn edited(text: &str, arguments: &Arguments) -> Result<Edited, String> {
     let found = occurrences(text, &old, replace_all);
     match (found.as_slice(), replace_all) {
         ([], _) => Err(not_there(text, &old, path)),
-        ([_], _) | (_, true) => Ok(Edited {
+        ([_], _) | (_, true) => Ok(EditOutcome {
             text: if replace_all { text.replace(&old, &new) } else { text.replacen(&old, &new, 1) },
             lines: lines_of(text, &found),
         }),

@@ -25,13 +25,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arguments::parse;
+use crate::html::to_markdown;
 use crate::limits::{
     FETCH_CONNECT_MS_MAX, FETCH_HOPS_MAX, FETCH_STACK_BYTES, FETCH_STOP_LOOK_MS,
     FETCH_URL_BYTES_MAX,
 };
 use crate::output::cut_end;
-use crate::page::to_markdown;
-use crate::toolset::{Tool, ToolBounds, ToolContext, spec};
+use crate::toolset::{Tool, ToolContext, ToolLimits, spec};
 
 /// Which hosts may be fetched from although their addresses are not public.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ pub(crate) struct WebFetch {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct WebFetchArgs {
     url: String,
 }
 
@@ -99,7 +99,7 @@ impl Tool for WebFetch {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        let arguments: Arguments = match parse(input) {
+        let arguments: WebFetchArgs = match parse(input) {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
@@ -114,7 +114,7 @@ impl Tool for WebFetch {
 /// The thread ends by itself when the time is over.
 fn watched(url: String, context: &ToolContext<'_>) -> ToolOutcome {
     let deadline = Instant::now() + Duration::from_millis(context.bounds.fetch_ms);
-    let hops = Hops { rules: context.fetch.clone(), bounds: context.bounds, deadline };
+    let hops = Fetcher { rules: context.fetch.clone(), bounds: context.bounds, deadline };
     let (sender, receiver) = mpsc::channel();
     let work = move || {
         // Nobody listens any more when the call was stopped; the answer is not needed then.
@@ -145,13 +145,13 @@ fn timed_out(fetch_ms: u64) -> ToolOutcome {
     ToolOutcome::failed(format!("No complete answer within {fetch_ms} ms."))
 }
 
-struct Hops {
+struct Fetcher {
     rules: FetchRules,
-    bounds: ToolBounds,
+    bounds: ToolLimits,
     deadline: Instant,
 }
 
-impl Hops {
+impl Fetcher {
     fn fetch(&self, given: &str) -> Result<ToolOutcome, ToolOutcome> {
         if given.len() > FETCH_URL_BYTES_MAX {
             return Err(ToolOutcome::failed("The address is too long."));
@@ -311,22 +311,22 @@ fn next(url: &Url, response: &Response) -> Result<Option<Url>, ToolOutcome> {
         .ok_or_else(|| ToolOutcome::failed(format!("`{url}` leads on to what is no address.")))
 }
 
-struct ContentType {
+struct MediaType {
     essence: String,
     charset: String,
 }
 
-fn content_type(headers: &HeaderMap) -> ContentType {
+fn content_type(headers: &HeaderMap) -> MediaType {
     let written = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let written = written.unwrap_or("application/octet-stream").to_lowercase();
     let mut parts = written.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default().to_owned();
     let charset = parts.find_map(|part| part.strip_prefix("charset=")).unwrap_or_default();
     let charset = charset.trim_matches('"').to_owned();
-    ContentType { essence, charset }
+    MediaType { essence, charset }
 }
 
-impl ContentType {
+impl MediaType {
     fn is_page(&self) -> bool {
         matches!(self.essence.as_str(), "text/html" | "application/xhtml+xml")
     }

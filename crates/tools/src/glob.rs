@@ -12,9 +12,9 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::answered;
+use crate::arguments::run_parsed;
 use crate::toolset::{Tool, ToolContext, spec};
-use crate::walk::{Walk, WalkEnd, files};
+use crate::walk::{WalkEnd, WalkOptions, files};
 use crate::workspace::shown;
 
 pub(crate) struct Glob {
@@ -23,7 +23,7 @@ pub(crate) struct Glob {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct GlobArgs {
     pattern: String,
     path: Option<String>,
 }
@@ -55,11 +55,11 @@ impl Tool for Glob {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        answered(input, |arguments: Arguments| find(&arguments, context))
+        run_parsed(input, |arguments: GlobArgs| find(&arguments, context))
     }
 }
 
-fn find(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
+fn find(arguments: &GlobArgs, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
     let pattern = &arguments.pattern;
     let parts = || Path::new(pattern).components();
     if parts().any(|part| matches!(part, Component::ParentDir | Component::RootDir)) {
@@ -73,7 +73,7 @@ fn find(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome,
     let below = root.components().filter(|part| *part != Component::CurDir).count();
     let results_max = context.bounds.search_results;
     let mut found = Vec::new();
-    let walk = Walk { root: &root, hidden: names_hidden(pattern) };
+    let walk = WalkOptions { root: &root, hidden: names_hidden(pattern) };
     let end = files(&walk, context, &mut |path| {
         let inside: std::path::PathBuf = path.components().skip(below).collect();
         if !matcher.is_match(&inside) {

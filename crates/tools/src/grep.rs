@@ -15,14 +15,14 @@ use grep_searcher::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::arguments::answered;
+use crate::arguments::run_parsed;
 use crate::glob::{answer, matcher, names_hidden};
 use crate::limits::{
     REGEX_BYTES_MAX, SEARCH_BUFFER_BYTES_MAX, SEARCH_CONTEXT_LINES_MAX, SEARCH_LINE_CHARS_MAX,
     SEARCH_OUTPUT_CHARS_MAX,
 };
 use crate::toolset::{Tool, ToolContext, spec};
-use crate::walk::{Walk, WalkEnd, files};
+use crate::walk::{WalkEnd, WalkOptions, files};
 use crate::workspace::{Error, Workspace, shown};
 
 pub(crate) struct Grep {
@@ -31,7 +31,7 @@ pub(crate) struct Grep {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct GrepArgs {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -71,16 +71,16 @@ impl Tool for Grep {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        answered(input, |arguments: Arguments| search(&arguments, context))
+        run_parsed(input, |arguments: GrepArgs| search(&arguments, context))
     }
 }
 
-fn search(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
+fn search(arguments: &GrepArgs, context: &ToolContext<'_>) -> Result<ToolOutcome, ToolOutcome> {
     let pattern = &arguments.pattern;
     let regex = regex(arguments)?;
-    let filter = arguments.glob.as_deref().map(Filter::new).transpose()?;
+    let filter = arguments.glob.as_deref().map(FileFilter::new).transpose()?;
     let asked = arguments.max_results.unwrap_or(usize::MAX);
-    let mut found = Found {
+    let mut found = MatchCollector {
         lines: Vec::new(),
         chars: 0,
         matches: 0,
@@ -90,7 +90,7 @@ fn search(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcom
         is_binary: false,
     };
     let around = arguments.context.unwrap_or_default().min(SEARCH_CONTEXT_LINES_MAX);
-    let mut search = Search {
+    let mut search = GrepSearch {
         workspace: context.workspace,
         regex,
         searcher: searcher(around, context.bounds.search_file_bytes),
@@ -101,7 +101,8 @@ fn search(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcom
     let given = arguments.path.as_deref().unwrap_or(".");
     context.workspace.check_read(&context.workspace.relative(given)?)?;
     let root = context.workspace.locate(given, context.judged)?.path;
-    let walk = Walk { root: &root, hidden: arguments.glob.as_deref().is_some_and(names_hidden) };
+    let walk =
+        WalkOptions { root: &root, hidden: arguments.glob.as_deref().is_some_and(names_hidden) };
     let walked = files(&walk, context, &mut |path| {
         if filter.as_ref().is_some_and(|filter| !filter.takes(path, &root)) {
             return ControlFlow::Continue(());
@@ -122,7 +123,7 @@ fn search(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcom
     Ok(outcome)
 }
 
-fn regex(arguments: &Arguments) -> Result<RegexMatcher, ToolOutcome> {
+fn regex(arguments: &GrepArgs) -> Result<RegexMatcher, ToolOutcome> {
     RegexMatcherBuilder::new()
         .case_insensitive(arguments.ignore_case.unwrap_or_default())
         .line_terminator(Some(b'\n'))
@@ -143,12 +144,12 @@ fn searcher(around: usize, file_bytes_max: u64) -> Searcher {
 }
 
 /// Which files are searched. A pattern without a slash speaks of names, at any depth.
-struct Filter {
+struct FileFilter {
     matcher: GlobMatcher,
     is_name_only: bool,
 }
 
-impl Filter {
+impl FileFilter {
     fn new(pattern: &str) -> Result<Self, ToolOutcome> {
         Ok(Self { matcher: matcher(pattern)?, is_name_only: !pattern.contains('/') })
     }
@@ -162,7 +163,7 @@ impl Filter {
     }
 }
 
-struct Search<'a> {
+struct GrepSearch<'a> {
     workspace: &'a Workspace,
     regex: RegexMatcher,
     searcher: Searcher,
@@ -171,8 +172,8 @@ struct Search<'a> {
     unreadable: usize,
 }
 
-impl Search<'_> {
-    fn file(&mut self, path: &Path, found: &mut Found) -> ControlFlow<()> {
+impl GrepSearch<'_> {
+    fn file(&mut self, path: &Path, found: &mut MatchCollector) -> ControlFlow<()> {
         let Ok((file, metadata)) = self.workspace.open_real(path) else {
             self.unreadable += 1;
             return ControlFlow::Continue(());
@@ -207,7 +208,7 @@ impl Search<'_> {
 }
 
 /// What was found so far.
-struct Found {
+struct MatchCollector {
     lines: Vec<String>,
     chars: usize,
     matches: usize,
@@ -217,7 +218,7 @@ struct Found {
     is_binary: bool,
 }
 
-impl Found {
+impl MatchCollector {
     fn begin(&mut self, path: &Path) -> (usize, usize, usize) {
         self.path = shown(path);
         self.is_binary = false;
@@ -250,7 +251,7 @@ impl Found {
     }
 }
 
-impl Sink for Found {
+impl Sink for MatchCollector {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {

@@ -8,26 +8,26 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
+mod atomic_write;
 mod bash;
-mod confined;
 mod edit;
 mod fetch;
 mod glob;
 mod grep;
+mod html;
 pub mod limits;
 mod output;
-mod page;
 mod read;
-mod replace;
 mod resolve;
+mod sandbox_session;
 mod toolset;
 mod walk;
 mod workspace;
 mod write;
 
-pub use arguments::normalised;
-pub use confined::{Confined, Confines, FILE_TOOLS, serve_files};
+pub use arguments::normalize_arguments;
+pub use atomic_write::unified_diff;
 pub use fetch::FetchRules;
-pub use replace::unified_diff;
-pub use toolset::{Tool, ToolBounds, ToolContext, Toolset};
+pub use sandbox_session::{FILE_TOOLS, SandboxSession, ToolSandbox, serve_files};
+pub use toolset::{Tool, ToolContext, ToolLimits, Toolset};
 pub use workspace::{Error, Workspace};

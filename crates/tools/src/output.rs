@@ -8,34 +8,34 @@ use crate::limits::{NEAR_CANDIDATES_MAX, NEAR_LIKENESS_MIN, NEAR_NAMES_MAX};
 
 /// A text, and whether a part of it was left out.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct TruncatedText {
     pub(crate) text: String,
     pub(crate) is_cut: bool,
 }
 
 /// Beginning and end of a text that has more characters than that.
-pub(crate) fn cut_middle(text: &str, chars_max: usize) -> Shown {
+pub(crate) fn cut_middle(text: &str, chars_max: usize) -> TruncatedText {
     let count = text.chars().count();
     if count <= chars_max {
-        return Shown { text: text.to_owned(), is_cut: false };
+        return TruncatedText { text: text.to_owned(), is_cut: false };
     }
     joined(text, text, count - chars_max, chars_max)
 }
 
 /// The beginning of a text that has more characters than that.
-pub(crate) fn cut_end(text: &str, chars_max: usize) -> Shown {
+pub(crate) fn cut_end(text: &str, chars_max: usize) -> TruncatedText {
     match text.char_indices().nth(chars_max) {
-        None => Shown { text: text.to_owned(), is_cut: false },
+        None => TruncatedText { text: text.to_owned(), is_cut: false },
         Some((end, _)) => {
             let left_out = text[end..].chars().count();
             let text = format!("{}\n{}", &text[..end], mark(left_out));
-            Shown { text, is_cut: true }
+            TruncatedText { text, is_cut: true }
         }
     }
 }
 
 /// What a process said, as text. It kept at least four bytes for each character that is shown.
-pub(crate) fn of_process(kept: &HeadTailBuffer, chars_max: usize) -> Shown {
+pub(crate) fn of_process(kept: &HeadTailBuffer, chars_max: usize) -> TruncatedText {
     if let Some(whole) = kept.whole() {
         return cut_middle(&String::from_utf8_lossy(&whole), chars_max);
     }
@@ -63,7 +63,7 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
     }
 }
 
-fn joined(head: &str, tail: &str, left_out: usize, chars_max: usize) -> Shown {
+fn joined(head: &str, tail: &str, left_out: usize, chars_max: usize) -> TruncatedText {
     let head_chars = chars_max / 2;
     let tail_chars = chars_max - head_chars;
     let head_end = head.char_indices().nth(head_chars).map_or(head.len(), |(at, _)| at);
@@ -72,7 +72,7 @@ fn joined(head: &str, tail: &str, left_out: usize, chars_max: usize) -> Shown {
         wanted => tail.char_indices().rev().nth(wanted - 1).map_or(0, |(at, _)| at),
     };
     let text = format!("{}\n{}\n{}", &head[..head_end], mark(left_out), &tail[tail_start..]);
-    Shown { text, is_cut: true }
+    TruncatedText { text, is_cut: true }
 }
 
 fn mark(left_out: usize) -> String {
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn a_text_as_long_as_the_limit_is_whole() {
-        assert_eq!(cut_middle("äöüß", 4), Shown { text: "äöüß".to_owned(), is_cut: false });
-        assert_eq!(cut_end("äöüß", 4), Shown { text: "äöüß".to_owned(), is_cut: false });
+        assert_eq!(cut_middle("äöüß", 4), TruncatedText { text: "äöüß".to_owned(), is_cut: false });
+        assert_eq!(cut_end("äöüß", 4), TruncatedText { text: "äöüß".to_owned(), is_cut: false });
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) struct ReadFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct ReadFileArgs {
     path: String,
     start_line: Option<u64>,
     end_line: Option<u64>,
@@ -55,7 +55,7 @@ impl Tool for ReadFile {
     }
 
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome {
-        let arguments: Arguments = match parse(input) {
+        let arguments: ReadFileArgs = match parse(input) {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
@@ -91,7 +91,7 @@ fn read(path: &str, range: (u64, u64), context: &ToolContext<'_>) -> Result<Tool
         return Ok(not_text(path, kind, bytes));
     }
     let bytes_max = usize::try_from(context.bounds.read_bytes).unwrap_or(usize::MAX);
-    let mut lines = Lines::new(range, bytes_max);
+    let mut lines = LineCollector::new(range, bytes_max);
     lines.push(&sniffed);
     let mut rest = file.take(READ_FILE_BYTES_MAX);
     loop {
@@ -152,7 +152,7 @@ fn kind_of(beginning: &[u8]) -> Option<&'static str> {
 }
 
 /// The lines of a range, gathered from pieces of a file.
-struct Lines {
+struct LineCollector {
     first: u64,
     last: u64,
     bytes_max: usize,
@@ -165,14 +165,14 @@ struct Lines {
     is_empty: bool,
 }
 
-struct Taken {
+struct CollectedLines {
     text: String,
     total: u64,
     cut: Option<u64>,
     last: u64,
 }
 
-impl Lines {
+impl LineCollector {
     fn new((first, last): (u64, u64), bytes_max: usize) -> Self {
         Self {
             first,
@@ -204,7 +204,7 @@ impl Lines {
     }
 
     /// Nothing when the lines are no UTF-8.
-    fn finish(mut self) -> Option<Taken> {
+    fn finish(mut self) -> Option<CollectedLines> {
         let total = match (self.is_empty, self.ends_with_newline) {
             (true, _) => 0,
             (false, true) => self.line - 1,
@@ -227,11 +227,11 @@ impl Lines {
             }
         }
         let text = String::from_utf8(self.text).ok()?;
-        Some(Taken { text, total, cut: self.cut, last })
+        Some(CollectedLines { text, total, cut: self.cut, last })
     }
 }
 
-impl Taken {
+impl CollectedLines {
     fn outcome(self, path: &str, first: u64) -> ToolOutcome {
         let Self { text, total, cut, last } = self;
         if total == 0 {

@@ -21,7 +21,7 @@ use crate::workspace::{Error, Workspace, kind, parent, shown};
 
 /// A place in the workspace.
 #[derive(Debug)]
-pub(crate) struct Real {
+pub(crate) struct WorkspacePath {
     /// Relative to the workspace, without links, `.` and `..`; `.` for the workspace itself.
     pub(crate) path: PathBuf,
     /// Whether nothing is there yet.
@@ -30,7 +30,7 @@ pub(crate) struct Real {
 }
 
 /// A part of a path that is still to be followed.
-enum Part {
+enum PendingComponent {
     Up,
     // The name, and whether a link brought it.
     Name(OsString, bool),
@@ -66,7 +66,11 @@ impl Workspace {
     }
 
     /// The place that a path of a call means, which must be the one that was judged.
-    pub(crate) fn locate(&self, given: &str, judged: Option<&ResolvedPath>) -> Result<Real, Error> {
+    pub(crate) fn locate(
+        &self,
+        given: &str,
+        judged: Option<&ResolvedPath>,
+    ) -> Result<WorkspacePath, Error> {
         let real = self.real(&self.relative(given)?)?;
         match judged {
             None => Ok(real),
@@ -78,15 +82,15 @@ impl Workspace {
     }
 
     /// Follows a path to its place. A file that is not there yet has one too, if its directory could be made.
-    pub(crate) fn real(&self, relative: &Path) -> Result<Real, Error> {
+    pub(crate) fn real(&self, relative: &Path) -> Result<WorkspacePath, Error> {
         let mut rest = parts(relative, false);
-        let mut real = Real { path: PathBuf::new(), is_new: false, folds_case: false };
+        let mut real = WorkspacePath { path: PathBuf::new(), is_new: false, folds_case: false };
         let mut links = 0;
         while let Some(part) = rest.pop_front() {
             let (name, linked) = match part {
-                Part::Up if real.path.pop() => continue,
-                Part::Up => return Err(Error::Outside { path: shown(relative) }),
-                Part::Name(name, linked) => (name, linked),
+                PendingComponent::Up if real.path.pop() => continue,
+                PendingComponent::Up => return Err(Error::Outside { path: shown(relative) }),
+                PendingComponent::Name(name, linked) => (name, linked),
             };
             let here = real.path.join(&name);
             let metadata = match self.dir().symlink_metadata(&here) {
@@ -215,21 +219,21 @@ impl Workspace {
 }
 
 /// The parts of a path that is relative.
-fn parts(path: &Path, linked: bool) -> VecDeque<Part> {
+fn parts(path: &Path, linked: bool) -> VecDeque<PendingComponent> {
     let part = |part: Component<'_>| match part {
-        Component::Normal(name) => Some(Part::Name(name.to_owned(), linked)),
-        Component::ParentDir => Some(Part::Up),
+        Component::Normal(name) => Some(PendingComponent::Name(name.to_owned(), linked)),
+        Component::ParentDir => Some(PendingComponent::Up),
         Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
     };
     path.components().filter_map(part).collect()
 }
 
 /// A place that is not there yet; none if the rest leads up again from what is not there.
-fn with_rest(mut here: PathBuf, rest: VecDeque<Part>) -> Option<PathBuf> {
+fn with_rest(mut here: PathBuf, rest: VecDeque<PendingComponent>) -> Option<PathBuf> {
     for part in rest {
         match part {
-            Part::Name(name, _) => here.push(name),
-            Part::Up => return None,
+            PendingComponent::Name(name, _) => here.push(name),
+            PendingComponent::Up => return None,
         }
     }
     Some(here)

@@ -12,7 +12,6 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::confined::Confines;
 use crate::fetch::FetchRules;
 use crate::limits::{
     FETCH_BYTES_MAX, FETCH_MS_MAX, FETCH_OUTPUT_CHARS_MAX, READ_BYTES_MAX, SEARCH_ENTRIES_MAX,
@@ -20,6 +19,7 @@ use crate::limits::{
     SHELL_TIMEOUT_MS_MAX, WRITE_BYTES_MAX,
 };
 use crate::output::near;
+use crate::sandbox_session::ToolSandbox;
 use crate::workspace::Workspace;
 use crate::{bash, edit, fetch, glob, grep, read, write};
 
@@ -31,20 +31,20 @@ pub struct ToolContext<'a> {
     /// Raised when the call shall end.
     pub stop: &'a CancelToken,
     /// How much a call may take.
-    pub bounds: ToolBounds,
+    pub bounds: ToolLimits,
     /// Which addresses may be fetched beside the public ones.
     pub fetch: &'a FetchRules,
     /// What a shell gets beside the minimal environment; it wins over that.
     pub env: &'a [(String, SecretString)],
     /// Where it does its work.
-    pub confines: Confines<'a>,
+    pub confines: ToolSandbox<'a>,
     /// Where the path among the arguments led when the call was judged; elsewhere nothing is done.
     pub judged: Option<&'a ResolvedPath>,
 }
 
 /// How much a call may take. What a call asks for is cut to these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolBounds {
+pub struct ToolLimits {
     /// The time of a shell call, in milliseconds.
     pub shell_timeout_ms: u64,
     /// The output of a shell call that is kept, in characters.
@@ -71,7 +71,7 @@ pub struct ToolBounds {
     pub fetch_ms: u64,
 }
 
-impl Default for ToolBounds {
+impl Default for ToolLimits {
     fn default() -> Self {
         Self {
             shell_timeout_ms: SHELL_TIMEOUT_MS_MAX,
@@ -149,9 +149,9 @@ impl Toolset {
     pub fn run(&self, call: &ToolCall, context: &ToolContext<'_>) -> ToolOutcome {
         let Some(tool) = self.get(&call.tool) else { return self.unknown(&call.tool) };
         match (tool.is_file_tool(), context.confines) {
-            (true, Confines::In(confined)) => return confined.run(call, context),
-            (true, Confines::Missing(why)) => return no_sandbox(why),
-            (true, Confines::Off) | (false, _) => {}
+            (true, ToolSandbox::In(confined)) => return confined.run(call, context),
+            (true, ToolSandbox::Missing(why)) => return no_sandbox(why),
+            (true, ToolSandbox::Off) | (false, _) => {}
         }
         catch_unwind(AssertUnwindSafe(|| tool.run(&call.input, context))).unwrap_or_else(|_| {
             ToolOutcome::failed(format!(
@@ -165,9 +165,9 @@ impl Toolset {
     pub fn preview(&self, call: &ToolCall, context: &ToolContext<'_>) -> Option<String> {
         let tool = self.get(&call.tool)?;
         match (tool.is_file_tool(), context.confines) {
-            (true, Confines::In(confined)) => return confined.preview(call, context),
-            (true, Confines::Missing(_)) => return None,
-            (true, Confines::Off) | (false, _) => {}
+            (true, ToolSandbox::In(confined)) => return confined.preview(call, context),
+            (true, ToolSandbox::Missing(_)) => return None,
+            (true, ToolSandbox::Off) | (false, _) => {}
         }
         catch_unwind(AssertUnwindSafe(|| tool.preview(&call.input, context))).ok().flatten()
     }

@@ -18,7 +18,7 @@ use crate::toolset::ToolContext;
 use crate::workspace::{Error, Workspace};
 
 /// Where to walk.
-pub(crate) struct Walk<'a> {
+pub(crate) struct WalkOptions<'a> {
     /// The directory, below the workspace.
     pub(crate) root: &'a Path,
     /// Whether names that begin with a dot are walked over too.
@@ -53,14 +53,14 @@ impl WalkEnd {
     }
 }
 
-enum Entry {
-    Directory(PathBuf, Rc<Ignores>, usize),
+enum WalkEntry {
+    Directory(PathBuf, Rc<IgnoreRules>, usize),
     File(PathBuf),
 }
 
 /// Shows every file to the visitor, by its path below the workspace.
 pub(crate) fn files(
-    walk: &Walk<'_>,
+    walk: &WalkOptions<'_>,
     context: &ToolContext<'_>,
     visit: &mut dyn FnMut(&Path) -> ControlFlow<()>,
 ) -> Result<WalkEnd, Error> {
@@ -70,7 +70,8 @@ pub(crate) fn files(
     let root = without_dot(walk.root);
     let deadline = Instant::now() + Duration::from_millis(context.bounds.search_ms);
     let mut left = context.bounds.search_entries;
-    let mut stack = vec![Entry::Directory(root.clone(), Ignores::above(workspace, &root), 0)];
+    let mut stack =
+        vec![WalkEntry::Directory(root.clone(), IgnoreRules::above(workspace, &root), 0)];
     while let Some(entry) = stack.pop() {
         if context.stop.is_stopped() {
             return Ok(WalkEnd::Stopped);
@@ -79,20 +80,20 @@ pub(crate) fn files(
             return Ok(WalkEnd::Time);
         }
         match entry {
-            Entry::File(path) => {
+            WalkEntry::File(path) => {
                 if visit(&path).is_break() {
                     return Ok(WalkEnd::Enough);
                 }
             }
-            Entry::Directory(path, ignores, depth) if depth < SEARCH_DEPTH_MAX => {
-                let ignores = Ignores::below(workspace, &path, ignores);
+            WalkEntry::Directory(path, ignores, depth) if depth < SEARCH_DEPTH_MAX => {
+                let ignores = IgnoreRules::below(workspace, &path, ignores);
                 let (entries, is_all) = list(walk, workspace, (&path, depth), &ignores, &mut left);
                 stack.extend(entries.into_iter().rev());
                 if !is_all {
                     return finish(stack, visit);
                 }
             }
-            Entry::Directory(..) => return Ok(WalkEnd::Entries),
+            WalkEntry::Directory(..) => return Ok(WalkEnd::Entries),
         }
     }
     Ok(WalkEnd::Complete)
@@ -100,11 +101,11 @@ pub(crate) fn files(
 
 /// Shows the files that were found before the entries ran out, and no more.
 fn finish(
-    stack: Vec<Entry>,
+    stack: Vec<WalkEntry>,
     visit: &mut dyn FnMut(&Path) -> ControlFlow<()>,
 ) -> Result<WalkEnd, Error> {
     for entry in stack.into_iter().rev() {
-        if let Entry::File(path) = entry
+        if let WalkEntry::File(path) = entry
             && visit(&path).is_break()
         {
             break;
@@ -115,12 +116,12 @@ fn finish(
 
 /// The entries of one directory by name, and whether that is all of them.
 fn list(
-    walk: &Walk<'_>,
+    walk: &WalkOptions<'_>,
     workspace: &Workspace,
     (path, depth): (&Path, usize),
-    ignores: &Rc<Ignores>,
+    ignores: &Rc<IgnoreRules>,
     left: &mut usize,
-) -> (Vec<Entry>, bool) {
+) -> (Vec<WalkEntry>, bool) {
     let here = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let Ok(entries) = workspace.dir().read_dir(here) else { return (Vec::new(), true) };
     let mut found = Vec::new();
@@ -139,9 +140,9 @@ fn list(
             continue;
         }
         if kind.is_dir() {
-            found.push((name, Entry::Directory(path, Rc::clone(ignores), depth + 1)));
+            found.push((name, WalkEntry::Directory(path, Rc::clone(ignores), depth + 1)));
         } else if kind.is_file() {
-            found.push((name, Entry::File(path)));
+            found.push((name, WalkEntry::File(path)));
         }
     }
     found.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -153,12 +154,12 @@ fn without_dot(path: &Path) -> PathBuf {
 }
 
 /// The rules of one directory, and those above it.
-struct Ignores {
-    above: Option<Rc<Ignores>>,
+struct IgnoreRules {
+    above: Option<Rc<IgnoreRules>>,
     rules: Vec<Gitignore>,
 }
 
-impl Ignores {
+impl IgnoreRules {
     /// The rules of every directory above this one, from the workspace down.
     fn above(workspace: &Workspace, path: &Path) -> Rc<Self> {
         let none = Rc::new(Self { above: None, rules: Vec::new() });

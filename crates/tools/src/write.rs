@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arguments::parse;
-use crate::replace::{content, diff, replace, target};
+use crate::atomic_write::{content, diff, replace, target};
 use crate::toolset::{Tool, ToolContext, spec};
 use crate::workspace::{Error, parent};
 
@@ -17,7 +17,7 @@ pub(crate) struct WriteFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+struct WriteFileArgs {
     path: String,
     content: String,
     create_dirs: Option<bool>,
@@ -57,14 +57,14 @@ impl Tool for WriteFile {
     }
 
     fn preview(&self, input: &Value, context: &ToolContext<'_>) -> Option<String> {
-        let arguments: Arguments = parse(input).ok()?;
+        let arguments: WriteFileArgs = parse(input).ok()?;
         let target = target(context, &arguments.path).ok()?;
         let old = if target.is_new() { None } else { content(context, &target.relative).ok() };
         diff(&arguments.path, old.as_deref(), arguments.content.as_bytes())
     }
 }
 
-fn write(arguments: &Arguments, context: &ToolContext<'_>) -> Result<ToolOutcome, Error> {
+fn write(arguments: &WriteFileArgs, context: &ToolContext<'_>) -> Result<ToolOutcome, Error> {
     let path = &arguments.path;
     let bytes = u64::try_from(arguments.content.len()).unwrap_or(u64::MAX);
     if bytes > context.bounds.write_bytes {

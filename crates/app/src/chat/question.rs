@@ -10,7 +10,7 @@ use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::Host as Parts;
-use agentry_runtime::redact::Ends;
+use agentry_runtime::redact::TextEdges;
 use agentry_tools::Workspace;
 use agentry_tools::limits::PREVIEW_CHARS_MAX;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -150,7 +150,7 @@ pub(crate) fn diff(
 ) -> Option<String> {
     let preview = || {
         let preview = parts.preview(&approval.call, confinement?, workspace?)?;
-        Some(parts.redactor.text(&preview, Ends::Cut).text)
+        Some(parts.redactor.text(&preview, TextEdges::Cut).text)
     };
     let shown: Vec<String> = approval.facts.change_summary().into_iter().chain(preview()).collect();
     Some(shown.join("\n")).filter(|text| !text.is_empty())

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, RunId, SessionId, SessionKey};
-use agentry_runtime::Terms;
+use agentry_runtime::RunSettings;
 use agentry_runtime::fork::fork;
-use agentry_runtime::run::Order;
+use agentry_runtime::run::RunRequest;
 use agentry_store::{EntryFilter, Ledger, RunRow, RunStatus, SessionRow};
 
 use crate::engine::{self, Engine};
@@ -25,7 +25,7 @@ const KEY: &str = "chat_";
 pub(crate) struct Talk {
     pub(crate) engine: Arc<Engine>,
     pub(crate) agent: AgentId,
-    pub(crate) terms: Terms,
+    pub(crate) terms: RunSettings,
     /// Why it is this model.
     pub(crate) model_from: String,
     pub(crate) key: SessionKey,
@@ -62,8 +62,8 @@ impl Talk {
     }
 
     /// What is asked of the next run.
-    pub(crate) fn order(&self, prompt: String, images: Vec<Image>) -> Order {
-        Order {
+    pub(crate) fn order(&self, prompt: String, images: Vec<Image>) -> RunRequest {
+        RunRequest {
             agent: self.agent.clone(),
             task: None,
             prompt,

@@ -13,7 +13,7 @@ use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{ApprovalId, CallId};
-use agentry_runtime::{Handle, plan};
+use agentry_runtime::{SessionHandle, plan};
 
 use super::call::{Call, Past};
 use super::ink::{BAD, BOLD, DIM, ITALIC, Row, WARN, YOU, joined, row, span};
@@ -61,7 +61,7 @@ impl Answering {
 
 /// The turn under way.
 pub(crate) struct Turn {
-    pub(crate) handle: Handle,
+    pub(crate) handle: SessionHandle,
     pub(crate) about: Option<EntrySubject>,
     pub(crate) began: Instant,
     pub(crate) usage: Usage,
@@ -85,7 +85,7 @@ pub(crate) struct News {
 }
 
 impl Turn {
-    pub(crate) fn new(handle: Handle) -> Self {
+    pub(crate) fn new(handle: SessionHandle) -> Self {
         Self {
             handle,
             about: None,

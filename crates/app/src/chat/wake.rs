@@ -11,8 +11,8 @@ use agentry_kernel::identity::TERMINAL;
 use agentry_model::Delta;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::{CallId, RunId};
-use agentry_runtime::run::{Order, Outcome, Post, Runner};
-use agentry_runtime::{Attendance, Handle, Witness};
+use agentry_runtime::run::{RunOutcome, RunRequest, Runner, SessionInbox};
+use agentry_runtime::{Attendance, RunObserver, SessionHandle};
 use ratatui::crossterm::event::{self, Event as Input};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -37,7 +37,7 @@ pub(crate) enum Wake {
     /// A piece of an answer.
     Piece(Delta),
     /// A run left; none means that there was nothing to do.
-    Over(Box<Result<Option<Outcome>, String>>),
+    Over(Box<Result<Option<RunOutcome>, String>>),
     /// What a command of the person did.
     Shell(Box<super::shell::Ran>),
     /// Something to show that took its time.
@@ -51,16 +51,16 @@ pub(crate) enum Wake {
 /// Hands on what a run does.
 struct Ear(Sender<Wake>);
 
-impl Witness for Ear {
-    fn recorded(&self, envelope: &Envelope) {
+impl RunObserver for Ear {
+    fn on_entry(&self, envelope: &Envelope) {
         self.0.send(Wake::Entry(Box::new(envelope.clone()))).unwrap_or_default();
     }
 
-    fn heard(&self, _about: &EntrySubject, _asked: u64, delta: &Delta) {
+    fn on_delta(&self, _about: &EntrySubject, _asked: u64, delta: &Delta) {
         self.0.send(Wake::Piece(delta.clone())).unwrap_or_default();
     }
 
-    fn progressed(&self, _: &EntrySubject, _: &CallId, line: &str) {
+    fn on_progress(&self, _: &EntrySubject, _: &CallId, line: &str) {
         self.0.send(Wake::Progress(line.to_owned())).unwrap_or_default();
     }
 }
@@ -68,9 +68,9 @@ impl Witness for Ear {
 /// What a turn is made of.
 pub(crate) enum Begin {
     /// A new run.
-    Order(Box<Order>),
+    Order(Box<RunRequest>),
     /// A compaction of its session, with what it gives most room to.
-    Compact(Box<Order>, Option<String>),
+    Compact(Box<RunRequest>, Option<String>),
     /// One that another process left.
     Resume(RunId),
 }
@@ -81,8 +81,8 @@ pub(crate) fn begin(
     what: Begin,
     snapshots: Snapshots,
     wake: &Sender<Wake>,
-) -> Handle {
-    let post = Post::default();
+) -> SessionHandle {
+    let post = SessionInbox::default();
     let handle = post.handle();
     let (engine, wake) = (engine.clone(), wake.clone());
     thread::spawn(move || {
@@ -110,9 +110,9 @@ fn keep(kept: Result<(), String>, wake: &Sender<Wake>) {
 fn run(
     engine: &Engine,
     what: Begin,
-    post: Post,
+    post: SessionInbox,
     wake: &Sender<Wake>,
-) -> Result<Option<Outcome>, Fault> {
+) -> Result<Option<RunOutcome>, Fault> {
     let runner = Runner {
         host: engine.parts.clone(),
         definitions: &engine.definitions,

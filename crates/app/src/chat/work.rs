@@ -9,8 +9,8 @@ use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::ApprovalAnswer;
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
-use agentry_runtime::request;
-use agentry_runtime::run::{End, Outcome};
+use agentry_runtime::permission_request;
+use agentry_runtime::run::{RunExit, RunOutcome};
 use agentry_store::EntryFilter;
 use ratatui::style::Style;
 
@@ -132,7 +132,7 @@ impl Chat<'_> {
         let parts = &self.talk.engine.parts;
         let id = &question.approval.id;
         let (book, answer) = ((&parts.ledger, &*parts.redactor), answer.by(TERMINAL));
-        match request::answer(book, id, answer, parts.new_number) {
+        match permission_request::answer(book, id, answer, parts.new_number) {
             Ok(_) => self.scroll.attach(row, columns),
             Err(error) => self.note(&format!("The answer was not taken: {error}"), BAD),
         }
@@ -156,16 +156,16 @@ impl Chat<'_> {
         }
     }
 
-    pub(super) fn over(&mut self, outcome: Result<Option<Outcome>, String>) {
+    pub(super) fn over(&mut self, outcome: Result<Option<RunOutcome>, String>) {
         let Some(mut turn) = self.turn.take() else { return };
         let columns = self.screen.width();
         turn.end(&mut self.scroll, columns);
         self.typed.typing = Typing::Prompt;
         match &outcome {
-            Ok(Some(Outcome { end: End::Paused(_), .. })) => {
+            Ok(Some(RunOutcome { end: RunExit::Paused(_), .. })) => {
                 self.note("The turn waits for an answer.", WARN)
             }
-            Ok(Some(Outcome { end: End::Ended { .. }, .. })) => {}
+            Ok(Some(RunOutcome { end: RunExit::Ended { .. }, .. })) => {}
             Ok(None) => self.note("There is nothing to sum up yet.", DIM),
             Err(why) => self.note(why, BAD),
         }
@@ -188,7 +188,7 @@ impl Chat<'_> {
     /// A turn that only waits for an answer is left in order, so that it can be taken up.
     pub(super) fn let_go(&mut self, receiver: &Receiver<Wake>) {
         let Some(turn) = &self.turn else { return };
-        turn.handle.leave_alone();
+        turn.handle.set_unattended();
         // What was said must be on disk before anybody leaves.
         let mut begins = turn.about.is_none();
         let stays = !turn.questions.is_empty() || turn.cancelled;
@@ -201,7 +201,7 @@ impl Chat<'_> {
                 self.talk.session.clone_from(&about.session);
             }
             if let Wake::Over(outcome) = wake {
-                if let Ok(Some(Outcome { end: End::Ended { .. }, .. })) = *outcome {
+                if let Ok(Some(RunOutcome { end: RunExit::Ended { .. }, .. })) = *outcome {
                     self.turn = None;
                 }
                 return;

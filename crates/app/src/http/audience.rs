@@ -8,15 +8,15 @@ use agentry_model::Delta;
 use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
-use agentry_runtime::Witness;
+use agentry_runtime::RunObserver;
 
 use super::hub::{Hub, Piece, Said};
 
 /// Hands pieces of what runs of this process say to the hub.
 pub(crate) struct Audience(pub(crate) Arc<Hub>);
 
-impl Witness for Audience {
-    fn recorded(&self, envelope: &Envelope) {
+impl RunObserver for Audience {
+    fn on_entry(&self, envelope: &Envelope) {
         let is_whole = matches!(
             envelope.event,
             Event::ModelReplied { .. }
@@ -29,7 +29,7 @@ impl Witness for Audience {
         }
     }
 
-    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
+    fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
         let said = match delta {
             Delta::Text(text) => Said::Text(text.clone()),
             Delta::Thinking(text) => Said::Thinking(text.clone()),
@@ -40,7 +40,7 @@ impl Witness for Audience {
         self.0.say(Piece { about, asked, call: None, said, whole: false });
     }
 
-    fn progressed(&self, about: &EntrySubject, call: &CallId, line: &str) {
+    fn on_progress(&self, about: &EntrySubject, call: &CallId, line: &str) {
         let (about, call) = (about.clone(), Some(call.clone()));
         let said = Said::Progress(line.to_owned());
         self.0.say(Piece { about, asked: None, call, said, whole: false });

@@ -464,7 +464,7 @@ fn inbounds(event: &Event) -> Vec<EventId> {
 mod tests {
     use agentry_model::Delta;
     use agentry_protocol::envelope::Draft;
-    use agentry_runtime::Witness;
+    use agentry_runtime::RunObserver;
 
     use super::*;
     use crate::http::audience::Audience;
@@ -604,12 +604,12 @@ mod tests {
         let about = EntrySubject { run: Some(RunId::from_number(1)), ..EntrySubject::default() };
         let audience = Audience(hub.clone());
         for text in ["Hel", "lo"] {
-            audience.heard(&about, 5, &Delta::Text(text.to_owned()));
+            audience.on_delta(&about, 5, &Delta::Text(text.to_owned()));
         }
         let late = hub.listen(Topic::Run(RunId::from_number(1)), true, None).unwrap();
         let said: Vec<&Said> = late.partial.iter().map(|piece| &piece.said).collect();
         assert_eq!(said, [&Said::Text("Hello".to_owned())]);
-        audience.heard(&about, 5, &Delta::Restart);
+        audience.on_delta(&about, 5, &Delta::Restart);
         let later = hub.listen(Topic::All, true, None).unwrap();
         assert!(later.partial.is_empty());
         hub.close();

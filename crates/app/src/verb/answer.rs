@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
-use agentry_runtime::request;
+use agentry_runtime::permission_request;
 use agentry_store::ApprovalRow;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -76,7 +76,8 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         by: Some(TERMINAL.to_owned()),
     };
     let redactor = secret::redactor(host)?;
-    let answered = request::answer((&ledger, &redactor), &id, answer, engine::new_number);
+    let answered =
+        permission_request::answer((&ledger, &redactor), &id, answer, engine::new_number);
     let answered = answered.map_err(engine::fault)?;
     let mut out = crate::output::stdout().lock();
     writeln!(out, "{id}: {}", if allow { "yes" } else { "no" })?;

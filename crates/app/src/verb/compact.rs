@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use agentry_protocol::context::Compaction;
 use agentry_protocol::event::{Event, StepPlan};
-use agentry_runtime::Terms;
+use agentry_runtime::RunSettings;
 use agentry_runtime::plan;
-use agentry_runtime::run::{Order, Outcome};
+use agentry_runtime::run::{RunOutcome, RunRequest};
 use agentry_store::{Ledger, SessionRow};
 use clap::Args;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let recorded = plan::recorded(&ledger, &last).map_err(engine::fault)?;
     let engine = engine::engine_of(host, ledger, &last)?;
     let persona = recorded.steps.last().and_then(|step: &StepPlan| step.persona.clone());
-    let mut terms = Terms {
+    let mut terms = RunSettings {
         model: recorded.asked.model,
         fallbacks: recorded.asked.fallbacks,
         mode: recorded.mode,
@@ -62,7 +62,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         (terms.model, terms.fallbacks) = (choice.model, choice.fallbacks);
     }
     let focus = options.focus.as_deref();
-    let order = Order {
+    let order = RunRequest {
         agent: session.agent.clone(),
         task: None,
         prompt: focus.map_or_else(|| "/compact".to_owned(), |focus| format!("/compact {focus}")),
@@ -103,7 +103,7 @@ fn nothing(session: &SessionRow) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(engine: &Engine, outcome: &Outcome) -> Result<(), Fault> {
+fn say(engine: &Engine, outcome: &RunOutcome) -> Result<(), Fault> {
     let ledger = &engine.parts.ledger;
     match made(ledger, outcome).map_err(store_fault)? {
         Some(one) => writeln!(crate::output::stdout(), "{}", compacted(&one))?,
@@ -113,7 +113,7 @@ fn say(engine: &Engine, outcome: &Outcome) -> Result<(), Fault> {
 }
 
 /// What the run's turn came to.
-fn made(ledger: &Ledger, outcome: &Outcome) -> Result<Option<Compaction>, agentry_store::Error> {
+fn made(ledger: &Ledger, outcome: &RunOutcome) -> Result<Option<Compaction>, agentry_store::Error> {
     let turn = ledger.turns_of_run(&outcome.run)?.into_iter().next_back();
     let seq = turn.and_then(|turn| turn.ended_seq);
     let ended = seq.map(|seq| ledger.entry(seq)).transpose()?.flatten();

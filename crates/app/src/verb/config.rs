@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::Findings;
-use agentry_runtime::agents;
+use agentry_runtime::tree_reader;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let dir = &options.dir;
-    let project = agents::read_project(dir, &shown(dir)).map_err(|error| {
+    let project = tree_reader::read_project(dir, &shown(dir)).map_err(|error| {
         Fault::new(Blame::Caller, format!("cannot read {}: {error}", dir.display()))
     })?;
     let mut findings = Findings::default();

@@ -15,7 +15,7 @@ use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_protocol::confinement::{Attestation, ConfinementLevel};
-use agentry_runtime::agents;
+use agentry_runtime::tree_reader;
 use agentry_sandbox::{LEVELS, Sandbox, SandboxSetup};
 use clap::Args;
 use serde_json::json;
@@ -145,7 +145,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 fn warn_of_addresses(host: &Host) -> Result<(), Fault> {
     let here = Path::new(".");
     // Without a project there are none.
-    let Ok(project) = agents::read_project(here, "") else { return Ok(()) };
+    let Ok(project) = tree_reader::read_project(here, "") else { return Ok(()) };
     let settings = host.settings(&project, &mut Findings::default());
     let trusts = Trusts::of(host, here)?;
     trusts.warn(&addresses::untrusted(host, &settings, &trusts));

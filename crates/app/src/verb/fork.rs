@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_runtime::fork::{Forked, NoFork, fork};
+use agentry_runtime::fork::{ForkError, ForkedSession, fork};
 use clap::Args;
 
 use crate::engine;
@@ -25,7 +25,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
     let id = ledger.find_turn(&options.turn).map_err(engine::store_fault)?;
     let key = options.session.clone();
-    let Forked { session, key, agent } =
+    let ForkedSession { session, key, agent } =
         fork(&ledger, &id, key, engine::new_number).map_err(fault)?;
     let mut out = crate::output::stdout().lock();
     writeln!(out, "{session}")?;
@@ -34,15 +34,15 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
 }
 
 /// For a person who wanted one.
-pub(crate) fn fault(no: NoFork) -> Fault {
+pub(crate) fn fault(no: ForkError) -> Fault {
     let blame = match no {
-        NoFork::UnderWay(_) => {
+        ForkError::UnderWay(_) => {
             return Fault::new(Blame::Caller, no.to_string())
                 .hint("resume or cancel its run first, or fork the turn before it");
         }
-        NoFork::Ledger(error) => return engine::store_fault(error),
-        NoFork::Alone(_) => Blame::Us,
-        NoFork::Name(_) => Blame::Caller,
+        ForkError::Ledger(error) => return engine::store_fault(error),
+        ForkError::NoSession(_) => Blame::Us,
+        ForkError::Name(_) => Blame::Caller,
     };
     Fault::new(blame, no.to_string())
 }

@@ -165,7 +165,7 @@ fn settle(host: &Host, options: &Options) -> Result<(), Fault> {
             continue;
         }
         if options.from.is_some() {
-            let place = agentry_runtime::trust::place(&definitions, agent);
+            let place = agentry_runtime::trust::trust_arguments(&definitions, agent);
             let mut out = crate::output::stdout().lock();
             writeln!(
                 out,

@@ -20,7 +20,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Finding, Ruling, Verdict};
 use agentry_protocol::{CallId, SkillId};
-use agentry_runtime::{facts, programs};
+use agentry_runtime::{call_facts, programs};
 use agentry_tools::Workspace;
 use clap::Args;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         Fault::new(Blame::Caller, format!("--args is not JSON: {error}"))
             .hint("write the arguments as an object, such as {\"command\": \"git status\"}")
     })?;
-    let input = agentry_tools::normalised(&tool, input);
+    let input = agentry_tools::normalize_arguments(&tool, input);
     let call = ToolCall { id: CallId::from_number(0), tool, input };
     let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
     let agent = show_agent::choose(&loaded, &options.which)?;
@@ -134,7 +134,7 @@ fn set_place(authority: &mut Authority, host: &Host, directory: &Path) {
 
 /// Where the path of the call leads now, found the way the tools find it.
 fn facts(directory: &Path, call: &ToolCall) -> CallFacts {
-    let paths = Workspace::open(directory).map(|workspace| facts::paths(&workspace, call));
+    let paths = Workspace::open(directory).map(|workspace| call_facts::paths(&workspace, call));
     CallFacts { paths: paths.unwrap_or_default(), ..CallFacts::default() }
 }
 

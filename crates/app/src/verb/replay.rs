@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_runtime::replay::{Replayed, replay};
+use agentry_runtime::replay::{ReplayReport, replay};
 use clap::Args;
 
 use crate::engine;
@@ -26,11 +26,11 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let replayed = replay(&engine.parts.ledger, &run, &engine.definitions);
     let mut out = crate::output::stdout().lock();
     match replayed.map_err(engine::fault)? {
-        Replayed::Identical { moves } => {
+        ReplayReport::Identical { moves } => {
             writeln!(out, "identical: {moves} moves")?;
             Ok(ExitCode::SUCCESS)
         }
-        Replayed::Different { moves, recorded, today } => {
+        ReplayReport::Different { moves, recorded, today } => {
             writeln!(out, "different after {moves} moves")?;
             writeln!(out, "  recorded: {}", escaped(&recorded))?;
             writeln!(out, "  today:    {}", escaped(&today))?;

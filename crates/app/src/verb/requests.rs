@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
-use agentry_runtime::request;
+use agentry_runtime::permission_request;
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunStatus};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ pub(crate) struct DenyOptions {
 
 pub(crate) fn run(host: &Host, what: &Requests) -> Result<ExitCode, Fault> {
     let ledger = engine::open_ledger(host)?;
-    request::expire_requests(&ledger, ledger.now()).map_err(engine::fault)?;
+    permission_request::expire_requests(&ledger, ledger.now()).map_err(engine::fault)?;
     let mut out = crate::output::stdout().lock();
     match what {
         Requests::List(options) => list(&ledger, options, &mut out)?,
@@ -147,7 +147,7 @@ fn say(
     let id = find(ledger, text)?.approval.id;
     let redactor = secret::redactor(host)?;
     let answer = answer.by(TERMINAL);
-    let answered = request::answer((ledger, &redactor), &id, answer.clone(), new_number);
+    let answered = permission_request::answer((ledger, &redactor), &id, answer.clone(), new_number);
     let answered = answered.map_err(engine::fault)?;
     let word = if answer.allow { "approved" } else { "denied" };
     match (&answered.grant, answer.allow) {

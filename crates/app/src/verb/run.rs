@@ -15,8 +15,8 @@ use agentry_model::RecordingMode;
 use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Event, Mode};
-use agentry_runtime::run::{Order, Post, Runner};
-use agentry_runtime::{Attendance, Error, Host as Parts, Terms, Witness};
+use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
+use agentry_runtime::{Attendance, Error, Host as Parts, RunObserver, RunSettings};
 use clap::{Args, ValueEnum};
 
 use super::show_agent;
@@ -169,7 +169,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     trust::gate(host, &engine, working(&engine, agent, task))?;
     known::report(&engine.parts.ledger, &engine.loaded)?;
     engine::warn_left_out(&engine, agent)?;
-    let order = Order {
+    let order = RunRequest {
         agent: agent.id.clone(),
         task: task.map(|task| task.id.clone()),
         prompt: what,
@@ -224,13 +224,13 @@ pub(crate) fn show<T>(
         Look::Terminal => Attendance::Present,
         Look::Lines | Look::Text => Attendance::Absent,
     };
-    let witness: Arc<dyn Witness> = stage;
+    let witness: Arc<dyn RunObserver> = stage;
     let runner = Runner {
         host: engine.parts.clone(),
         definitions: &engine.definitions,
         witness,
         attendance,
-        post: Post::default(),
+        post: SessionInbox::default(),
     };
     let outcome = work(&runner);
     drop(runner);
@@ -241,7 +241,7 @@ pub(crate) fn show<T>(
 }
 
 /// Runs one order with a stage to look at.
-pub(crate) fn show_run(engine: &Engine, look: Look, order: Order) -> Result<(), Fault> {
+pub(crate) fn show_run(engine: &Engine, look: Look, order: RunRequest) -> Result<(), Fault> {
     let order = engine.admit(TERMINAL, order)?;
     let started = show(engine, look, Vec::new(), |runner| {
         let parts = runner.host.clone();
@@ -273,11 +273,11 @@ pub(crate) fn terms(
     agent: &Agent,
     work: &Work,
     model: Option<&str>,
-) -> Result<Terms, Fault> {
+) -> Result<RunSettings, Fault> {
     let loaded = &engine.loaded;
     engine::check_mode(engine::level(loaded), work.mode.mode())?;
     let choice = choice::for_run(host, engine, agent, model)?;
-    Ok(Terms {
+    Ok(RunSettings {
         model: choice.model,
         fallbacks: choice.fallbacks,
         mode: work.mode.mode(),

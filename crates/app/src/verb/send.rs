@@ -15,10 +15,10 @@ use agentry_kernel::route::TARGET;
 use agentry_protocol::inbound::{
     ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
 };
-use agentry_runtime::channel::Taken;
-use agentry_runtime::desk::{Desk, Furniture, Scope};
+use agentry_runtime::channel::InboundAcceptance;
+use agentry_runtime::dispatcher::{Dispatcher, DispatcherOptions, DispatcherScope};
 use agentry_runtime::receive::receive;
-use agentry_runtime::reply::Replies;
+use agentry_runtime::reply::ReplySender;
 use agentry_runtime::trace;
 use agentry_store::{DeliveryStatus, EntryFilter, InboundRow, InboundStatus, IntakeLock, Ledger};
 use clap::{Args, ValueEnum};
@@ -128,7 +128,7 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let redactor = secret::redactor(host)?;
     let received = receive(&ledger, &redactor, inbound).map_err(engine::fault)?;
     let seq = received.seq;
-    if received.taken == Taken::Repeated {
+    if received.taken == InboundAcceptance::Repeated {
         say(&format!("{event} came in before, as entry {seq}; this is what became of it"));
     }
     if options.no_wait {
@@ -170,17 +170,17 @@ fn work(
     let limits = channels::limits(&engine.loaded.library.settings.config.queue);
     let asked = Asked { agent: options.agent.clone(), model };
     let reception = Reception::new(host, engine, asked, Confirmation::NotNeeded)?;
-    let furniture = Furniture {
+    let furniture = DispatcherOptions {
         host: parts,
         office: Arc::new(reception),
         witness: Arc::new(Unwatched),
         say: Arc::new(say),
         limits,
-        replies: Replies::here(),
+        replies: ReplySender::local_only(),
         sole,
     };
-    let desk = Desk::open(furniture, Scope::One(event.clone()));
-    desk.and_then(Desk::work).map_err(engine::fault)
+    let desk = Dispatcher::open(furniture, DispatcherScope::One(event.clone()));
+    desk.and_then(Dispatcher::work).map_err(engine::fault)
 }
 
 fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {

@@ -12,11 +12,13 @@ use std::time::Instant;
 use agentry_model::Delta;
 use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
-use agentry_runtime::Witness;
+use agentry_runtime::RunObserver;
 use agentry_runtime::channel::SystemClock;
-use agentry_runtime::chores::Chores;
-use agentry_runtime::desk::{Desk, DeskBell, Furniture, Scope};
-use agentry_runtime::reply::Replies;
+use agentry_runtime::dispatcher::{
+    Dispatcher, DispatcherHandle, DispatcherOptions, DispatcherScope,
+};
+use agentry_runtime::maintenance::MaintenanceThread;
+use agentry_runtime::reply::ReplySender;
 use agentry_sandbox::private_directory;
 use agentry_store::{Error as Store, IntakeHolder, IntakeLock, Ledger};
 use clap::Args;
@@ -83,20 +85,20 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     let hub = Hub::start(parts.ledger.clone()).map_err(|error| {
         Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
     })?;
-    let furniture = Furniture {
+    let furniture = DispatcherOptions {
         host: parts.clone(),
         office: reception.clone(),
         witness: Arc::new(Audience(hub.clone())),
         say: Arc::new(say),
         limits: channels::limits(&settings.queue),
-        replies: Replies::with(channels.adapters.clone()),
+        replies: ReplySender::with(channels.adapters.clone()),
         sole,
     };
-    let desk = Desk::open(furniture, Scope::All).map_err(engine::fault)?;
+    let desk = Dispatcher::open(furniture, DispatcherScope::All).map_err(engine::fault)?;
     let clock = Arc::new(SystemClock);
-    let _chores =
-        Chores::start(parts.ledger.clone(), clock, Arc::new(say)).map_err(engine::fault)?;
-    stop_on_signal(desk.bell(), hub.clone())?;
+    let _chores = MaintenanceThread::start(parts.ledger.clone(), clock, Arc::new(say))
+        .map_err(engine::fault)?;
+    stop_on_signal(desk.handle(), hub.clone())?;
     let url = bound.url.clone();
     let (site, bound) = site(&parts, (reception, hub), &channels, project, bound);
     let is_insecure = site.front.is_insecure;
@@ -197,7 +199,7 @@ pub(crate) fn say(text: &str) {
 }
 
 /// The first signal lets what runs come to its end for a while; what does not is taken up next time.
-fn stop_on_signal(bell: DeskBell, hub: Arc<Hub>) -> Result<(), Fault> {
+fn stop_on_signal(bell: DispatcherHandle, hub: Arc<Hub>) -> Result<(), Fault> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
         Fault::new(Blame::Machine, format!("signals cannot be followed: {error}"))
     })?;
@@ -226,10 +228,10 @@ fn stop_on_signal(bell: DeskBell, hub: Arc<Hub>) -> Result<(), Fault> {
 /// Nobody looks on.
 pub(super) struct Unwatched;
 
-impl Witness for Unwatched {
-    fn recorded(&self, _: &Envelope) {}
+impl RunObserver for Unwatched {
+    fn on_entry(&self, _: &Envelope) {}
 
-    fn heard(&self, _: &EntrySubject, _: u64, _: &Delta) {}
+    fn on_delta(&self, _: &EntrySubject, _: u64, _: &Delta) {}
 
-    fn progressed(&self, _: &EntrySubject, _: &CallId, _: &str) {}
+    fn on_progress(&self, _: &EntrySubject, _: &CallId, _: &str) {}
 }

@@ -18,10 +18,10 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
-use agentry_runtime::request;
-use agentry_runtime::run::{Order, Post, Runner};
+use agentry_runtime::permission_request;
+use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
 use agentry_runtime::trust;
-use agentry_runtime::{Attendance, Handle, Host as Parts, Terms, Witness};
+use agentry_runtime::{Attendance, Host as Parts, RunObserver, RunSettings, SessionHandle};
 use clap::Args;
 use serde::Deserialize;
 
@@ -88,7 +88,7 @@ struct Desk {
     parts: Arc<Parts>,
     stage: Arc<Stage>,
     /// The run under way, and a way to its session.
-    now: Mutex<Option<(EntrySubject, Handle)>>,
+    now: Mutex<Option<(EntrySubject, SessionHandle)>>,
     /// Prompts that are not over, and a bell that rings when a run begins or ends.
     prompts: AtomicUsize,
     changed: Condvar,
@@ -128,9 +128,9 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
     let key = SessionKey::new(key);
     let mut code = 0;
     for Waiting { prompt, images } in prompts {
-        let post = Post::default();
+        let post = SessionInbox::default();
         let handle = post.handle();
-        let witness: Arc<dyn Witness> = stage.clone();
+        let witness: Arc<dyn RunObserver> = stage.clone();
         let runner = Runner {
             host: engine.parts.clone(),
             definitions: &engine.definitions,
@@ -138,7 +138,7 @@ pub(crate) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
             attendance: Attendance::Present,
             post,
         };
-        let order = Order {
+        let order = RunRequest {
             agent: agent.id.clone(),
             task: None,
             prompt,
@@ -210,7 +210,7 @@ fn read_lines(desk: &Desk, prompts: &Sender<Waiting>) {
     // Nobody can answer from now on; what waits for an answer lets go.
     desk.alone.store(true, Ordering::SeqCst);
     if let Some((_, handle)) = &*lock(&desk.now) {
-        handle.leave_alone();
+        handle.set_unattended();
     }
 }
 
@@ -257,18 +257,18 @@ fn parse(line: &[u8]) -> Result<Inbound, String> {
 }
 
 impl Desk {
-    fn terms(&self, terms: &Terms) -> Terms {
+    fn terms(&self, terms: &RunSettings) -> RunSettings {
         let (mode, iterations) = *lock(&self.mode);
-        let mut terms = Terms { mode, ..terms.clone() };
+        let mut terms = RunSettings { mode, ..terms.clone() };
         terms.limits.iterations_max = iterations.unwrap_or(terms.limits.iterations_max);
         terms
     }
 
-    fn begin(&self, about: &EntrySubject, handle: &Handle) {
+    fn begin(&self, about: &EntrySubject, handle: &SessionHandle) {
         *lock(&self.now) = Some((about.clone(), handle.clone()));
         self.changed.notify_all();
         if self.alone.load(Ordering::SeqCst) {
-            handle.leave_alone();
+            handle.set_unattended();
         }
     }
 
@@ -281,7 +281,7 @@ impl Desk {
 
     /// The run under way; one that was asked for a moment ago is waited for.
     fn under_way(&self) -> Option<EntrySubject> {
-        let coming = |now: &mut Option<(EntrySubject, Handle)>| {
+        let coming = |now: &mut Option<(EntrySubject, SessionHandle)>| {
             now.is_none() && self.prompts.load(Ordering::SeqCst) > 0
         };
         let now = self.changed.wait_while(lock(&self.now), coming);
@@ -305,7 +305,8 @@ impl Desk {
                 let parts = &self.parts;
                 let book = (&parts.ledger, &*parts.redactor);
                 let answer = answer.by(STDIO);
-                let answered = request::answer(book, &approval, answer, parts.new_number);
+                let answered =
+                    permission_request::answer(book, &approval, answer, parts.new_number);
                 answered.map(|_| ()).map_err(|error| error.to_string())
             }
             Inbound::Cancel {} => self.record(Event::CancelReceived {}),

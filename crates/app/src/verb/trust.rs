@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::trust::{TrustChange, TrustedPrograms};
-use agentry_runtime::trust::{Standing, place};
+use agentry_runtime::trust::{TrustStatus, trust_arguments};
 use agentry_store::Ledger;
 use clap::Args;
 use serde_json::json;
@@ -66,13 +66,13 @@ fn look(host: &Host, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
     let mut refused = Refused { faults: Vec::new(), goes_on: !options.yes && !can_ask() };
     for agent in wanted(&loaded, &options.which)? {
         match looking.standing(agent)? {
-            Standing::Nothing => continue,
-            Standing::Trusted(trusted) => {
+            TrustStatus::Nothing => continue,
+            TrustStatus::Trusted(trusted) => {
                 let path = escaped(&trusted.path);
                 writeln!(out, "{path} is trusted as it is, by {}", escaped(&trusted.by))?;
             }
-            Standing::Changed(_) | Standing::Unseen => {
-                let place = place(&definitions, agent);
+            TrustStatus::Changed(_) | TrustStatus::Unseen => {
+                let place = trust_arguments(&definitions, agent);
                 refused.take(decide(&looking, agent, (options.yes, &place), &mut out))?;
             }
         }
@@ -261,18 +261,18 @@ fn now(host: &Host, ledger: &Ledger, trusted: &TrustedPrograms) -> &'static str 
     if !path.is_dir() {
         return "gone";
     }
-    let standing = || -> Result<Standing, Fault> {
+    let standing = || -> Result<TrustStatus, Fault> {
         let loaded = host.load(path, SkillLevel::Extended)?;
         let definitions = engine::definitions(host, &loaded, path, engine::level(&loaded))?;
         let looking = Looking::at(host, ledger, (&loaded, &definitions));
         let mut agents = loaded.library.agents.values();
         let agent = agents.find(|agent| definitions.directory(agent) == path);
-        agent.map_or(Ok(Standing::Nothing), |agent| looking.standing(agent))
+        agent.map_or(Ok(TrustStatus::Nothing), |agent| looking.standing(agent))
     };
     match standing() {
-        Ok(Standing::Trusted(_)) => "as it is",
-        Ok(Standing::Changed(_) | Standing::Unseen) | Err(_) => "changed",
-        Ok(Standing::Nothing) => "gone",
+        Ok(TrustStatus::Trusted(_)) => "as it is",
+        Ok(TrustStatus::Changed(_) | TrustStatus::Unseen) | Err(_) => "changed",
+        Ok(TrustStatus::Nothing) => "gone",
     }
 }
 

@@ -13,32 +13,35 @@ use std::thread;
 use agentry_protocol::intake::DeliveryError;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::clock::{Bell, Clock};
-use super::complaints::{self, Complaints};
-use super::config::{Config, LinkPolicy, StartError};
-use super::wire::{self, Acked, Own, Said, Unread};
-use super::{Capabilities, Health, Outgoing, SentChunk, Sink, Taken, Way, filter, life};
+use super::adapter_log::{self, AdapterLog};
+use super::adapter_protocol::{self, AckKind, AdapterIdentity, AdapterLineError, AdapterMessage};
+use super::clock::{Latch, WaitClock};
+use super::config::{AdapterConfig, LinkPolicy, StartError};
+use super::{
+    AdapterHealth, ChannelCapabilities, ChannelSender, InboundAcceptance, InboundSink,
+    OutgoingChunk, SentChunk, filter, process,
+};
 use crate::limits::{
     ADAPTER_ANSWER_MS_MAX, ADAPTER_END_MS_MAX, ADAPTER_HEALTHY_MS, ADAPTER_RESTART_MS,
     ADAPTER_RESTART_MS_MAX,
 };
-use crate::redact::Ends;
+use crate::redact::TextEdges;
 
 /// A channel's program.
 pub struct Adapter {
-    shared: Arc<Shared>,
+    shared: Arc<AdapterContext>,
 }
 
 impl Adapter {
     /// Starts it. What comes in later goes to the sink.
     pub fn start(
-        config: Config,
-        sink: Arc<dyn Sink>,
-        clock: Arc<dyn Clock>,
+        config: AdapterConfig,
+        sink: Arc<dyn InboundSink>,
+        clock: Arc<dyn WaitClock>,
     ) -> Result<Self, StartError> {
-        let child = life::spawn(&config)?;
+        let child = process::spawn(&config)?;
         let channel = config.channel.clone();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(AdapterContext {
             config,
             sink,
             clock,
@@ -46,10 +49,10 @@ impl Adapter {
             ended: Arc::default(),
             state: Mutex::default(),
         });
-        let first = life::born(&shared, child);
+        let first = process::register_process(&shared, child);
         let supervised = Arc::clone(&shared);
         let thread = thread::Builder::new().name(format!("channel {channel}"));
-        let spawned = thread.spawn(move || life::supervise(&supervised, first));
+        let spawned = thread.spawn(move || process::supervise(&supervised, first));
         spawned.map_err(|error| {
             shared.end_group();
             StartError::Thread { channel, error }
@@ -58,9 +61,9 @@ impl Adapter {
     }
 
     /// How it is.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> AdapterHealth {
         let state = self.shared.state();
-        Health { complaints: state.complaints.all(), ..state.health.clone() }
+        AdapterHealth { complaints: state.complaints.all(), ..state.health.clone() }
     }
 
     /// What the channel does with addresses in answers.
@@ -69,10 +72,10 @@ impl Adapter {
     }
 
     /// What the channel can show: what the settings say, else what the program said.
-    pub fn capabilities(&self) -> Capabilities {
+    pub fn capabilities(&self) -> ChannelCapabilities {
         let config = &self.shared.config;
         let said = self.shared.state().capabilities.clone();
-        Capabilities {
+        ChannelCapabilities {
             text_limit: config.text_limit.or(said.text_limit),
             markdown_flavor: config.markdown.or(said.markdown_flavor),
             ..said
@@ -80,7 +83,7 @@ impl Adapter {
     }
 
     /// Sends one piece, and waits until the program says whether it went out.
-    pub fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
+    pub fn send(&self, outgoing: &OutgoingChunk) -> Result<SentChunk, DeliveryError> {
         let waiting = self.shared.hand_over(outgoing)?;
         self.shared.clock.wait(ADAPTER_ANSWER_MS_MAX, &waiting.bell);
         self.shared.state().waiting.remove(&outgoing.id);
@@ -99,7 +102,7 @@ impl Adapter {
     /// Ends it with all its processes: asked first, killed if that does not help.
     pub fn stop(&self) {
         let shared = &self.shared;
-        shared.stop.ring();
+        shared.stop.set();
         shared.signal(Signal::TERM);
         if !shared.clock.wait(ADAPTER_END_MS_MAX, &shared.ended) {
             shared.signal(Signal::KILL);
@@ -110,39 +113,39 @@ impl Adapter {
 
 impl Drop for Adapter {
     fn drop(&mut self) {
-        if !self.shared.stop.is_rung() {
+        if !self.shared.stop.is_set() {
             self.stop();
         }
     }
 }
 
-impl Way for Adapter {
-    fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
+impl ChannelSender for Adapter {
+    fn send(&self, outgoing: &OutgoingChunk) -> Result<SentChunk, DeliveryError> {
         Adapter::send(self, outgoing)
     }
 }
 
 /// What the threads of one adapter share.
-pub(super) struct Shared {
-    pub(super) config: Config,
-    pub(super) sink: Arc<dyn Sink>,
-    pub(super) clock: Arc<dyn Clock>,
+pub(super) struct AdapterContext {
+    pub(super) config: AdapterConfig,
+    pub(super) sink: Arc<dyn InboundSink>,
+    pub(super) clock: Arc<dyn WaitClock>,
     /// Rings when it is to end.
-    pub(super) stop: Arc<Bell>,
+    pub(super) stop: Arc<Latch>,
     /// Rings when its process has ended for good.
-    pub(super) ended: Arc<Bell>,
+    pub(super) ended: Arc<Latch>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    health: Health,
-    complaints: Complaints,
-    capabilities: Capabilities,
+    health: AdapterHealth,
+    complaints: AdapterLog,
+    capabilities: ChannelCapabilities,
     /// What was handed over and not answered, by id.
-    waiting: HashMap<String, Arc<Waiting>>,
+    waiting: HashMap<String, Arc<PendingSend>>,
     /// The process that runs now.
-    now: Option<Now>,
+    now: Option<CurrentProcess>,
     /// How many processes there were.
     lives: u64,
     /// How often in a row it did not stay connected.
@@ -152,19 +155,19 @@ struct State {
 }
 
 /// The process that runs now. It is not reaped while it stands here, so that its number is its own.
-struct Now {
+struct CurrentProcess {
     group: Pid,
     lines: SyncSender<String>,
 }
 
 /// Somebody waits to hear whether something went out.
 #[derive(Default)]
-struct Waiting {
-    bell: Arc<Bell>,
+struct PendingSend {
+    bell: Arc<Latch>,
     answer: Mutex<Option<Result<SentChunk, DeliveryError>>>,
 }
 
-impl Shared {
+impl AdapterContext {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,7 +183,7 @@ impl Shared {
     pub(super) fn begin(&self, group: Pid, lines: SyncSender<String>) -> u64 {
         let now_ms = self.clock.now_ms();
         let mut state = self.state();
-        state.now = Some(Now { group, lines });
+        state.now = Some(CurrentProcess { group, lines });
         state.lives += 1;
         state.health.connected = true;
         state.health.next_try_ms = None;
@@ -188,14 +191,14 @@ impl Shared {
         state.healthy_since = Some(now_ms);
         let life = state.lives;
         drop(state);
-        if self.stop.is_rung() {
+        if self.stop.is_set() {
             self.signal(Signal::TERM);
         }
         life
     }
 
     pub(super) fn is_current(&self, life: u64) -> bool {
-        self.state().lives == life && !self.stop.is_rung()
+        self.state().lives == life && !self.stop.is_set()
     }
 
     /// The process has ended and is not reaped yet: whatever is left of its group ends too.
@@ -230,24 +233,24 @@ impl Shared {
         !self.clock.wait(wait, &self.stop)
     }
 
-    pub(super) fn complain(&self, line: &str, ends: Ends) {
-        let line = complaints::kept(&self.config.redactor, line, ends);
+    pub(super) fn complain(&self, line: &str, ends: TextEdges) {
+        let line = adapter_log::redacted_line(&self.config.redactor, line, ends);
         self.state().complaints.add(&line);
     }
 
     /// What a line asks for; the answer goes to the program.
     pub(super) fn hear(&self, line: Result<&[u8], &str>, number: u64, lines: &SyncSender<String>) {
-        let own = Own {
+        let own = AdapterIdentity {
             channel: &self.config.channel,
             account_id: self.config.account_id.as_deref(),
             peer_kind: self.config.peer_kind,
         };
         let said = match line {
-            Ok(line) => wire::read(line, &own, self.clock.now_ms()),
-            Err(why) => Err(Unread { event_id: None, why: why.to_owned() }),
+            Ok(line) => adapter_protocol::read(line, &own, self.clock.now_ms()),
+            Err(why) => Err(AdapterLineError { event_id: None, why: why.to_owned() }),
         };
         let answer = match said {
-            Ok(Said::Event(inbound)) => Some(self.take(*inbound)),
+            Ok(AdapterMessage::Event(inbound)) => Some(self.take(*inbound)),
             Ok(other) => {
                 self.note(other);
                 None
@@ -259,56 +262,62 @@ impl Shared {
             Some(Ok(line)) => line,
             Some(Err(unread)) => {
                 let why = format!("line {number} was refused: {}", unread.why);
-                self.complain(&why, Ends::Whole);
+                self.complain(&why, TextEdges::Whole);
                 self.state().health.refused += 1;
-                wire::refused(number, &unread)
+                adapter_protocol::refused(number, &unread)
             }
         };
         // Nobody reads it when the program is about to end.
         lines.send(answer).ok();
     }
 
-    fn take(&self, inbound: agentry_protocol::inbound::Inbound) -> Result<String, Unread> {
+    fn take(
+        &self,
+        inbound: agentry_protocol::inbound::Inbound,
+    ) -> Result<String, AdapterLineError> {
         let id = inbound.event_id.clone();
         if !filter::lets_in(&self.config.filters, &inbound) {
             self.state().health.filtered += 1;
-            return Ok(wire::ack(&id, Acked::Filtered));
+            return Ok(adapter_protocol::ack(&id, AckKind::Filtered));
         }
         let taken = self.sink.take(inbound);
         let acked = match taken {
-            Ok(Taken::New) => Acked::New,
-            Ok(Taken::Repeated) => Acked::Repeated,
+            Ok(InboundAcceptance::New) => AckKind::New,
+            Ok(InboundAcceptance::Repeated) => AckKind::Repeated,
             Err(refused) => {
-                return Err(Unread { event_id: Some(id.to_string()), why: refused.why });
+                return Err(AdapterLineError { event_id: Some(id.to_string()), why: refused.why });
             }
         };
         let now_ms = self.clock.now_ms();
         self.state().health.last_event_at = Some(now_ms);
-        Ok(wire::ack(&id, acked))
+        Ok(adapter_protocol::ack(&id, acked))
     }
 
-    fn note(&self, said: Said) {
+    fn note(&self, said: AdapterMessage) {
         let now_ms = self.clock.now_ms();
-        let kept = |text: &str| complaints::kept(&self.config.redactor, text, Ends::Whole);
+        let kept =
+            |text: &str| adapter_log::redacted_line(&self.config.redactor, text, TextEdges::Whole);
         match said {
-            Said::Health { connected: true, error } => {
+            AdapterMessage::Health { connected: true, error } => {
                 let mut state = self.state();
                 state.health.connected = true;
                 state.health.error = error.as_deref().map(kept);
                 state.healthy_since.get_or_insert(now_ms);
             }
-            Said::Health { connected: false, error } => {
+            AdapterMessage::Health { connected: false, error } => {
                 let mut state = self.state();
                 state.lose_health(now_ms);
                 state.health.error = error.as_deref().map(kept);
             }
-            Said::Capabilities(capabilities) => self.state().capabilities = capabilities,
-            Said::Sent { id, message_id } => self.answer(&id, Ok(SentChunk { message_id })),
-            Said::Failed { id, error } => self.answer(&id, Err(redacted(error, kept))),
-            Said::Log { level, message } => {
-                self.complain(&format!("{level}: {message}"), Ends::Whole);
+            AdapterMessage::Capabilities(capabilities) => self.state().capabilities = capabilities,
+            AdapterMessage::Sent { id, message_id } => {
+                self.answer(&id, Ok(SentChunk { message_id }))
             }
-            Said::Event(_) => {}
+            AdapterMessage::Failed { id, error } => self.answer(&id, Err(redacted(error, kept))),
+            AdapterMessage::Log { level, message } => {
+                self.complain(&format!("{level}: {message}"), TextEdges::Whole);
+            }
+            AdapterMessage::Event(_) => {}
         }
     }
 
@@ -319,7 +328,7 @@ impl Shared {
         }
     }
 
-    fn hand_over(&self, outgoing: &Outgoing) -> Result<Arc<Waiting>, DeliveryError> {
+    fn hand_over(&self, outgoing: &OutgoingChunk) -> Result<Arc<PendingSend>, DeliveryError> {
         let channel = &self.config.channel;
         let cut_off = |what: &str| DeliveryError::Network {
             message: format!("the program of the channel `{channel}` {what}"),
@@ -330,11 +339,11 @@ impl Shared {
             let message = format!("`{}` is being sent already", outgoing.id);
             return Err(DeliveryError::Unknown { message });
         }
-        now.lines.try_send(wire::send(outgoing)).map_err(|error| match error {
+        now.lines.try_send(adapter_protocol::send(outgoing)).map_err(|error| match error {
             TrySendError::Full(_) => cut_off("does not read what it is told"),
             TrySendError::Disconnected(_) => cut_off("does not listen any more"),
         })?;
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Arc::new(PendingSend::default());
         state.waiting.insert(outgoing.id.clone(), Arc::clone(&waiting));
         Ok(waiting)
     }
@@ -350,11 +359,11 @@ impl State {
     }
 }
 
-impl Waiting {
+impl PendingSend {
     fn answer(&self, answer: Result<SentChunk, DeliveryError>) {
         let mut slot = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         slot.get_or_insert(answer);
-        self.bell.ring();
+        self.bell.set();
     }
 }
 

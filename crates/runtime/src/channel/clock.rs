@@ -6,25 +6,25 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Tells the time and waits.
-pub trait Clock: Send + Sync {
+pub trait WaitClock: Send + Sync {
     /// The time, in milliseconds since 1970.
     fn now_ms(&self) -> u64;
 
     /// Waits so many milliseconds, or until the bell rings; whether it rang.
-    fn wait(&self, ms: u64, bell: &Arc<Bell>) -> bool;
+    fn wait(&self, ms: u64, bell: &Arc<Latch>) -> bool;
 }
 
 /// The clock of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
-impl Clock for SystemClock {
+impl WaitClock for SystemClock {
     fn now_ms(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn wait(&self, ms: u64, bell: &Arc<Bell>) -> bool {
+    fn wait(&self, ms: u64, bell: &Arc<Latch>) -> bool {
         let rung = bell.rung();
         let waited = bell.heard.wait_timeout_while(rung, Duration::from_millis(ms), |rung| !*rung);
         let (rung, _) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -34,25 +34,25 @@ impl Clock for SystemClock {
 
 /// Rings once and stays rung.
 #[derive(Debug, Default)]
-pub struct Bell {
+pub struct Latch {
     rung: Mutex<bool>,
     heard: Condvar,
 }
 
-impl Bell {
+impl Latch {
     /// Ends every wait, now and later.
-    pub fn ring(&self) {
+    pub fn set(&self) {
         *self.rung() = true;
         self.heard.notify_all();
     }
 
     /// Whether it rang.
-    pub fn is_rung(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         *self.rung()
     }
 
     /// Lets those who wait look again at what they wait for.
-    pub fn nudge(&self) {
+    pub fn notify(&self) {
         drop(self.rung());
         self.heard.notify_all();
     }

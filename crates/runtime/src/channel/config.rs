@@ -14,14 +14,14 @@ use agentry_protocol::inbound::PeerKind;
 use secrecy::SecretString;
 
 use crate::redact::Redactor;
-use crate::secret::Secrets;
+use crate::secrets::SecretRegistry;
 
 /// Variables that every program gets where they are set.
 const USUAL: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 /// One channel, ready to be started.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct AdapterConfig {
     /// Its name.
     pub channel: String,
     /// Its program.
@@ -58,13 +58,13 @@ pub struct LinkPolicy {
 }
 
 /// What surrounds a channel.
-pub struct Surroundings<'a> {
+pub struct AdapterEnvironment<'a> {
     /// Where its program is started.
     pub directory: &'a Path,
     /// The variables of this process.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
     /// The secrets.
-    pub secrets: &'a Secrets,
+    pub secrets: &'a SecretRegistry,
 }
 
 /// Why a channel cannot be started.
@@ -109,12 +109,12 @@ pub enum StartError {
     },
 }
 
-impl Config {
+impl AdapterConfig {
     /// A channel as the settings describe it.
     pub fn of(
         name: &str,
         said: &ChannelToml,
-        around: &Surroundings<'_>,
+        around: &AdapterEnvironment<'_>,
     ) -> Result<Self, StartError> {
         let mut words = match &said.command {
             Some(CommandWords::One(program)) => vec![program.clone()],

@@ -10,8 +10,8 @@ use std::{io, thread};
 
 use agentry_protocol::inbound::{ChannelAddress, Inbound, Sender};
 
-use super::clock::{Bell, Clock};
-use super::{Sink, Taken};
+use super::clock::{Latch, WaitClock};
+use super::{InboundAcceptance, InboundSink};
 use crate::limits::TIMER_TICK_MS;
 
 /// The channel's name.
@@ -40,17 +40,21 @@ pub fn tick(now_ms: u64) -> Inbound {
 }
 
 /// Whether anybody would look at a tick.
-pub type Wanted = Arc<dyn Fn() -> bool + Send + Sync>;
+pub type TickPredicate = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The thread that hands a tick in each minute.
 pub struct Timer {
-    stop: Arc<Bell>,
+    stop: Arc<Latch>,
 }
 
 impl Timer {
     /// Hands in the tick of this minute, and then one at the beginning of each that is wanted.
-    pub fn start(sink: Arc<dyn Sink>, clock: Arc<dyn Clock>, wanted: Wanted) -> io::Result<Self> {
-        let stop: Arc<Bell> = Arc::default();
+    pub fn start(
+        sink: Arc<dyn InboundSink>,
+        clock: Arc<dyn WaitClock>,
+        wanted: TickPredicate,
+    ) -> io::Result<Self> {
+        let stop: Arc<Latch> = Arc::default();
         let bell = Arc::clone(&stop);
         let thread = thread::Builder::new().name("channel timer".to_owned());
         thread.spawn(move || run(&*sink, &*clock, (&*wanted, &bell)))?;
@@ -59,7 +63,7 @@ impl Timer {
 
     /// Lets no further tick come.
     pub fn stop(&self) {
-        self.stop.ring();
+        self.stop.set();
     }
 }
 
@@ -69,13 +73,17 @@ impl Drop for Timer {
     }
 }
 
-fn run(sink: &dyn Sink, clock: &dyn Clock, (wanted, stop): (&dyn Fn() -> bool, &Arc<Bell>)) {
-    while !stop.is_rung() {
+fn run(
+    sink: &dyn InboundSink,
+    clock: &dyn WaitClock,
+    (wanted, stop): (&dyn Fn() -> bool, &Arc<Latch>),
+) {
+    while !stop.is_set() {
         let now_ms = clock.now_ms();
         if wanted() {
             match sink.take(tick(now_ms)) {
                 // A tick that was not kept is not handed in again: the next minute has one of its own.
-                Ok(Taken::New | Taken::Repeated) | Err(_) => {}
+                Ok(InboundAcceptance::New | InboundAcceptance::Repeated) | Err(_) => {}
             }
         }
         // The sink may have let us wait into the next minute, which must not go without a tick.

@@ -36,7 +36,7 @@ const KEPT_HEADERS: [&str; 6] = [
 ];
 
 /// Who calls.
-pub struct Source<'a> {
+pub struct WebhookSource<'a> {
     /// Its name in the settings.
     pub name: &'a str,
     /// What its calls are signed with; without it, whoever takes them must know who calls.
@@ -96,7 +96,7 @@ pub enum WebhookError {
 
 /// The event that a call is.
 pub fn inbound(
-    source: &Source<'_>,
+    source: &WebhookSource<'_>,
     headers: &[(String, String)],
     body: &[u8],
     now_ms: u64,
@@ -107,7 +107,9 @@ pub fn inbound(
         return Err(WebhookError::TooLarge { bytes: body.len() });
     }
     let signed = match source.secret {
-        Some(secret) => Some(signature::check(&Call { name, headers, body, now_ms }, secret)?),
+        Some(secret) => {
+            Some(signature::check(&WebhookCall { name, headers, body, now_ms }, secret)?)
+        }
         None => None,
     };
     let content = std::str::from_utf8(body).map_err(|_| WebhookError::NotText)?;
@@ -132,14 +134,14 @@ pub fn inbound(
 }
 
 /// A call, before it is known who makes it.
-struct Call<'a> {
+struct WebhookCall<'a> {
     name: &'a str,
     headers: &'a [(String, String)],
     body: &'a [u8],
     now_ms: u64,
 }
 
-impl Call<'_> {
+impl WebhookCall<'_> {
     /// A header.
     fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));

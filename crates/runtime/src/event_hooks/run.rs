@@ -21,17 +21,17 @@ use agentry_sandbox::CancelToken;
 use agentry_store::{EventHookRow, HookEventRow, InvocationRow, InvocationStatus};
 use serde_json::{Value, json};
 
-use super::HookDesk;
-use super::ask::Asking;
+use super::HookRunner;
+use super::hook_callback::HookCallback;
 use crate::error::Error;
-use crate::executor::{Assignment, Callback, Names, Program};
+use crate::executor::{Assignment, Callback, FileVariables, JobProgram};
 use crate::host::SharedHost;
 use crate::jobs;
 use crate::limits::HOOKS_SIDE_BY_SIDE_MAX;
 
 /// What came of running a hook's program.
 #[derive(Debug)]
-pub struct Trial {
+pub struct HookTrial {
     /// What it answered, or why that is no answer.
     pub answer: Result<FireResult, String>,
     /// What of it was left out: a line each.
@@ -44,7 +44,7 @@ pub struct Trial {
     pub finished_at: u64,
 }
 
-impl HookDesk {
+impl HookRunner {
     /// Runs what an event set off and has not run.
     pub(super) fn evaluate(&self, open: &HookEventRow) -> Result<(), Error> {
         let ledger = &self.host.ledger;
@@ -98,7 +98,7 @@ impl HookDesk {
     }
 
     /// Records an answer, and what it does to the breaker.
-    fn answered(&self, one: &InvocationRow, trial: Trial) -> Result<(), Error> {
+    fn answered(&self, one: &InvocationRow, trial: HookTrial) -> Result<(), Error> {
         let _alone = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(row) = self.host.ledger.event_hook(&one.hook)? else { return Ok(()) };
         let outcome = match &trial.answer {
@@ -148,15 +148,15 @@ impl HookDesk {
     fn model(&self, inbound: &Inbound) -> Result<String, String> {
         let office = &self.office;
         let terms = office.definitions().and_then(|definitions| {
-            let agent = office.answers(&inbound.place.channel)?;
+            let agent = office.default_agent(&inbound.place.channel)?;
             office.terms(&definitions, &agent, &RunWish::default())
         });
         terms.map(|terms| terms.model).map_err(|error| error.to_string())
     }
 }
 
-fn gone(now: u64, why: &str) -> Trial {
-    Trial {
+fn gone(now: u64, why: &str) -> HookTrial {
+    HookTrial {
         answer: Err(why.to_owned()),
         notes: Vec::new(),
         spent: EventHookUsage::default(),
@@ -197,10 +197,10 @@ fn run(
     hook: &EventHook,
     input: Value,
     model: Result<String, String>,
-) -> Result<Trial, Error> {
+) -> Result<HookTrial, Error> {
     let started_at = host.ledger.now();
     let text = host.ledger.kept_file(&hook.program.hash)?;
-    let asking = hook.program.model.then(|| Arc::new(Asking::new(host.clone(), model)));
+    let asking = hook.program.model.then(|| Arc::new(HookCallback::new(host.clone(), model)));
     let confinement = Confinement {
         level: host.enforcer.level(),
         authority: Some(ContentHash::of(hook.id.as_str().as_bytes())),
@@ -218,9 +218,9 @@ fn run(
             locks: false,
             timeout_ms: hook.program.timeout_ms,
         },
-        program: Program::Kept(text),
+        program: JobProgram::Stored(text),
         args: Vec::new(),
-        names: Names::Hook,
+        names: FileVariables::Hook,
         input,
         env: Vec::new(),
         agent_directory: None,
@@ -250,7 +250,7 @@ fn run(
         }
     };
     let hide = |text: String| host.redactor.hide(&text);
-    Ok(Trial { answer: answer.map_err(hide), notes, spent, started_at, finished_at })
+    Ok(HookTrial { answer: answer.map_err(hide), notes, spent, started_at, finished_at })
 }
 
 /// Runs a hook by hand on an event that somebody made up, as if it had come in from this principal.
@@ -262,7 +262,7 @@ pub fn try_hook(
     row: &EventHookRow,
     (inbound, record): (&Inbound, &AccessRecord),
     model: Result<String, String>,
-) -> Result<Trial, Error> {
+) -> Result<HookTrial, Error> {
     let input = input(&row.hook, row, (inbound, record), host.ledger.now());
     run(host, &row.hook, input, model)
 }

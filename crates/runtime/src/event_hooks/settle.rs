@@ -12,11 +12,11 @@ use agentry_protocol::inbound::{EventId, Inbound, InboundContent};
 use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
 use agentry_store::{InboundStatus, InvocationStatus};
 
-use super::HookDesk;
+use super::HookRunner;
 use crate::error::Error;
 use crate::limits::{HOOK_THREAD_MESSAGES, HOOK_THREAD_ROWS_MAX};
 
-impl HookDesk {
+impl HookRunner {
     /// Puts into the ledger what the hooks of an event want done.
     pub(super) fn settle(&self, event: &EventId) -> Result<(), Error> {
         let ledger = &self.host.ledger;

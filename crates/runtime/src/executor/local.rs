@@ -17,14 +17,14 @@ use agentry_sandbox::{
     CancelToken, Command, Cwd, Error, HeadTailBuffer, OutputSource, ProcessBounds, ProcessEnding,
     ProcessOutcome, SandboxJob as Confinable, Streams,
 };
-use agentry_tools::Confined;
+use agentry_tools::SandboxSession;
 use secrecy::ExposeSecret;
 
 use super::callback::Pipes;
-use super::copy;
+use super::program_copy;
 use super::slot::Slot;
-use super::{Assignment, Executor, LeftBehind, Names, Performed, Program};
-use crate::enforcer::Confining;
+use super::{Assignment, Executor, FileVariables, JobOutcome, JobOutput, JobProgram};
+use crate::enforcer::TurnSandbox;
 use crate::limits::{
     JOB_OUTPUT_BYTES_MAX, JOB_SAID_BYTES_MAX, JOB_SLOTS_KEPT, PROGRESS_CHARS_MAX,
     PROGRESS_LINES_MAX,
@@ -48,11 +48,11 @@ const FIXED: [(&str, &str); 11] = [
 
 /// The executor in this process.
 #[derive(Default)]
-pub struct Local {
+pub struct LocalExecutor {
     slots: Mutex<HashMap<ContentHash, Vec<Slot>>>,
 }
 
-impl Local {
+impl LocalExecutor {
     fn slot(&self, key: &ContentHash, user: Option<u32>) -> std::io::Result<Slot> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         match slots.get_mut(key).and_then(Vec::pop) {
@@ -72,12 +72,16 @@ impl Local {
         }
     }
 
-    fn env(assignment: &Assignment, slot: &Slot, ready: &Ready) -> Vec<(OsString, OsString)> {
+    fn env(
+        assignment: &Assignment,
+        slot: &Slot,
+        ready: &PreparedProgram,
+    ) -> Vec<(OsString, OsString)> {
         let mut env: Vec<(OsString, OsString)> =
             FIXED.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
         let kind = match assignment.names {
-            Names::Hook => "HOOK",
-            Names::Tool => "TOOL",
+            FileVariables::Hook => "HOOK",
+            FileVariables::Tool => "TOOL",
         };
         for mark in ["AGENTRY", "CYBROS"] {
             env.push((format!("{mark}_{kind}_INPUT").into(), slot.input().into()));
@@ -105,7 +109,7 @@ impl Local {
         slot: &Slot,
         hear: &dyn Fn(&str),
         stop: &CancelToken,
-    ) -> Result<Performed, String> {
+    ) -> Result<JobOutcome, String> {
         let input = serde_json::to_vec(&assignment.input).map_err(|error| error.to_string())?;
         let own = |error: std::io::Error| format!("its files cannot be made: {error}");
         let ready = ready(assignment, slot, &input)?;
@@ -146,18 +150,18 @@ impl Local {
         slot: &Slot,
         command: &Command,
         (hear, stop): (&dyn Fn(&str), &CancelToken),
-    ) -> Result<Performed, String> {
+    ) -> Result<JobOutcome, String> {
         let time = Duration::from_millis(assignment.job.timeout_ms);
         let bounds = ProcessBounds { time, output_bytes_max: JOB_OUTPUT_BYTES_MAX };
-        let lines = Lines::new(hear);
+        let lines = StderrLines::new(hear);
         let listen = |source: OutputSource, piece: &[u8]| lines.take(source, piece);
         let (finished, refused) = match &assignment.confining {
-            Confining::Missing(why) => return Err(why.to_string()),
-            Confining::Off => (
+            TurnSandbox::Missing(why) => return Err(why.to_string()),
+            TurnSandbox::Off => (
                 agentry_sandbox::run_with_listener(command, &bounds, stop, Some(&listen)),
                 Vec::new(),
             ),
-            Confining::In(confined) => {
+            TurnSandbox::In(confined) => {
                 let confinement = Self::confinement(confined.confinement(), assignment, slot);
                 in_sandbox(confined, &confinement, command, (&bounds, &listen), stop)
             }
@@ -200,7 +204,7 @@ impl Local {
     }
 }
 
-impl Executor for Local {
+impl Executor for LocalExecutor {
     fn name(&self) -> &str {
         "local"
     }
@@ -210,55 +214,56 @@ impl Executor for Local {
         assignment: &Assignment,
         hear: &dyn Fn(&str),
         stop: &CancelToken,
-    ) -> Performed {
+    ) -> JobOutcome {
         // Whoever finds what another left must be allowed the same.
         let (key, user) = match &assignment.confining {
-            Confining::In(confined) => {
+            TurnSandbox::In(confined) => {
                 let confinement = Confinement { home: None, ..confined.confinement().clone() };
                 (confinement.hash(), confined.sandbox().owner_of_files(&confinement))
             }
-            Confining::Off | Confining::Missing(_) => (Confinement::unconfined().hash(), None),
+            TurnSandbox::Off | TurnSandbox::Missing(_) => (Confinement::unconfined().hash(), None),
         };
         let slot = match self.slot(&key, user) {
             Ok(slot) => slot,
-            Err(error) => return Performed::refused(format!("its files cannot be made: {error}")),
+            Err(error) => return JobOutcome::refused(format!("its files cannot be made: {error}")),
         };
-        let done = self.run(assignment, &slot, hear, stop).unwrap_or_else(Performed::refused);
+        let done = self.run(assignment, &slot, hear, stop).unwrap_or_else(JobOutcome::refused);
         self.put_back(key, slot);
         done
     }
 }
 
 /// The files of a program, ready to run.
-struct Ready {
+struct PreparedProgram {
     program: PathBuf,
     /// What stands for its agent's directory, if it has one.
     agent_directory: Option<PathBuf>,
 }
 
 /// Compares a program with what was looked at, and writes its files.
-fn ready(assignment: &Assignment, slot: &Slot, input: &[u8]) -> Result<Ready, String> {
+fn ready(assignment: &Assignment, slot: &Slot, input: &[u8]) -> Result<PreparedProgram, String> {
     let own = |error: std::io::Error| format!("its files cannot be made: {error}");
     match &assignment.program {
-        Program::File(path) => {
+        JobProgram::File(path) => {
             let looked = assignment.looked.as_ref().ok_or("nobody has looked at it")?;
-            let tree = copy::verified(looked)?;
+            let tree = program_copy::read_verified(looked)?;
             let file = tree.file(path).ok_or_else(|| format!("{path} is not there"))?;
             check_hash(assignment, &file.hash)?;
             // Without a sandbox a program could have changed the copy that it ran from.
-            if let Confining::Off = assignment.confining {
+            if let TurnSandbox::Off = assignment.confining {
                 slot.forget_copies().map_err(own)?;
             }
             let from = Path::new(&looked.directory);
-            let copy = slot.copy(&looked.hash, |to| copy::write(&tree, from, to)).map_err(own)?;
+            let copy =
+                slot.copy(&looked.hash, |to| program_copy::write(&tree, from, to)).map_err(own)?;
             slot.fill(input, None).map_err(own)?;
-            Ok(Ready { program: copy.join(path), agent_directory: Some(copy) })
+            Ok(PreparedProgram { program: copy.join(path), agent_directory: Some(copy) })
         }
-        Program::Kept(text) => {
+        JobProgram::Stored(text) => {
             check_hash(assignment, &ContentHash::of(text))?;
             let path = slot.fill(input, Some(text)).map_err(own)?;
             let program = path.ok_or("its text was not written")?;
-            Ok(Ready { program, agent_directory: assignment.agent_directory.clone() })
+            Ok(PreparedProgram { program, agent_directory: assignment.agent_directory.clone() })
         }
     }
 }
@@ -273,13 +278,13 @@ fn check_hash(assignment: &Assignment, hash: &ContentHash) -> Result<(), String>
     ))
 }
 
-type Heard<'a> = (&'a ProcessBounds, &'a dyn Fn(OutputSource, &[u8]));
+type JobOutputListener<'a> = (&'a ProcessBounds, &'a dyn Fn(OutputSource, &[u8]));
 
 fn in_sandbox(
-    confined: &Confined,
+    confined: &SandboxSession,
     confinement: &Confinement,
     command: &Command,
-    (bounds, listen): Heard<'_>,
+    (bounds, listen): JobOutputListener<'_>,
     stop: &CancelToken,
 ) -> (Result<ProcessOutcome, Error>, Vec<String>) {
     let refused = Arc::new(Mutex::new(Vec::new()));
@@ -302,7 +307,7 @@ fn performed(
     slot: &Slot,
     finished: &ProcessOutcome,
     refused: &[String],
-) -> Performed {
+) -> JobOutcome {
     let seconds = finished.duration.as_secs_f64();
     let (mut state, exit_code, mut why) = match finished.ending {
         ProcessEnding::Exited(0) => (JobState::Succeeded, Some(0), None),
@@ -349,8 +354,8 @@ fn performed(
             Some(Err(format!("its standard output has more than {JOB_OUTPUT_BYTES_MAX} bytes")))
         }
     };
-    let left = LeftBehind { output: slot.read_output(), stdout, stderr, artifacts };
-    Performed { state, report, left }
+    let left = JobOutput { output: slot.read_output(), stdout, stderr, artifacts };
+    JobOutcome { state, report, left }
 }
 
 /// The end of what was said, as text.
@@ -362,13 +367,13 @@ fn end_of(kept: &HeadTailBuffer) -> String {
 }
 
 /// Standard error, line by line, as far as anybody wants to read it.
-struct Lines<'a> {
+struct StderrLines<'a> {
     hear: &'a dyn Fn(&str),
     rest: RefCell<Vec<u8>>,
     told: Cell<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> StderrLines<'a> {
     fn new(hear: &'a dyn Fn(&str)) -> Self {
         Self { hear, rest: RefCell::default(), told: Cell::new(0) }
     }
@@ -427,14 +432,14 @@ mod tests {
         };
         Assignment {
             job,
-            program: Program::Kept(text.as_bytes().to_vec()),
+            program: JobProgram::Stored(text.as_bytes().to_vec()),
             args: Vec::new(),
-            names: Names::Tool,
+            names: FileVariables::Tool,
             input: json!({ "arguments": { "x": 1 } }),
             env: Vec::new(),
             agent_directory: None,
             looked: None,
-            confining: Confining::Off,
+            confining: TurnSandbox::Off,
             artifacts: None,
             callback: None,
         }
@@ -444,7 +449,7 @@ mod tests {
     fn a_text_that_is_not_the_one_that_was_looked_at_is_not_run() {
         let marker = tempfile::NamedTempFile::new().unwrap();
         let text = format!("#!/bin/sh\necho ran > {}\n", marker.path().display());
-        let done = Local::default().perform(
+        let done = LocalExecutor::default().perform(
             &assignment(&text, ContentHash::of(b"another")),
             &|_| {},
             &CancelToken::new(),
@@ -459,7 +464,7 @@ mod tests {
         let text = "#!/bin/sh\ncmp - \"$AGENTRY_TOOL_INPUT\" && cmp \"$CYBROS_TOOL_INPUT\" \"$AGENTRY_TOOL_INPUT\" \
                     || exit 9\necho one >&2\necho two >&2\necho '{}' > \"$CYBROS_TOOL_OUTPUT\"\n";
         let heard = RefCell::new(Vec::new());
-        let executor = Local::default();
+        let executor = LocalExecutor::default();
         for _ in 0..2 {
             let done = executor.perform(
                 &assignment(text, ContentHash::of(text.as_bytes())),

@@ -185,14 +185,14 @@ impl Slot {
         };
         match open_regular(&own, OsStr::new(OUTPUT)) {
             Ok(file) => Some(read_whole(file, JOB_OUTPUT_BYTES_MAX, "its output file")),
-            Err(Odd::Missing) => None,
-            Err(Odd::Other(why)) => Some(Err(format!("its output file is {why}"))),
+            Err(SlotReadError::Missing) => None,
+            Err(SlotReadError::Other(why)) => Some(Err(format!("its output file is {why}"))),
         }
     }
 
     /// The files in a folder of the program's own, with what is left out said in words.
     pub(super) fn collect(&self, folder: &str) -> (Vec<Artifact>, Vec<String>) {
-        let mut found = Collected::default();
+        let mut found = ArtifactCollection::default();
         let top = open_directory(CWD, &self.own());
         let top = top.and_then(|own| open_directory(&own, Path::new(folder)));
         match top {
@@ -222,7 +222,7 @@ impl Slot {
 }
 
 /// Why something is not read.
-enum Odd {
+enum SlotReadError {
     Missing,
     Other(String),
 }
@@ -232,19 +232,22 @@ fn open_directory(at: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(at, path, flags, Mode::empty())?)
 }
 
-fn open_regular(at: &OwnedFd, name: &OsStr) -> Result<std::fs::File, Odd> {
+fn open_regular(at: &OwnedFd, name: &OsStr) -> Result<std::fs::File, SlotReadError> {
     let opened =
         rustix::fs::openat(at, name, PLAIN, Mode::empty()).map_err(|error| match error {
-            rustix::io::Errno::NOENT => Odd::Missing,
-            rustix::io::Errno::LOOP => Odd::Other("a link, and links are not followed".to_owned()),
-            error => Odd::Other(format!("not to be opened: {error}")),
+            rustix::io::Errno::NOENT => SlotReadError::Missing,
+            rustix::io::Errno::LOOP => {
+                SlotReadError::Other("a link, and links are not followed".to_owned())
+            }
+            error => SlotReadError::Other(format!("not to be opened: {error}")),
         })?;
-    let facts = rustix::fs::fstat(&opened).map_err(|error| Odd::Other(error.to_string()))?;
+    let facts =
+        rustix::fs::fstat(&opened).map_err(|error| SlotReadError::Other(error.to_string()))?;
     if FileType::from_raw_mode(facts.st_mode) != FileType::RegularFile {
-        return Err(Odd::Other("not a regular file".to_owned()));
+        return Err(SlotReadError::Other("not a regular file".to_owned()));
     }
     if facts.st_nlink != 1 {
-        return Err(Odd::Other("a second name of another file".to_owned()));
+        return Err(SlotReadError::Other("a second name of another file".to_owned()));
     }
     Ok(opened.into())
 }
@@ -260,13 +263,13 @@ fn read_whole(file: std::fs::File, bytes_max: usize, what: &str) -> Result<Vec<u
 }
 
 #[derive(Default)]
-struct Collected {
+struct ArtifactCollection {
     artifacts: Vec<Artifact>,
     bytes: usize,
     notes: Vec<String>,
 }
 
-impl Collected {
+impl ArtifactCollection {
     fn walk(&mut self, directory: &OwnedFd, above: &str, depth: usize) {
         let Ok(entries) = rustix::fs::Dir::read_from(directory) else { return };
         let mut names: Vec<String> = Vec::new();
@@ -291,8 +294,8 @@ impl Collected {
             }
             let read = match open_regular(directory, OsStr::new(&name)) {
                 Ok(file) => read_whole(file, ARTIFACTS_BYTES_MAX - self.bytes, &shown),
-                Err(Odd::Missing) => continue,
-                Err(Odd::Other(why)) => Err(format!("{shown} is {why}")),
+                Err(SlotReadError::Missing) => continue,
+                Err(SlotReadError::Other(why)) => Err(format!("{shown} is {why}")),
             };
             match read {
                 Ok(bytes) => {

@@ -16,38 +16,38 @@ use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec,
 };
 use agentry_sandbox::{CancelToken, denied_paths};
-use agentry_tools::{ToolBounds, ToolContext, Workspace};
+use agentry_tools::{ToolContext, ToolLimits, Workspace};
 
-use super::{Consulted, Powers};
-use crate::enforcer::Confining;
+use super::{HookCall, TurnPermissions};
+use crate::call_facts::CallFactResolver;
+use crate::enforcer::TurnSandbox;
 use crate::error::Error;
-use crate::facts::Binding;
-use crate::hidden;
-use crate::host::{SharedHost, Witness};
-use crate::programs::input::{self, Facts, Subject};
-use crate::programs::{Ground, OwnTool, Programs};
-use crate::session::News;
+use crate::host::{RunObserver, SharedHost};
+use crate::programs::input::{self, HookContext, HookTopic};
+use crate::programs::{AgentTool, ProgramContext, Programs};
+use crate::redact_values;
+use crate::session::SessionMessage;
 
 /// All that one call needs.
-pub(super) struct Worker {
+pub(super) struct EffectWorker {
     pub(super) host: SharedHost,
     pub(super) workspace: Arc<Workspace>,
-    pub(super) powers: Powers,
-    pub(super) binding: Arc<Binding>,
-    pub(super) news: Sender<News>,
-    pub(super) witness: Arc<dyn Witness>,
+    pub(super) powers: TurnPermissions,
+    pub(super) binding: Arc<CallFactResolver>,
+    pub(super) news: Sender<SessionMessage>,
+    pub(super) witness: Arc<dyn RunObserver>,
     pub(super) about: EntrySubject,
     pub(super) stop: CancelToken,
-    pub(super) bounds: ToolBounds,
+    pub(super) bounds: ToolLimits,
     pub(super) any_host: bool,
 }
 
-impl Worker {
+impl EffectWorker {
     /// What may be told of an outcome, with the paths that the sandbox refused. They are read from what is left when
     /// secrets are taken out: a half of a secret is not known for one.
-    pub(super) fn told(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
-        let mut outcome = hidden::outcome(&self.host.redactor, outcome);
-        let Confining::In(confined) = &self.powers.confining else { return outcome };
+    pub(super) fn redacted_outcome(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
+        let mut outcome = redact_values::outcome(&self.host.redactor, outcome);
+        let TurnSandbox::In(confined) = &self.powers.confining else { return outcome };
         if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
             return outcome;
         }
@@ -62,14 +62,14 @@ impl Worker {
     }
 
     /// The same place, telling of the connections of a call.
-    fn confining(&self, call: &CallId) -> Confining {
+    fn confining(&self, call: &CallId) -> TurnSandbox {
         self.powers.confining.telling(|| {
             let (news, call, host) = (self.news.clone(), call.clone(), self.host.clone());
             Arc::new(move |connection| {
-                let connection = hidden::connection(&host.redactor, connection);
+                let connection = redact_values::connection(&host.redactor, connection);
                 let event = Event::ConnectionEnded { call: call.clone(), connection };
                 // The session may be over; then nobody wants to know.
-                news.send(News::Aside(Box::new(event))).unwrap_or_default();
+                news.send(SessionMessage::RecordOnly(Box::new(event))).unwrap_or_default();
             })
         })
     }
@@ -78,14 +78,14 @@ impl Worker {
     pub(super) fn run_own(
         &self,
         programs: &Programs,
-        tool: &OwnTool,
+        tool: &AgentTool,
         call: &ToolCall,
     ) -> Result<ToolOutcome, Error> {
         let hear = |line: &str| {
             let line = self.host.redactor.hide(line);
-            self.witness.progressed(&self.about, &call.id, &line);
+            self.witness.on_progress(&self.about, &call.id, &line);
         };
-        let ground = Ground {
+        let ground = ProgramContext {
             host: &self.host,
             about: &self.about,
             workspace: self.workspace.path().display().to_string(),
@@ -101,13 +101,13 @@ impl Worker {
     pub(super) fn consult(
         &self,
         programs: &Programs,
-        consulted: &Consulted,
+        consulted: &HookCall,
         (messages, tools, mode): (&[Arc<Message>], &[ToolSpec], Mode),
     ) -> Result<HookReport, Error> {
         let cwd = self.workspace.path().display().to_string();
         let session = self.about.session.as_ref();
         let state = session.map(|session| self.host.ledger.agent_state(session)).transpose()?;
-        let facts = Facts {
+        let facts = HookContext {
             session: session.map_or("", |session| session.as_str()),
             turn: self.about.turn.as_ref().map(|turn| turn.as_str()),
             recent: input::recent_of(messages),
@@ -119,10 +119,10 @@ impl Worker {
             mode: mode.as_str(),
         };
         let subject = match &consulted.call {
-            Some(call) => Subject::Call(call, consulted.outcome.as_ref()),
-            None => Subject::Finish { again: consulted.again },
+            Some(call) => HookTopic::Call(call, consulted.outcome.as_ref()),
+            None => HookTopic::Finish { again: consulted.again },
         };
-        let ground = Ground {
+        let ground = ProgramContext {
             host: &self.host,
             about: &self.about,
             workspace: cwd.clone(),
@@ -139,7 +139,7 @@ impl Worker {
     /// What is found out about a call whose arguments a hook changed.
     fn facts_of_changed(
         &self,
-        consulted: &Consulted,
+        consulted: &HookCall,
         result: &HookResult,
     ) -> Option<Box<CallFacts>> {
         let HookResult::Gated { answer } = result else { return None };
@@ -168,7 +168,7 @@ impl Worker {
 }
 
 /// The definition of the agent is gone, and its hooks with it.
-pub(super) fn gone() -> HookReport {
+pub(super) fn missing_agent_report() -> HookReport {
     let why = "the agent does not load any more, so its hooks cannot run".to_owned();
     HookReport { job: None, result: HookResult::Failed { why }, notes: Vec::new(), facts: None }
 }

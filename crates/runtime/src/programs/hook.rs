@@ -7,9 +7,9 @@ use agentry_protocol::hook::{HookReport, HookResult, HookSpec};
 use agentry_protocol::job::{JobPurpose, JobState};
 use serde_json::Value;
 
-use super::{Ground, Programs};
+use super::{ProgramContext, Programs};
 use crate::error::Error;
-use crate::executor::{Names, Performed};
+use crate::executor::{FileVariables, JobOutcome};
 use crate::host::Host;
 use crate::jobs;
 
@@ -20,7 +20,7 @@ impl Programs {
     /// When the ledger does not take what happens.
     pub(crate) fn hook(
         &self,
-        ground: &Ground<'_>,
+        ground: &ProgramContext<'_>,
         spec: &HookSpec,
         input: Value,
     ) -> Result<HookReport, Error> {
@@ -28,7 +28,7 @@ impl Programs {
         let mut assignment = self.assignment(
             ground,
             (purpose, &spec.program, &spec.hash),
-            (Names::Hook, input),
+            (FileVariables::Hook, input),
             spec.timeout_ms,
         );
         assignment.args.clone_from(&spec.args);
@@ -39,7 +39,7 @@ impl Programs {
     }
 }
 
-fn answered(host: &Host, spec: &HookSpec, performed: &Performed) -> (HookResult, Vec<String>) {
+fn answered(host: &Host, spec: &HookSpec, performed: &JobOutcome) -> (HookResult, Vec<String>) {
     let failed = |why: String| (HookResult::Failed { why: host.redactor.hide(&why) }, Vec::new());
     let exit_code = match (performed.state, performed.report.exit_code) {
         (JobState::Succeeded | JobState::Failed, Some(code)) => code,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::limits::{HOOK_MESSAGE_CHARS_MAX, HOOK_MESSAGES_MAX};
 
 /// What hooks of a session are told.
-pub(crate) struct Facts<'a> {
+pub(crate) struct HookContext<'a> {
     pub(crate) session: &'a str,
     pub(crate) turn: Option<&'a str>,
     pub(crate) recent: Vec<Value>,
@@ -25,7 +25,7 @@ pub(crate) struct Facts<'a> {
 }
 
 /// What a hook is about beside the session.
-pub(crate) enum Subject<'a> {
+pub(crate) enum HookTopic<'a> {
     Nothing,
     /// What somebody said.
     Prompt(&'a str),
@@ -40,14 +40,14 @@ pub(crate) enum Subject<'a> {
 }
 
 /// The input of a hook.
-pub(crate) fn input(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+pub(crate) fn input(moment: HookMoment, facts: &HookContext<'_>, subject: &HookTopic<'_>) -> Value {
     match moment.is_gate() {
         true => gate(moment, facts, subject),
         false => shaping(moment, facts, subject),
     }
 }
 
-fn shaping(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+fn shaping(moment: HookMoment, facts: &HookContext<'_>, subject: &HookTopic<'_>) -> Value {
     let mut input = json!({
         "event": moment.as_str(),
         "conversation_id": facts.session,
@@ -58,7 +58,7 @@ fn shaping(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Valu
         "available_tools": facts.tools,
         "args": facts.args,
     });
-    if let Subject::Call(call, outcome) = subject {
+    if let HookTopic::Call(call, outcome) = subject {
         input["tool_call"] =
             json!({ "id": call.id.as_str(), "name": call.tool.as_str(), "arguments": call.input });
         if let Some(outcome) = outcome {
@@ -68,7 +68,7 @@ fn shaping(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Valu
     input
 }
 
-fn gate(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
+fn gate(moment: HookMoment, facts: &HookContext<'_>, subject: &HookTopic<'_>) -> Value {
     let mut input = json!({
         "session_id": facts.session,
         "transcript_path": null,
@@ -78,9 +78,9 @@ fn gate(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
         "turn_id": facts.turn,
     });
     match subject {
-        Subject::Nothing => {}
-        Subject::Prompt(text) => input["prompt"] = json!(text),
-        Subject::Call(call, outcome) => {
+        HookTopic::Nothing => {}
+        HookTopic::Prompt(text) => input["prompt"] = json!(text),
+        HookTopic::Call(call, outcome) => {
             input["tool_name"] = json!(call.tool.as_str());
             input["tool_input"] = call.input.clone();
             input["tool_use_id"] = json!(call.id.as_str());
@@ -89,8 +89,8 @@ fn gate(moment: HookMoment, facts: &Facts<'_>, subject: &Subject<'_>) -> Value {
                     json!({ "status": outcome.status, "output": outcome.text });
             }
         }
-        Subject::Finish { again } => input["stop_hook_active"] = json!(again),
-        Subject::Because(why) => {
+        HookTopic::Finish { again } => input["stop_hook_active"] = json!(again),
+        HookTopic::Because(why) => {
             let field = match moment {
                 HookMoment::PreCompact => "trigger",
                 HookMoment::SessionEnd => "reason",

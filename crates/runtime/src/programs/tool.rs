@@ -10,9 +10,9 @@ use agentry_protocol::tool_call::{
 };
 use serde_json::{Value, json};
 
-use super::{Ground, OwnTool, Programs};
+use super::{AgentTool, ProgramContext, Programs};
 use crate::error::Error;
-use crate::executor::{Artifact, LeftBehind, Names, Performed};
+use crate::executor::{Artifact, FileVariables, JobOutcome, JobOutput};
 use crate::host::Host;
 use crate::jobs;
 use crate::limits::{ARTIFACTS_MAX, TOOL_ANSWER_CHARS_MAX};
@@ -36,11 +36,11 @@ impl Programs {
     /// Runs a call of one of the agent's own tools.
     pub(crate) fn call(
         &self,
-        ground: &Ground<'_>,
-        tool: &OwnTool,
+        ground: &ProgramContext<'_>,
+        tool: &AgentTool,
         call: &ToolCall,
     ) -> Result<ToolOutcome, Error> {
-        let OwnTool { custom: tool, parameters } = tool;
+        let AgentTool { custom: tool, parameters } = tool;
         let about = ground.about;
         let input = json!({
             "tool_name": call.tool.as_str(),
@@ -54,7 +54,7 @@ impl Programs {
         let mut assignment = self.assignment(
             ground,
             (purpose, &tool.program, &tool.hash),
-            (Names::Tool, input),
+            (FileVariables::Tool, input),
             tool.timeout_ms,
         );
         assignment.artifacts.clone_from(&tool.artifacts);
@@ -76,8 +76,8 @@ fn with_defaults(input: &Value, parameters: &Value) -> Value {
     Value::Object(all)
 }
 
-fn outcome(host: &Host, tool: &CustomTool, performed: Performed) -> Result<ToolOutcome, Error> {
-    let Performed { state, report, left } = performed;
+fn outcome(host: &Host, tool: &CustomTool, performed: JobOutcome) -> Result<ToolOutcome, Error> {
+    let JobOutcome { state, report, left } = performed;
     let measured = CallMeasurements {
         exit_code: report.exit_code,
         duration_ms: report.duration_ms,
@@ -117,7 +117,7 @@ fn outcome(host: &Host, tool: &CustomTool, performed: Performed) -> Result<ToolO
 }
 
 /// What the tool answered, as the model is told it.
-fn answer(tool: &CustomTool, left: &LeftBehind) -> Result<String, String> {
+fn answer(tool: &CustomTool, left: &JobOutput) -> Result<String, String> {
     let (bytes, place) = match (&left.output, &left.stdout) {
         (Some(output), _) => (output.as_ref().map_err(Clone::clone)?, "output file"),
         (None, Some(stdout)) => (stdout.as_ref().map_err(Clone::clone)?, "standard output"),

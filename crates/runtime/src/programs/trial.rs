@@ -11,15 +11,15 @@ use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::CancelToken;
 use serde_json::Value;
 
-use super::{Ground, Programs};
-use crate::define::Definitions;
+use super::{ProgramContext, Programs};
+use crate::definitions::Definitions;
 use crate::error::Error;
-use crate::hidden;
 use crate::host::Host;
+use crate::redact_values;
 use crate::trust;
 
 /// What is tried.
-pub struct Trial<'a> {
+pub struct ToolTrial<'a> {
     /// Whose tool.
     pub agent: &'a Agent,
     /// The tool.
@@ -35,11 +35,11 @@ pub struct Trial<'a> {
 pub fn try_tool(
     host: &Host,
     definitions: &Definitions,
-    trial: Trial<'_>,
+    trial: ToolTrial<'_>,
     hear: &dyn Fn(&str),
     stop: &CancelToken,
 ) -> Result<ToolOutcome, Error> {
-    let Trial { agent, tool, arguments } = trial;
+    let ToolTrial { agent, tool, arguments } = trial;
     let programs = Programs::of(definitions, agent)?;
     let own = programs.tools.get(tool.as_str()).ok_or_else(|| {
         Error::Definition(format!("the agent `{}` brings no tool `{tool}`", agent.id))
@@ -51,7 +51,7 @@ pub fn try_tool(
     }
     trust::check_one(&host.ledger, definitions, agent)?;
     let (confinement, _) = definitions.confinement(agent)?;
-    let ground = Ground {
+    let ground = ProgramContext {
         host,
         about: &EntrySubject::default(),
         workspace: definitions.workspace.display().to_string(),
@@ -63,5 +63,5 @@ pub fn try_tool(
     let id = CallId::from_number((host.new_number)());
     let call = ToolCall { id, tool: tool.clone(), input: arguments };
     let outcome = programs.call(&ground, own, &call)?;
-    Ok(hidden::outcome(&host.redactor, outcome))
+    Ok(redact_values::outcome(&host.redactor, outcome))
 }

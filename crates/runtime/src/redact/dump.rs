@@ -2,7 +2,7 @@
 //!
 //! Must never: refuse a text; what is no number is passed over.
 
-use super::view::{Reach, View};
+use super::view::{TextView, ValueSpread};
 use crate::limits::{DUMP_LINE_BYTES_MAX, DUMP_OFFSET_DIGITS_MAX};
 
 /// An offset at the beginning of a line has at least so many digits; `od` writes seven.
@@ -10,7 +10,7 @@ const OFFSET_DIGITS_MIN: usize = 6;
 
 /// In which order the bytes of a number are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     /// As they are written.
     Written,
     /// The last one first, as numbers are in memory.
@@ -19,7 +19,7 @@ pub(super) enum Order {
 
 /// Letters and digits alone: signs between letters, colons between hexadecimal digits, `0x`, `\\x` and the
 /// offsets of dumps are left out.
-pub(super) fn loose(text: &[u8]) -> View<'static> {
+pub(super) fn loose(text: &[u8]) -> TextView<'static> {
     let (mut bytes, mut places) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
     let mut open = None;
     let mut at = 0;
@@ -56,7 +56,7 @@ pub(super) fn loose(text: &[u8]) -> View<'static> {
         }
         at += 1;
     }
-    View::places((bytes, places), open).reaching(Reach::Spread)
+    TextView::places((bytes, places), open).reaching(ValueSpread::Spread)
 }
 
 /// The length of an offset as `od` writes it, or of what may become one.
@@ -81,7 +81,7 @@ fn offset(line: &[u8]) -> Option<usize> {
 }
 
 /// Bytes as decimal numbers, whatever is between them; nothing if there are not enough of them.
-pub(super) fn decimal(text: &[u8]) -> Option<View<'static>> {
+pub(super) fn decimal(text: &[u8]) -> Option<TextView<'static>> {
     numbers(text, |digits| match digits.len() {
         1..=3 => Some(vec![std::str::from_utf8(digits).ok()?.parse().ok()?]),
         _ => None,
@@ -89,7 +89,7 @@ pub(super) fn decimal(text: &[u8]) -> Option<View<'static>> {
 }
 
 /// Bytes as three octal digits, or two of them as six, as `od` writes them.
-pub(super) fn octal(text: &[u8]) -> Option<View<'static>> {
+pub(super) fn octal(text: &[u8]) -> Option<TextView<'static>> {
     numbers(text, |digits| {
         let value = || u16::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
         match digits.len() {
@@ -100,7 +100,7 @@ pub(super) fn octal(text: &[u8]) -> Option<View<'static>> {
     })
 }
 
-fn numbers(text: &[u8], read: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<View<'static>> {
+fn numbers(text: &[u8], read: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<TextView<'static>> {
     let (mut bytes, mut spans, mut open) = (Vec::new(), Vec::new(), None);
     let mut at = 0;
     while let Some(start) = text[at..].iter().position(u8::is_ascii_digit).map(|found| at + found) {
@@ -115,12 +115,12 @@ fn numbers(text: &[u8], read: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<View<
             bytes.extend(read);
         }
     }
-    (!bytes.is_empty() || open.is_some()).then(|| View::ranges((bytes, spans), open))
+    (!bytes.is_empty() || open.is_some()).then(|| TextView::ranges((bytes, spans), open))
 }
 
 /// Lines with an offset and hexadecimal numbers, each byte standing for its whole line: what is shown beside
 /// the numbers is the same bytes once more. Nothing if there is no such line.
-pub(super) fn lines(text: &[u8], order: Order) -> Option<View<'static>> {
+pub(super) fn lines(text: &[u8], order: ByteOrder) -> Option<TextView<'static>> {
     let (mut bytes, mut spans, mut open) = (Vec::new(), Vec::new(), None);
     let mut start = 0;
     while start < text.len() {
@@ -138,7 +138,7 @@ pub(super) fn lines(text: &[u8], order: Order) -> Option<View<'static>> {
         start = end.map_or(text.len(), |end| end + 1);
     }
     (!bytes.is_empty() || open.is_some())
-        .then(|| View::ranges((bytes, spans), open).reaching(Reach::Lines))
+        .then(|| TextView::ranges((bytes, spans), open).reaching(ValueSpread::Lines))
 }
 
 fn may_become_offset(line: &[u8]) -> bool {
@@ -147,7 +147,7 @@ fn may_become_offset(line: &[u8]) -> bool {
 }
 
 /// The bytes of a line of a dump.
-fn hexadecimal(line: &[u8], order: Order) -> Option<Vec<u8>> {
+fn hexadecimal(line: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
     let offset = offset(line)?;
     let has_colon = line[offset] == b':';
     let rest = &line[offset + 1..];
@@ -175,8 +175,8 @@ fn hexadecimal(line: &[u8], order: Order) -> Option<Vec<u8>> {
             .chunks(2)
             .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
         match order {
-            Order::Written => bytes.extend(group),
-            Order::Swapped => bytes.extend(group.collect::<Vec<u8>>().into_iter().rev()),
+            ByteOrder::Written => bytes.extend(group),
+            ByteOrder::Swapped => bytes.extend(group.collect::<Vec<u8>>().into_iter().rev()),
         }
         at += length;
     }

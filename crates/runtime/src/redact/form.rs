@@ -28,7 +28,7 @@ const ESCAPES_BYTES: usize = 6 * ROW_BYTES;
 
 /// Where in a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum TextSide {
     /// Its beginning; it is read forward.
     Beginning,
     /// Its end; it is read backward.
@@ -36,7 +36,7 @@ pub(super) enum Side {
 }
 
 /// All values in all forms.
-pub(super) struct Forms {
+pub(super) struct SecretForms {
     /// As it is, and with `+` for spaces.
     pub(super) plain: Needles,
     /// Without its blanks, for texts without theirs.
@@ -64,7 +64,7 @@ pub(super) struct Needle {
 }
 
 /// Where a needle was found.
-pub(super) struct Found {
+pub(super) struct NeedleMatch {
     pub(super) needle: usize,
     pub(super) start: usize,
     pub(super) end: usize,
@@ -83,7 +83,7 @@ pub(super) struct Needles {
     backward: Vec<(Vec<u8>, usize)>,
 }
 
-impl Forms {
+impl SecretForms {
     /// Nothing if there is no value that can be searched.
     pub(super) fn of(values: &[SecretString]) -> Option<Self> {
         let mut seen = BTreeSet::new();
@@ -119,7 +119,7 @@ impl Forms {
     pub(super) fn may_stand<'a>(
         &self,
         text: impl Iterator<Item = &'a u8> + Clone,
-        side: Side,
+        side: TextSide,
     ) -> bool {
         let is_escaped = text.clone().take(ESCAPES_BYTES).any(|byte| b"%\\&\0:".contains(byte));
         let is_numeric =
@@ -130,7 +130,7 @@ impl Forms {
             .take(ROW_BYTES)
             .map(u8::to_ascii_lowercase)
             .collect();
-        if side == Side::End {
+        if side == TextSide::End {
             row.reverse();
         }
         let is_known = <[u8; ROW_BYTES]>::try_from(row).is_ok_and(|row| self.rows.contains(&row));
@@ -265,8 +265,8 @@ impl Needles {
     }
 
     /// All of them in a text, also those that overlap.
-    pub(super) fn find_in<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Found> + 'a {
-        self.search.find_overlapping_iter(text).map(|one| Found {
+    pub(super) fn find_in<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = NeedleMatch> + 'a {
+        self.search.find_overlapping_iter(text).map(|one| NeedleMatch {
             needle: one.pattern().as_usize(),
             start: one.start(),
             end: one.end(),

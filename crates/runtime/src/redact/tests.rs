@@ -11,7 +11,7 @@ fn redactor(values: &[(&str, &str)]) -> Redactor {
 }
 
 fn whole(values: &[(&str, &str)], text: &str) -> (String, u64) {
-    let Redacted { text, count } = redactor(values).text(text, Ends::Whole);
+    let RedactedText { text, count } = redactor(values).text(text, TextEdges::Whole);
     (text, count)
 }
 
@@ -164,7 +164,8 @@ fn a_value_that_is_too_short_is_not_looked_for() {
 
 #[test]
 fn half_a_value_beside_a_cut_is_hidden() {
-    let hide = |text: &str| redactor(&[("key", "tok-1234567890")]).text(text, Ends::Whole).text;
+    let hide =
+        |text: &str| redactor(&[("key", "tok-1234567890")]).text(text, TextEdges::Whole).text;
     let mark = "… 12 characters left out …";
     assert_eq!(
         hide(&format!("a tok-12\n{mark}\n7890 b")),
@@ -180,7 +181,7 @@ fn half_a_value_beside_a_cut_is_hidden() {
     assert_eq!(hide(&format!("{}…", &text[..7])), "[secret key]…");
     assert_eq!(hide(&format!("…{}", &text[9..18])), "…[secret key]");
     let spaced = redactor(&[("key", "one two three four")]);
-    assert_eq!(spaced.text("x one two…", Ends::Whole).text, "x [secret key]…");
+    assert_eq!(spaced.text("x one two…", TextEdges::Whole).text, "x [secret key]…");
     // Away from a cut it is a text like any other.
     assert_eq!(hide("a tok-12 b"), "a tok-12 b");
 }
@@ -188,9 +189,9 @@ fn half_a_value_beside_a_cut_is_hidden() {
 #[test]
 fn a_text_that_was_cut_at_its_end_has_an_edge_there() {
     let redactor = redactor(&[("key", "tok-1234567890")]);
-    assert_eq!(redactor.text("a tok-12", Ends::Cut).text, "a [secret key]");
-    assert_eq!(redactor.text("567890 a", Ends::Cut).text, "[secret key] a");
-    assert_eq!(redactor.text("a tok-12", Ends::Whole).text, "a tok-12");
+    assert_eq!(redactor.text("a tok-12", TextEdges::Cut).text, "a [secret key]");
+    assert_eq!(redactor.text("567890 a", TextEdges::Cut).text, "[secret key] a");
+    assert_eq!(redactor.text("a tok-12", TextEdges::Whole).text, "a tok-12");
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn every_way_to_cut_a_text_in_two_gives_the_same() {
     ];
     for form in forms {
         let text = format!("one {form} two");
-        let Redacted { text: shown, count } = redactor.text(&text, Ends::Whole);
+        let RedactedText { text: shown, count } = redactor.text(&text, TextEdges::Whole);
         assert_eq!(count, 1, "{text}");
         for at in 1..text.len() {
             let (pieces, count) = in_pieces(&redactor, text.as_bytes(), &[at, usize::MAX]);
@@ -251,7 +252,7 @@ proptest! {
         sizes in proptest::collection::vec(1_usize..9, 1..6),
     ) {
         let redactor = redactor(&[("one", "abaabb"), ("two", "bbabab"), ("three", "a b6aab7abba")]);
-        let Redacted { text: shown, count } = redactor.text(&text, Ends::Whole);
+        let RedactedText { text: shown, count } = redactor.text(&text, TextEdges::Whole);
         prop_assert_eq!(in_pieces(&redactor, text.as_bytes(), &sizes), (shown, count));
     }
 
@@ -263,7 +264,7 @@ proptest! {
     ) {
         let redactor = redactor(&[("one", "abcabc")]);
         let text = format!("{before}abcabc{after}");
-        let shown = redactor.text(&text, Ends::Whole).text;
+        let shown = redactor.text(&text, TextEdges::Whole).text;
         prop_assert!(!shown.contains("abcabc"), "{}", shown);
         let (pieces, _) = in_pieces(&redactor, text.as_bytes(), &sizes);
         prop_assert!(!pieces.contains("abcabc"), "{}", pieces);
@@ -370,7 +371,7 @@ fn what_programs_make_of_a_value_to_show_its_bytes_is_found() {
     for (name, encode) in ENCODERS {
         for around in ["", "user=", "a longer text before it: "] {
             let text = format!("before\n{}\nafter", encode(format!("{around}{value}").as_bytes()));
-            let shown = redactor.text(&text, Ends::Whole);
+            let shown = redactor.text(&text, TextEdges::Whole);
             assert!(shown.count > 0, "{name}: {text}");
             assert!(!shows(&shown.text, value), "{name}: {}", shown.text);
             assert!(
@@ -425,7 +426,7 @@ proptest! {
         let redactor = redactor(&[("key", &value)]);
         let (name, encode) = ENCODERS[at];
         let text = encode(format!("{before}{value}").as_bytes());
-        let shown = redactor.text(&text, Ends::Whole);
+        let shown = redactor.text(&text, TextEdges::Whole);
         prop_assert!(shown.count > 0, "{}: {}", name, text);
         prop_assert!(!shows(&shown.text, &value) || before.len() > 3 && shows(&before, &value), "{}: {}", name, shown.text);
     }

@@ -8,12 +8,12 @@ use crate::limits::{DUMP_LINE_BYTES_MAX, SECRET_BLANK_BYTES_MAX};
 
 /// A text that was read in some way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct View<'a> {
+pub(super) struct TextView<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
     spans: Spans,
     /// Where an escape begins that is not at its end.
     pub(super) open: Option<usize>,
-    reach: Reach,
+    reach: ValueSpread,
 }
 
 /// For each byte, where it stands in the text.
@@ -29,7 +29,7 @@ enum Spans {
 
 /// How far a value may be spread over a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum ValueSpread {
     /// Each byte is itself or an escape.
     Escaped,
     /// Signs of all kinds may be between the bytes.
@@ -38,29 +38,34 @@ pub(super) enum Reach {
     Lines,
 }
 
-impl<'a> View<'a> {
+impl<'a> TextView<'a> {
     pub(super) fn ranges(
         (bytes, spans): (Vec<u8>, Vec<(usize, usize)>),
         open: Option<usize>,
     ) -> Self {
-        Self { bytes: bytes.into(), spans: Spans::Ranges(spans), open, reach: Reach::Escaped }
+        Self { bytes: bytes.into(), spans: Spans::Ranges(spans), open, reach: ValueSpread::Escaped }
     }
 
     pub(super) fn places((bytes, places): (Vec<u8>, Vec<usize>), open: Option<usize>) -> Self {
-        Self { bytes: bytes.into(), spans: Spans::Places(places), open, reach: Reach::Escaped }
+        Self {
+            bytes: bytes.into(),
+            spans: Spans::Places(places),
+            open,
+            reach: ValueSpread::Escaped,
+        }
     }
 
     /// How many bytes of a text a value of so many bytes may take; `\u0041` has six for one.
     pub(super) fn reach(&self, bytes: usize) -> usize {
         match self.reach {
-            Reach::Escaped => 6 * bytes + SECRET_BLANK_BYTES_MAX,
-            Reach::Spread => 12 * bytes + 4 * SECRET_BLANK_BYTES_MAX,
-            Reach::Lines => 8 * bytes + 2 * DUMP_LINE_BYTES_MAX,
+            ValueSpread::Escaped => 6 * bytes + SECRET_BLANK_BYTES_MAX,
+            ValueSpread::Spread => 12 * bytes + 4 * SECRET_BLANK_BYTES_MAX,
+            ValueSpread::Lines => 8 * bytes + 2 * DUMP_LINE_BYTES_MAX,
         }
     }
 
     /// The same with values that may be spread over more of the text.
-    pub(super) fn reaching(self, reach: Reach) -> Self {
+    pub(super) fn reaching(self, reach: ValueSpread) -> Self {
         Self { reach, ..self }
     }
 
@@ -86,7 +91,7 @@ impl<'a> View<'a> {
 }
 
 /// What stands at some place of a text.
-enum Read {
+enum EscapeToken {
     /// A byte that stands for itself.
     Same,
     /// These bytes, written with so many.
@@ -96,73 +101,73 @@ enum Read {
 }
 
 /// As it is.
-pub(super) fn plain(text: &[u8]) -> View<'_> {
-    View { bytes: text.into(), spans: Spans::Same, open: None, reach: Reach::Escaped }
+pub(super) fn plain(text: &[u8]) -> TextView<'_> {
+    TextView { bytes: text.into(), spans: Spans::Same, open: None, reach: ValueSpread::Escaped }
 }
 
 /// With `%41` read as `A`; nothing if there is no percent sign.
-pub(super) fn percent_decoded(text: &[u8]) -> Option<View<'static>> {
+pub(super) fn percent_decoded(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&b'%').then(|| {
         read(text, |rest| match rest {
             [b'%', after @ ..] => hexadecimal(after, 2, 1, |number| vec![number.to_le_bytes()[0]]),
-            _ => Read::Same,
+            _ => EscapeToken::Same,
         })
     })
 }
 
 /// With `\"`, `\n`, `\x41`, `\101` and `\u0041` read as what they stand for; nothing if there is no backslash.
-pub(super) fn unescaped(text: &[u8]) -> Option<View<'static>> {
+pub(super) fn unescaped(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&b'\\').then(|| read(text, escape))
 }
 
 /// With `&#65;`, `&#x41;` and `&amp;` read as what they stand for; nothing if there is no ampersand.
-pub(super) fn without_entities(text: &[u8]) -> Option<View<'static>> {
+pub(super) fn without_entities(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&b'&').then(|| read(text, entity))
 }
 
 /// Without blanks; nothing if there is none.
-pub(super) fn dense(text: &[u8]) -> Option<View<'static>> {
+pub(super) fn dense(text: &[u8]) -> Option<TextView<'static>> {
     kept(text, |byte| !byte.is_ascii_whitespace())
 }
 
 /// Without zero bytes, which UTF-16 has beside each letter; nothing if there is none.
-pub(super) fn without_zeros(text: &[u8]) -> Option<View<'static>> {
+pub(super) fn without_zeros(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&0).then(|| kept(text, |byte| byte != 0)).flatten()
 }
 
-fn kept(text: &[u8], is_kept: impl Fn(u8) -> bool) -> Option<View<'static>> {
+fn kept(text: &[u8], is_kept: impl Fn(u8) -> bool) -> Option<TextView<'static>> {
     if text.iter().all(|byte| is_kept(*byte)) {
         return None;
     }
     let kept = text.iter().enumerate().filter(|(_, byte)| is_kept(**byte));
-    Some(View::places(kept.map(|(at, byte)| (*byte, at)).unzip(), None))
+    Some(TextView::places(kept.map(|(at, byte)| (*byte, at)).unzip(), None))
 }
 
-fn read(text: &[u8], next: impl Fn(&[u8]) -> Read) -> View<'static> {
+fn read(text: &[u8], next: impl Fn(&[u8]) -> EscapeToken) -> TextView<'static> {
     let (mut all, mut spans, mut open) = (Vec::new(), Vec::new(), None);
     let mut at = 0;
     while at < text.len() {
         let read = next(&text[at..]);
-        if let Read::Bytes(bytes, taken) = read {
+        if let EscapeToken::Bytes(bytes, taken) = read {
             spans.extend(bytes.iter().map(|_| (at, at + taken)));
             all.extend(bytes);
             at += taken;
             continue;
         }
-        if let Read::Open = read {
+        if let EscapeToken::Open = read {
             open = open.or(Some(at));
         }
         spans.push((at, at + 1));
         all.push(text[at]);
         at += 1;
     }
-    View::ranges((all, spans), open)
+    TextView::ranges((all, spans), open)
 }
 
-fn escape(rest: &[u8]) -> Read {
-    let one = |byte: u8| Read::Bytes(vec![byte], 2);
+fn escape(rest: &[u8]) -> EscapeToken {
+    let one = |byte: u8| EscapeToken::Bytes(vec![byte], 2);
     match rest {
-        [b'\\'] => Read::Open,
+        [b'\\'] => EscapeToken::Open,
         [b'\\', b'n', ..] => one(b'\n'),
         [b'\\', b't', ..] => one(b'\t'),
         [b'\\', b'r', ..] => one(b'\r'),
@@ -175,73 +180,73 @@ fn escape(rest: &[u8]) -> Read {
         [b'\\', b'u', b'{', after @ ..] => braced(after),
         [b'\\', b'u', after @ ..] => unicode(after),
         [b'\\', b'0'..=b'3', ..] => octal(&rest[1..]),
-        _ => Read::Same,
+        _ => EscapeToken::Same,
     }
 }
 
 /// `\101`.
-fn octal(after: &[u8]) -> Read {
+fn octal(after: &[u8]) -> EscapeToken {
     let shown = &after[..after.len().min(3)];
     let is_octal = shown.iter().all(|byte| (b'0'..=b'7').contains(byte));
     match (is_octal, shown.len()) {
         (true, 3) => {
             let byte = shown.iter().fold(0_u8, |number, digit| number << 3 | (digit - b'0'));
-            Read::Bytes(vec![byte], 4)
+            EscapeToken::Bytes(vec![byte], 4)
         }
-        (true, _) => Read::Open,
-        (false, _) => Read::Same,
+        (true, _) => EscapeToken::Open,
+        (false, _) => EscapeToken::Same,
     }
 }
 
 /// `\u{e9}`.
-fn braced(after: &[u8]) -> Read {
+fn braced(after: &[u8]) -> EscapeToken {
     let digits = after.iter().take(6).take_while(|byte| byte.is_ascii_hexdigit()).count();
     match (after.get(digits), number(&after[..digits])) {
-        (Some(b'}'), Some(number)) => Read::Bytes(character(number), digits + 4),
-        (None, _) => Read::Open,
-        (Some(_), _) => Read::Same,
+        (Some(b'}'), Some(number)) => EscapeToken::Bytes(character(number), digits + 4),
+        (None, _) => EscapeToken::Open,
+        (Some(_), _) => EscapeToken::Same,
     }
 }
 
 /// `&#65;`, `&#x41;` and the five that every writer of HTML uses.
-fn entity(rest: &[u8]) -> Read {
+fn entity(rest: &[u8]) -> EscapeToken {
     const NAMED: [(&[u8], u8); 5] =
         [(b"&amp;", b'&'), (b"&lt;", b'<'), (b"&gt;", b'>'), (b"&quot;", b'"'), (b"&apos;", b'\'')];
-    let Some(b'&') = rest.first() else { return Read::Same };
+    let Some(b'&') = rest.first() else { return EscapeToken::Same };
     if let Some((name, byte)) = NAMED.iter().find(|(name, _)| rest.starts_with(name)) {
-        return Read::Bytes(vec![*byte], name.len());
+        return EscapeToken::Bytes(vec![*byte], name.len());
     }
     if NAMED.iter().any(|(name, _)| name.starts_with(rest)) || b"&#x".starts_with(rest) {
-        return Read::Open;
+        return EscapeToken::Open;
     }
     let (radix, lead) = match rest {
         [_, b'#', b'x' | b'X', ..] => (16, 3),
         [_, b'#', ..] => (10, 2),
-        _ => return Read::Same,
+        _ => return EscapeToken::Same,
     };
     let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
     let digits = rest[lead..].iter().take(7).take_while(is_digit).count();
     let text = std::str::from_utf8(&rest[lead..lead + digits]).unwrap_or_default();
     match (u32::from_str_radix(text, radix), rest.get(lead + digits)) {
-        (_, None) => Read::Open,
+        (_, None) => EscapeToken::Open,
         (Ok(number), Some(end)) => {
-            Read::Bytes(character(number), lead + digits + usize::from(*end == b';'))
+            EscapeToken::Bytes(character(number), lead + digits + usize::from(*end == b';'))
         }
-        (Err(_), Some(_)) => Read::Same,
+        (Err(_), Some(_)) => EscapeToken::Same,
     }
 }
 
 /// `\u00e9`, or two of them for one character.
-fn unicode(after: &[u8]) -> Read {
+fn unicode(after: &[u8]) -> EscapeToken {
     let is_high = |number: &u32| (0xd800..0xdc00).contains(number);
     let high = after.get(..4).and_then(number).filter(is_high);
     let Some(high) = high else { return hexadecimal(after, 4, 2, character) };
     match &after[4..] {
-        [] | [b'\\'] => Read::Open,
+        [] | [b'\\'] => EscapeToken::Open,
         [b'\\', b'u', low @ ..] => hexadecimal(low, 4, 8, |low| {
             character(0x10000 + ((high - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff))
         }),
-        _ => Read::Same,
+        _ => EscapeToken::Same,
     }
 }
 
@@ -256,13 +261,15 @@ fn hexadecimal(
     digits: usize,
     announced: usize,
     made: impl Fn(u32) -> Vec<u8>,
-) -> Read {
+) -> EscapeToken {
     let shown = &after[..after.len().min(digits)];
     match number(shown) {
-        Some(number) if shown.len() == digits => Read::Bytes(made(number), announced + digits),
-        Some(_) => Read::Open,
-        None if shown.is_empty() => Read::Open,
-        None => Read::Same,
+        Some(number) if shown.len() == digits => {
+            EscapeToken::Bytes(made(number), announced + digits)
+        }
+        Some(_) => EscapeToken::Open,
+        None if shown.is_empty() => EscapeToken::Open,
+        None => EscapeToken::Same,
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use agentry_agentfile::file_tree::{FileTree, FileTreeEntry};
 use agentry_protocol::ContentHash;
-use agentry_runtime::agents;
 use agentry_runtime::limits::{READ_BYTES_MAX, READ_DEPTH_MAX, READ_FILES_MAX};
+use agentry_runtime::tree_reader;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
@@ -41,7 +41,7 @@ impl Project {
     }
 
     fn read(&self) -> FileTree {
-        agents::read_project(&self.path("p"), "p").expect("the directory can be read")
+        tree_reader::read_project(&self.path("p"), "p").expect("the directory can be read")
     }
 
     #[track_caller]
@@ -208,14 +208,14 @@ fn of_a_home_only_packs_and_skills_are_read() {
         "agent.yml",
         "letters/AGENT.md",
     ]);
-    let tree = agents::read_home(&project.path("p"), "~").expect("the home can be read");
+    let tree = tree_reader::read_home(&project.path("p"), "~").expect("the home can be read");
     assert_eq!(entries(&tree), [".agentry/skills/s/SKILL.md", ".claude/skills/t/SKILL.md"]);
     assert_eq!(tree.display_path("x"), "~/x");
 }
 
 #[test]
 fn a_directory_that_is_not_there_is_an_error() {
-    assert!(agents::read_project(Path::new("no/such/directory"), "p").is_err());
+    assert!(tree_reader::read_project(Path::new("no/such/directory"), "p").is_err());
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn one_more_file_can_be_added_and_never_from_outside() {
     project.file("outside.md", b"secret");
     let mut tree = project.read();
     let root = project.path("p");
-    assert!(agents::read_also(&mut tree, &root, "docs/rules.md").is_ok());
-    assert!(agents::read_also(&mut tree, &root, "../outside.md").is_err());
+    assert!(tree_reader::read_extra_file(&mut tree, &root, "docs/rules.md").is_ok());
+    assert!(tree_reader::read_extra_file(&mut tree, &root, "../outside.md").is_err());
     assert_eq!(entries(&tree), ["agent.yml", "docs/rules.md"]);
 }

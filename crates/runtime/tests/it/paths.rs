@@ -13,9 +13,9 @@ use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::verdict::Verdict;
-use agentry_runtime::facts;
+use agentry_runtime::call_facts;
 use agentry_sandbox::CancelToken;
-use agentry_tools::{Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
+use agentry_tools::{FetchRules, ToolContext, ToolLimits, ToolSandbox, Toolset, Workspace};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -98,7 +98,7 @@ fn call(tool: &str, input: Value) -> ToolCall {
 }
 
 fn judge(workspace: &Workspace, call: &ToolCall) -> (Verdict, Option<ResolvedPath>) {
-    let found = CallFacts { paths: facts::paths(workspace, call), ..CallFacts::default() };
+    let found = CallFacts { paths: call_facts::paths(workspace, call), ..CallFacts::default() };
     let root = workspace.path().display().to_string();
     let path = JudgedPath::of(call.tool.as_str(), &call.input, &found, &root);
     let rules = rules();
@@ -129,10 +129,10 @@ fn run(
     let context = ToolContext {
         workspace,
         stop: &stop,
-        bounds: ToolBounds::default(),
+        bounds: ToolLimits::default(),
         fetch: &fetch,
         env: &[],
-        confines: Confines::Off,
+        confines: ToolSandbox::Off,
         judged,
     };
     Toolset::builtin().run(call, &context)

@@ -11,7 +11,9 @@ use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 
 use agentry_protocol::tool::ToolName;
 use agentry_sandbox::{CancelToken, Sandbox, SandboxSetup, egress};
-use agentry_tools::{Confined, Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
+use agentry_tools::{
+    FetchRules, SandboxSession, ToolContext, ToolLimits, ToolSandbox, Toolset, Workspace,
+};
 
 use crate::Times;
 
@@ -39,13 +41,13 @@ pub(crate) fn measure(rounds: usize) {
         allow_write: vec![directory.display().to_string()],
         ..Confinement::most_restricted()
     };
-    let confined = Confined::new(Arc::new(sandbox), confinement, directory.clone());
+    let confined = SandboxSession::new(Arc::new(sandbox), confinement, directory.clone());
     let workspace = Workspace::open(&directory).expect("it is there");
     let (tools, fetch, stop) = (Toolset::builtin(), FetchRules::default(), CancelToken::new());
     let context = |confines| ToolContext {
         workspace: &workspace,
         stop: &stop,
-        bounds: ToolBounds::default(),
+        bounds: ToolLimits::default(),
         fetch: &fetch,
         env: &[],
         confines,
@@ -57,8 +59,8 @@ pub(crate) fn measure(rounds: usize) {
         input: serde_json::json!({ "path": "file" }),
     };
     let ways = [
-        ("direct", context(Confines::Off)),
-        ("through the helper", context(Confines::In(&confined))),
+        ("direct", context(ToolSandbox::Off)),
+        ("through the helper", context(ToolSandbox::In(&confined))),
     ];
     let mut times = [Times::default(), Times::default()];
     for (_, context) in &ways {

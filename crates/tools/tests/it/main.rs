@@ -16,7 +16,7 @@ use agentry_protocol::CallId;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use agentry_sandbox::CancelToken;
-use agentry_tools::{Confines, FetchRules, ToolBounds, ToolContext, Toolset, Workspace};
+use agentry_tools::{FetchRules, ToolContext, ToolLimits, ToolSandbox, Toolset, Workspace};
 use serde_json::Value;
 
 /// A workspace with files, and everything a tool may use.
@@ -26,7 +26,7 @@ struct Bench {
     root: PathBuf,
     workspace: Workspace,
     stop: CancelToken,
-    bounds: ToolBounds,
+    bounds: ToolLimits,
     fetch: FetchRules,
     env: Vec<(String, secrecy::SecretString)>,
 }
@@ -49,7 +49,7 @@ impl Bench {
             outside,
             root,
             stop: CancelToken::new(),
-            bounds: ToolBounds::default(),
+            bounds: ToolLimits::default(),
             fetch: FetchRules::default(),
             env: Vec::new(),
         }
@@ -62,7 +62,7 @@ impl Bench {
             bounds: self.bounds,
             fetch: &self.fetch,
             env: &self.env,
-            confines: Confines::Off,
+            confines: ToolSandbox::Off,
             judged: None,
         }
     }

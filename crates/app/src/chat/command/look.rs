@@ -17,7 +17,7 @@ use crate::chat::wrap::{width, wrapped};
 use crate::chat::{Chat, call, tail};
 use crate::engine;
 use crate::limits::CHAT_CONTEXT_TURNS_MAX;
-use agentry_runtime::spend::dollars;
+use agentry_runtime::spending::dollars;
 
 const KEYS: [(&str, &str); 12] = [
     ("Enter", "send; while the agent works: say it to the agent now"),

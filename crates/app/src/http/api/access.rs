@@ -13,8 +13,8 @@ use agentry_protocol::inbound::{
 };
 use agentry_protocol::intake::{Entity, IntakeStage};
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::event_hooks::decided_here;
-use agentry_runtime::{Office, trace};
+use agentry_runtime::event_hooks::decide_locally;
+use agentry_runtime::{DefinitionSource, trace};
 use agentry_store::{AuditFilter, AuditRow, InboundRow, Ledger, PolicyMatchFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -317,7 +317,7 @@ fn what_if(site: &Site, asked: Asked<Nothing, WhatIf>) -> Result<Trial, Refusal>
     let time = asked.body.time.unwrap_or(now);
     let inbound = asked.body.inbound(time)?;
     let local = site.reception.local_time(time);
-    let record = decided_here(&site.parts, &definite.access, &inbound, local)?;
+    let record = decide_locally(&site.parts, &definite.access, &inbound, local)?;
     let asks = agentry_kernel::access::AccessQuery::of(&record.principal, &inbound, local);
     let parts = definite.access.parts(&asks).into_iter().take(API_ROWS_MAX).map(|one| PartLine {
         policy: one.policy.to_string(),

@@ -10,8 +10,8 @@ use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::tool::{Risk, ToolName};
 use agentry_protocol::{ApprovalId, TurnId};
-use agentry_runtime::redact::Ends;
-use agentry_runtime::{plan, request};
+use agentry_runtime::redact::TextEdges;
+use agentry_runtime::{permission_request, plan};
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunRow, RunStatus};
 use agentry_tools::Workspace;
 use schemars::JsonSchema;
@@ -235,7 +235,7 @@ fn answer(site: &Site, asked: Asked<Nothing, AnswerBody>) -> Result<Answered, Re
     let by = Some(asked.caller.spoken());
     let answer = ApprovalAnswer { allow, reach, reason, edit, expired: false, by };
     let book = (ledger, &*site.parts.redactor);
-    request::answer(book, &id, answer, site.parts.new_number)?;
+    permission_request::answer(book, &id, answer, site.parts.new_number)?;
     let row = find(ledger, id.as_str())?;
     Ok(Answered { next: next(ledger, &row)?, approval: shown(site, &row) })
 }
@@ -377,7 +377,7 @@ fn diff(site: &Site, row: &ApprovalRow) -> Option<String> {
     let workspace = Workspace::open(std::path::Path::new(&run.workspace)).ok()?;
     let confinement = confinement(ledger, row.turn.as_ref()?)?;
     let preview = site.parts.preview(&row.approval.call, &confinement, &workspace);
-    let preview = preview.map(|preview| site.parts.redactor.text(&preview, Ends::Cut).text);
+    let preview = preview.map(|preview| site.parts.redactor.text(&preview, TextEdges::Cut).text);
     let parts: Vec<String> =
         row.approval.facts.change_summary().into_iter().chain(preview).collect();
     let mut text = Some(parts.join("\n")).filter(|text| !text.is_empty())?;

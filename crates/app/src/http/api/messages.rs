@@ -12,7 +12,7 @@ use agentry_protocol::inbound::{
     ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
 };
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::channel::Taken;
+use agentry_runtime::channel::InboundAcceptance;
 use agentry_runtime::receive::receive;
 use agentry_store::{EntryFilter, InboundRow, InboundStatus, Ledger};
 use schemars::JsonSchema;
@@ -189,7 +189,7 @@ pub(crate) fn take(
     let event_id = inbound.event_id.clone();
     let same = (inbound.body.content.clone(), inbound.metadata.clone());
     let received = receive(ledger, redactor, inbound)?;
-    if received.taken == Taken::Repeated {
+    if received.taken == InboundAcceptance::Repeated {
         let before = ledger.inbound(&event_id)?.map(|row| ledger.inbound_received(&row));
         let before = before.transpose()?.map(|one| (one.body.content.clone(), one.metadata));
         let same = (redactor.hide(&same.0), same.1);

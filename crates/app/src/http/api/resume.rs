@@ -11,8 +11,8 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::run::{Post, Runner};
-use agentry_runtime::{Attendance, Definitions, Witness};
+use agentry_runtime::run::{Runner, SessionInbox};
+use agentry_runtime::{Attendance, Definitions, RunObserver};
 
 use super::mine;
 use super::runs::{Told, must_be_here};
@@ -39,7 +39,7 @@ fn resume(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> 
     let (host, run) = (site.parts.clone(), row.id);
     let working = move || {
         let definitions: &Definitions = &definitions;
-        let (attendance, post) = (Attendance::Absent, Post::default());
+        let (attendance, post) = (Attendance::Absent, SessionInbox::default());
         let runner = Runner { host, definitions, witness, attendance, post };
         if let Err(error) = runner.resume(&run) {
             // Whoever asked may be gone; who serves is told all the same.
@@ -62,19 +62,19 @@ struct Beginning {
     outer: Audience,
 }
 
-impl Witness for Beginning {
-    fn recorded(&self, envelope: &Envelope) {
+impl RunObserver for Beginning {
+    fn on_entry(&self, envelope: &Envelope) {
         if let Event::RunResumed {} = &envelope.event {
             self.begun.send(Ok(envelope.seq)).unwrap_or_default();
         }
-        self.outer.recorded(envelope);
+        self.outer.on_entry(envelope);
     }
 
-    fn heard(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
-        self.outer.heard(about, asked, delta);
+    fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
+        self.outer.on_delta(about, asked, delta);
     }
 
-    fn progressed(&self, about: &EntrySubject, call: &CallId, line: &str) {
-        self.outer.progressed(about, call, line);
+    fn on_progress(&self, about: &EntrySubject, call: &CallId, line: &str) {
+        self.outer.on_progress(about, call, line);
     }
 }

@@ -7,8 +7,8 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{ApprovalId, RunId};
-use agentry_runtime::replay::{Replayed, replay};
-use agentry_runtime::request;
+use agentry_runtime::permission_request;
+use agentry_runtime::replay::{ReplayReport, replay};
 use agentry_store::{EntryFilter, RunRow, RunStatus, SpendingSubject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -339,7 +339,7 @@ fn answer(site: &Site, asked: Asked<Nothing, GateAnswer>) -> Result<Told, Refusa
         if allow { ApprovalAnswer::approved(reach) } else { ApprovalAnswer::declined(reason) };
     let answer = answer.by(asked.caller.spoken());
     let book = (&parts.ledger, &*parts.redactor);
-    let answered = request::answer(book, &id, answer, parts.new_number)?;
+    let answered = permission_request::answer(book, &id, answer, parts.new_number)?;
     Ok(Told { seq: answered.recorded.first().map_or(0, |entry| entry.seq) })
 }
 
@@ -361,10 +361,10 @@ fn play(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Difference, Refus
     must_be_here(site, &row.id, "replay")?;
     let definitions = site.reception.read()?.definitions;
     Ok(match replay(&site.parts.ledger, &row.id, &definitions)? {
-        Replayed::Identical { moves } => {
+        ReplayReport::Identical { moves } => {
             Difference { identical: true, moves, recorded: None, today: None }
         }
-        Replayed::Different { moves, recorded, today } => {
+        ReplayReport::Different { moves, recorded, today } => {
             Difference { identical: false, moves, recorded: Some(recorded), today: Some(today) }
         }
     })

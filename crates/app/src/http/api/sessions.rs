@@ -7,9 +7,9 @@ use std::sync::Arc;
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{SessionId, TurnId};
-use agentry_runtime::fork::{self, NoFork};
-use agentry_runtime::run::{Order, Post, Runner};
-use agentry_runtime::{Attendance, Office};
+use agentry_runtime::fork::{self, ForkError};
+use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
+use agentry_runtime::{Attendance, DefinitionSource};
 use agentry_store::{
     RunRow, RunStatus, SessionRow, SpendingSubject, SpendingTotal, TurnRow, TurnStatus,
 };
@@ -407,10 +407,10 @@ fn fork(site: &Site, asked: Asked<Nothing, Fork>) -> Result<Forked, Refusal> {
         return Err(Refusal::not_found("turn", asked.part(0)));
     }
     let begun = fork::fork(ledger, &id, asked.body.key, new_number).map_err(|no| match no {
-        NoFork::Ledger(error) => error.into(),
-        NoFork::Name(_) => Refusal::invalid(no.to_string()),
-        NoFork::Alone(_) => Refusal::conflict(no.to_string()),
-        NoFork::UnderWay(_) => {
+        ForkError::Ledger(error) => error.into(),
+        ForkError::Name(_) => Refusal::invalid(no.to_string()),
+        ForkError::NoSession(_) => Refusal::conflict(no.to_string()),
+        ForkError::UnderWay(_) => {
             Refusal::conflict(no.to_string()).hint("wait for its end, or fork the turn before it")
         }
     })?;
@@ -441,7 +441,7 @@ fn compact(site: &Site, asked: Asked<Nothing, Compact>) -> Result<Compacted, Ref
     let definitions = site.reception.read()?.definitions;
     let wish = agentry_kernel::route::RunWish::default();
     let terms = site.reception.terms(&definitions, &row.agent, &wish)?;
-    let order = Order {
+    let order = RunRequest {
         agent: row.agent,
         task: None,
         prompt: focus.map_or_else(|| "/compact".to_owned(), |focus| format!("/compact {focus}")),
@@ -458,7 +458,7 @@ fn compact(site: &Site, asked: Asked<Nothing, Compact>) -> Result<Compacted, Ref
         definitions: &definitions,
         witness: Arc::new(Audience(site.hub.clone())),
         attendance: Attendance::Absent,
-        post: Post::default(),
+        post: SessionInbox::default(),
     };
     let outcome = runner.compact(order, focus, &mut |_| {})?;
     let run_id = outcome.map(|outcome| outcome.run.to_string());

@@ -8,8 +8,8 @@
 use agentry_agentfile::manifest::channels::Webhook;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::channel::Taken;
-use agentry_runtime::channel::webhook::{self, Source, WebhookError};
+use agentry_runtime::channel::InboundAcceptance;
+use agentry_runtime::channel::webhook::{self, WebhookError, WebhookSource};
 use agentry_runtime::receive::receive;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,13 +51,17 @@ fn take(site: &Site, raw: &Raw) -> Result<Called, Refusal> {
         Some(Webhook { secret: None }) | None => return Err(unknown()),
     };
     let ledger = &site.parts.ledger;
-    let source = Source { name, secret };
+    let source = WebhookSource { name, secret };
     let inbound = webhook::inbound(&source, &headers(raw), &raw.body, ledger.now())?;
     // Counted once it is known who calls, so that nobody else can use it up.
     site.front.rates.request(&format!("webhook {name} {}", raw.from))?;
     let event_id = inbound.event_id.clone();
     let received = receive(ledger, &site.parts.redactor, inbound)?;
-    Ok(Called { event_id, seq: received.seq, repeated: received.taken == Taken::Repeated })
+    Ok(Called {
+        event_id,
+        seq: received.seq,
+        repeated: received.taken == InboundAcceptance::Repeated,
+    })
 }
 
 /// Headers that are there once; of one that is there twice nobody can say which counts.

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use agentry_agentfile::access;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
-use agentry_runtime::agents;
+use agentry_runtime::tree_reader;
 use clap::{Args, Subcommand};
 
 use super::check;
@@ -118,11 +118,11 @@ pub(super) fn read_alone(path: &std::path::Path) -> Result<(access::PolicySet, F
         tree.insert(shown(path), FileTreeEntry::File(FileContent::new(bytes, false)));
         access::read_directory(&tree, &mut findings)
     } else {
-        let project = agents::read_project(path, &shown(path)).map_err(cannot)?;
+        let project = tree_reader::read_project(path, &shown(path)).map_err(cannot)?;
         match project.below(&access::directory()).next() {
             Some(_) => access::read(&[&project], &mut findings),
             None => {
-                let tree = agents::read_whole(path, &shown(path)).map_err(cannot)?;
+                let tree = tree_reader::read_whole(path, &shown(path)).map_err(cannot)?;
                 access::read_directory(&tree, &mut findings)
             }
         }

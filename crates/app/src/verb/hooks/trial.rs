@@ -10,7 +10,7 @@ use agentry_agentfile::agent::Agent;
 use agentry_kernel::event_hook::{self, ActiveHook, EventHooks, HookResponse, TriggeringEvent};
 use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::inbound::Inbound;
-use agentry_runtime::event_hooks::{Trial, decided_here, try_hook};
+use agentry_runtime::event_hooks::{HookTrial, decide_locally, try_hook};
 use agentry_runtime::trace;
 use agentry_store::{EventHookRow, Ledger};
 use clap::Args;
@@ -52,7 +52,7 @@ pub(super) fn run(host: &Host, ledger: Ledger, options: &Options) -> Result<Exit
     let policies = access::policies(&engine.loaded)?;
     let local_time = zone::of(&engine.loaded.library.settings)?.local(engine.parts.ledger.now());
     let record =
-        decided_here(&engine.parts, &policies, &inbound, local_time).map_err(engine::fault)?;
+        decide_locally(&engine.parts, &policies, &inbound, local_time).map_err(engine::fault)?;
     let mut told = json!({
         "hook": row.hook.name,
         "event": inbound.event_id,
@@ -112,7 +112,7 @@ fn tell(
     told: &mut Value,
     row: &EventHookRow,
     (inbound, record): (&Inbound, &AccessRecord),
-    trial: Trial,
+    trial: HookTrial,
 ) {
     told["latency_ms"] = json!(trial.finished_at.saturating_sub(trial.started_at));
     told["notes"] = json!(trial.notes);

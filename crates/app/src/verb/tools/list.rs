@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use agentry_agentfile::agent::{Agent, OfferedTool, ToolKind};
 use agentry_agentfile::skill::SkillLevel;
-use agentry_runtime::trust::Standing;
+use agentry_runtime::trust::TrustStatus;
 use clap::Args;
 use serde::Serialize;
 
@@ -60,8 +60,8 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         true => {
             let ledger = engine::open_ledger(host)?;
             match Looking::at(host, &ledger, (&loaded, &definitions)).standing(agent)? {
-                Standing::Trusted(_) => true,
-                Standing::Nothing | Standing::Changed(_) | Standing::Unseen => false,
+                TrustStatus::Trusted(_) => true,
+                TrustStatus::Nothing | TrustStatus::Changed(_) | TrustStatus::Unseen => false,
             }
         }
     };

@@ -10,7 +10,7 @@ use agentry_agentfile::agent::{Agent, ToolKind};
 use agentry_agentfile::diagnostic::suggestion;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::OutcomeStatus;
-use agentry_runtime::programs::{Trial, try_tool};
+use agentry_runtime::programs::{ToolTrial, try_tool};
 use agentry_sandbox::CancelToken;
 use clap::Args;
 use serde_json::Value;
@@ -52,7 +52,7 @@ pub(super) fn run(host: &Host, options: &Options) -> Result<ExitCode, Fault> {
         // With nowhere left to write to, the tool goes on all the same.
         writeln!(crate::output::stderr().lock(), "{}", visible_line(line)).unwrap_or_default();
     };
-    let trial = Trial { agent, tool: &tool, arguments };
+    let trial = ToolTrial { agent, tool: &tool, arguments };
     let outcome = try_tool(&engine.parts, &engine.definitions, trial, &hear, &stop);
     let outcome = outcome.map_err(engine::fault)?;
     for denied in &outcome.measured.denied {

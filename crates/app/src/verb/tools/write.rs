@@ -15,7 +15,7 @@ use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::SourceText;
 use agentry_protocol::tool;
 use agentry_runtime::Definitions;
-use agentry_runtime::trust::{Standing, place};
+use agentry_runtime::trust::{TrustStatus, trust_arguments};
 use agentry_store::Ledger;
 use clap::{Args, ValueEnum};
 
@@ -122,7 +122,7 @@ fn settle(
     match was_owners {
         true => looking.record(looking.seen(agent)?),
         false => {
-            let place = place(&definitions, agent);
+            let place = trust_arguments(&definitions, agent);
             writeln!(out, "it does not run until you look at all: agentry trust {place}")?;
             Ok(())
         }
@@ -132,10 +132,10 @@ fn settle(
 /// Whether the owner let all run that was there, or there was nothing that could.
 fn was_owners(looking: &Looking<'_>, agent: &Agent) -> Result<bool, Fault> {
     Ok(match looking.standing(agent)? {
-        Standing::Trusted(_) => true,
-        Standing::Changed(_) | Standing::Unseen => false,
+        TrustStatus::Trusted(_) => true,
+        TrustStatus::Changed(_) | TrustStatus::Unseen => false,
         // A program that nothing names may still be read by the new one.
-        Standing::Nothing => {
+        TrustStatus::Nothing => {
             let directory = looking.definitions.directory(agent);
             let Ok(manifest) = agentry_runtime::trust::read(&directory, agent) else {
                 return Ok(false);

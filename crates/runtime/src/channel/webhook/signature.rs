@@ -15,7 +15,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-use super::{Call, WebhookError, digits};
+use super::{WebhookCall, WebhookError, digits};
 use crate::limits::WEBHOOK_TIME_MS_MAX;
 
 /// The headers with signatures over the body alone, as hexadecimal digits with or without `sha256=` before them.
@@ -30,11 +30,14 @@ const STRIPE: &str = "stripe-signature";
 const STANDARD_SECRET: &str = "whsec_";
 
 /// An id, and the header it is from.
-type Id = (String, &'static str);
+type WebhookEventId = (String, &'static str);
 
 /// Checks that each signature that is there is right, and that one is there. The id is of the signature that covers
 /// most.
-pub(super) fn check(call: &Call<'_>, secret: &SecretString) -> Result<Id, WebhookError> {
+pub(super) fn check(
+    call: &WebhookCall<'_>,
+    secret: &SecretString,
+) -> Result<WebhookEventId, WebhookError> {
     let secret = secret.expose_secret();
     let checks = [standard(call, secret)?, slack(call, secret)?, stripe(call, secret)?];
     let of_body = of_body(call, secret)?;
@@ -42,7 +45,7 @@ pub(super) fn check(call: &Call<'_>, secret: &SecretString) -> Result<Id, Webhoo
     found.next().ok_or(WebhookError::Unsigned)
 }
 
-fn of_body(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
+fn of_body(call: &WebhookCall<'_>, secret: &str) -> Result<Option<WebhookEventId>, WebhookError> {
     let mut found = None;
     for header in OF_BODY {
         let Some(said) = call.header(header) else { continue };
@@ -53,7 +56,7 @@ fn of_body(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
     Ok(found)
 }
 
-fn standard(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
+fn standard(call: &WebhookCall<'_>, secret: &str) -> Result<Option<WebhookEventId>, WebhookError> {
     let Some(said) = call.header(STANDARD) else { return Ok(None) };
     let wrong = || WebhookError::WrongSignature { name: call.name.to_owned() };
     let id = call.header(STANDARD_ID).filter(|id| !id.is_empty()).ok_or_else(wrong)?;
@@ -70,7 +73,7 @@ fn standard(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
     Ok(Some((id.to_owned(), STANDARD_ID)))
 }
 
-fn slack(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
+fn slack(call: &WebhookCall<'_>, secret: &str) -> Result<Option<WebhookEventId>, WebhookError> {
     let Some(said) = call.header(SLACK) else { return Ok(None) };
     let wrong = || WebhookError::WrongSignature { name: call.name.to_owned() };
     let time = call.header(SLACK_TIME).ok_or_else(wrong)?;
@@ -81,7 +84,7 @@ fn slack(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
     Ok(Some((hash(&parts), SLACK)))
 }
 
-fn stripe(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
+fn stripe(call: &WebhookCall<'_>, secret: &str) -> Result<Option<WebhookEventId>, WebhookError> {
     let Some(said) = call.header(STRIPE) else { return Ok(None) };
     let wrong = || WebhookError::WrongSignature { name: call.name.to_owned() };
     let pairs = || said.split(',').filter_map(|pair| pair.trim().split_once('='));
@@ -96,7 +99,7 @@ fn stripe(call: &Call<'_>, secret: &str) -> Result<Option<Id>, WebhookError> {
 
 /// One of the signatures must be the right one; senders that change their secret send several.
 fn must_be_one(
-    call: &Call<'_>,
+    call: &WebhookCall<'_>,
     said: impl IntoIterator<Item = Option<Vec<u8>>>,
     right: impl Fn() -> Hmac<Sha256>,
 ) -> Result<(), WebhookError> {
@@ -110,7 +113,11 @@ fn must_be_one(
 }
 
 /// The time, in seconds since 1970, must be near ours. It is covered by a signature that was right.
-fn must_be_fresh(call: &Call<'_>, time: &str, header: &'static str) -> Result<(), WebhookError> {
+fn must_be_fresh(
+    call: &WebhookCall<'_>,
+    time: &str,
+    header: &'static str,
+) -> Result<(), WebhookError> {
     let Ok(seconds) = time.parse::<u64>() else {
         return Err(WebhookError::Delivery { header, why: "it is no time in seconds".to_owned() });
     };

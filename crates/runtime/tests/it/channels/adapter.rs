@@ -11,7 +11,7 @@ use agentry_agentfile::manifest::channels::{
 use agentry_agentfile::manifest::config::CommandWords;
 use agentry_protocol::inbound::{ChannelAddress, PeerKind};
 use agentry_protocol::intake::DeliveryError;
-use agentry_runtime::channel::{Outgoing, SentChunk};
+use agentry_runtime::channel::{OutgoingChunk, SentChunk};
 
 use super::scene::{Scene, fifo};
 
@@ -27,8 +27,8 @@ fn place() -> ChannelAddress {
     }
 }
 
-fn outgoing(id: &str, content: &str) -> Outgoing {
-    Outgoing { id: id.to_owned(), to: place(), content: content.to_owned() }
+fn outgoing(id: &str, content: &str) -> OutgoingChunk {
+    OutgoingChunk { id: id.to_owned(), to: place(), content: content.to_owned() }
 }
 
 fn wait_until_nobody_holds(path: PathBuf) {

@@ -7,18 +7,20 @@ use std::sync::{Arc, Mutex};
 
 use agentry_protocol::inbound::{ChannelAddress, Direction, EventId, PeerKind};
 use agentry_protocol::intake::{DeliveryError, DeliveryReport};
-use agentry_runtime::channel::{Bell, Capabilities, Clock, Outgoing, SentChunk, Way};
-use agentry_runtime::delivery::{Answer, Means, WentOut, deliver};
+use agentry_runtime::channel::{
+    ChannelCapabilities, ChannelSender, Latch, OutgoingChunk, SentChunk, WaitClock,
+};
+use agentry_runtime::chunked_send::{ChunkReceipt, OutgoingAnswer, SendContext, deliver};
 use serde_json::Map;
 
 /// Answers as it is told, and remembers what it was asked to send.
 struct Told {
     answers: Mutex<VecDeque<Result<(), DeliveryError>>>,
-    sent: Mutex<Vec<Outgoing>>,
+    sent: Mutex<Vec<OutgoingChunk>>,
 }
 
-impl Way for Told {
-    fn send(&self, outgoing: &Outgoing) -> Result<SentChunk, DeliveryError> {
+impl ChannelSender for Told {
+    fn send(&self, outgoing: &OutgoingChunk) -> Result<SentChunk, DeliveryError> {
         self.sent.lock().expect("no other thread failed").push(outgoing.clone());
         let answer =
             self.answers.lock().expect("no other thread failed").pop_front().unwrap_or(Ok(()));
@@ -30,14 +32,14 @@ impl Way for Told {
 #[derive(Default)]
 struct Noted(Mutex<Vec<u64>>);
 
-impl Clock for Noted {
+impl WaitClock for Noted {
     fn now_ms(&self) -> u64 {
         77
     }
 
-    fn wait(&self, ms: u64, bell: &Arc<Bell>) -> bool {
+    fn wait(&self, ms: u64, bell: &Arc<Latch>) -> bool {
         self.0.lock().expect("no other thread failed").push(ms);
-        bell.is_rung()
+        bell.is_set()
     }
 }
 
@@ -78,24 +80,27 @@ fn sent_with(answers: Vec<Result<(), DeliveryError>>, before: &[Option<String>])
 fn sent_until(
     answers: Vec<Result<(), DeliveryError>>,
     before: &[Option<String>],
-    stop: &Arc<Bell>,
+    stop: &Arc<Latch>,
 ) -> Outcome {
     let way = Told { answers: Mutex::new(answers.into()), sent: Mutex::default() };
     let clock = Noted::default();
     let recorded = RefCell::new(Vec::new());
-    let answer = Answer {
+    let answer = OutgoingAnswer {
         event: &EventId::of("chat", "7").expect("it is an id"),
         text: &text(),
         links: &agentry_kernel::links::LinkFilter::allow_all(),
         to: &place(),
-        capabilities: &Capabilities { text_limit: Some(40), ..Capabilities::default() },
+        capabilities: &ChannelCapabilities {
+            text_limit: Some(40),
+            ..ChannelCapabilities::default()
+        },
         before,
         metadata: Map::from_iter([("turn_id".to_owned(), "t1".into())]),
     };
     let delivered = deliver::<Infallible>(
         &answer,
-        &Means { way: &way, clock: &clock, stop },
-        &mut |went: WentOut<'_>| {
+        &SendContext { way: &way, clock: &clock, stop },
+        &mut |went: ChunkReceipt<'_>| {
             // What went out is recorded before the next is tried.
             assert_eq!(
                 way.sent.lock().expect("no other thread failed").last().expect("it was sent").id,
@@ -199,8 +204,8 @@ fn what_will_not_work_later_is_not_tried_again() {
 
 #[test]
 fn a_stop_ends_the_waiting() {
-    let stop: Arc<Bell> = Arc::default();
-    stop.ring();
+    let stop: Arc<Latch> = Arc::default();
+    stop.set();
     let outcome = sent_until(vec![network()], &[], &stop);
     assert_eq!((outcome.tried.len(), outcome.waits), (1, vec![1_000]));
 }
@@ -208,16 +213,19 @@ fn a_stop_ends_the_waiting() {
 #[test]
 fn what_cannot_be_recorded_ends_it() {
     let way = Told { answers: Mutex::default(), sent: Mutex::default() };
-    let answer = Answer {
+    let answer = OutgoingAnswer {
         event: &EventId::of("chat", "7").unwrap(),
         text: &text(),
         links: &agentry_kernel::links::LinkFilter::allow_all(),
         to: &place(),
-        capabilities: &Capabilities { text_limit: Some(40), ..Capabilities::default() },
+        capabilities: &ChannelCapabilities {
+            text_limit: Some(40),
+            ..ChannelCapabilities::default()
+        },
         before: &[],
         metadata: Map::new(),
     };
-    let means = Means { way: &way, clock: &Noted::default(), stop: &Arc::default() };
+    let means = SendContext { way: &way, clock: &Noted::default(), stop: &Arc::default() };
     let ended = deliver(&answer, &means, &mut |_| Err("the disk is full"));
     assert_eq!(ended, Err("the disk is full"));
     assert_eq!(way.sent.lock().unwrap().len(), 1);

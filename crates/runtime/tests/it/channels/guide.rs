@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use agentry_agentfile::manifest::channels::ChannelToml;
 use agentry_agentfile::manifest::config::CommandWords;
-use agentry_runtime::channel::{Adapter, Config, Outgoing, SentChunk, Surroundings, SystemClock};
-use agentry_runtime::secret::Secrets;
+use agentry_runtime::channel::{
+    Adapter, AdapterConfig, AdapterEnvironment, OutgoingChunk, SentChunk, SystemClock,
+};
+use agentry_runtime::secrets::SecretRegistry;
 use tempfile::TempDir;
 
 use super::scene::Kept;
@@ -30,19 +32,19 @@ fn a_folder_is_a_channel() {
         command: Some(CommandWords::Several(words.into())),
         ..ChannelToml::default()
     };
-    let around = Surroundings {
+    let around = AdapterEnvironment {
         directory: path,
         variable: &|name| std::env::var(name).ok().filter(|_| name == "PATH"),
-        secrets: &Secrets::default(),
+        secrets: &SecretRegistry::default(),
     };
-    let config = Config::of("folder", &channel, &around).unwrap();
+    let config = AdapterConfig::of("folder", &channel, &around).unwrap();
     let sink = Arc::new(Kept::default());
     let adapter = Adapter::start(config, sink.clone(), Arc::new(SystemClock)).unwrap();
     let all = sink.await_count(1);
     assert_eq!(all[0].event_id.as_str(), "folder:ada-1");
     assert_eq!(all[0].sender.sender_id, "ada");
     assert_eq!(all[0].body.content, "Hello!");
-    let mut outgoing = Outgoing {
+    let mut outgoing = OutgoingChunk {
         id: "folder:ada-1#0".to_owned(),
         to: all[0].place.clone(),
         content: "Hello, Ada!".to_owned(),

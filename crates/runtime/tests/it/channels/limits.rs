@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use agentry_protocol::intake::DeliveryError;
-use agentry_runtime::channel::Outgoing;
+use agentry_runtime::channel::OutgoingChunk;
 
 use super::scene::{Kept, Scene, fifo};
 
@@ -43,7 +43,7 @@ fn a_program_that_does_not_read_is_not_told_without_end() {
             let (told, adapter) = (told.clone(), &adapter);
             let (to, content) = (place.clone(), content.clone());
             scope.spawn(move || {
-                let outgoing = Outgoing { id: format!("a#{n}"), to, content };
+                let outgoing = OutgoingChunk { id: format!("a#{n}"), to, content };
                 told.send(adapter.send(&outgoing).unwrap_err()).unwrap();
             });
         }

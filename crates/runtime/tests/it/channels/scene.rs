@@ -9,9 +9,10 @@ use agentry_agentfile::manifest::channels::ChannelToml;
 use agentry_agentfile::manifest::config::CommandWords;
 use agentry_protocol::inbound::Inbound;
 use agentry_runtime::channel::{
-    Adapter, Bell, Clock, Config, Refused, Sink, StartError, Surroundings, Taken,
+    Adapter, AdapterConfig, AdapterEnvironment, InboundAcceptance, InboundRejection, InboundSink,
+    Latch, StartError, WaitClock,
 };
-use agentry_runtime::secret::{Secret, Secrets, variable};
+use agentry_runtime::secrets::{Secret, SecretRegistry, variable};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 
@@ -19,7 +20,7 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The time, and who waits: how long, until when, for which bell.
-type Hands = (u64, Vec<(u64, u64, Arc<Bell>)>);
+type Hands = (u64, Vec<(u64, u64, Arc<Latch>)>);
 
 /// A clock that only goes when it is told to.
 #[derive(Default)]
@@ -43,7 +44,7 @@ impl Still {
     }
 
     pub(super) fn advance(&self, ms: u64) {
-        let bells: Vec<Arc<Bell>> = {
+        let bells: Vec<Arc<Latch>> = {
             let mut state = self.state.lock().expect("no other thread failed");
             state.0 += ms;
             let bells = state.1.iter().map(|(_, _, bell)| Arc::clone(bell)).collect();
@@ -52,7 +53,7 @@ impl Still {
             state.1.retain(|(_, until, _)| *until > now);
             bells
         };
-        bells.iter().for_each(|bell| bell.nudge());
+        bells.iter().for_each(|bell| bell.notify());
     }
 
     /// Lets waits of one length pass until somebody waits another.
@@ -81,12 +82,12 @@ impl Still {
     }
 }
 
-impl Clock for Still {
+impl WaitClock for Still {
     fn now_ms(&self) -> u64 {
         self.state.lock().expect("no other thread failed").0
     }
 
-    fn wait(&self, ms: u64, bell: &Arc<Bell>) -> bool {
+    fn wait(&self, ms: u64, bell: &Arc<Latch>) -> bool {
         let until = {
             let mut state = self.state.lock().expect("no other thread failed");
             let until = state.0 + ms;
@@ -164,23 +165,23 @@ fn contents(all: &[Inbound]) -> Vec<String> {
     all.iter().map(|one| one.body.content.clone()).collect()
 }
 
-impl Sink for Kept {
-    fn take(&self, inbound: Inbound) -> Result<Taken, Refused> {
+impl InboundSink for Kept {
+    fn take(&self, inbound: Inbound) -> Result<InboundAcceptance, InboundRejection> {
         if let Some(why) = self.refuses.lock().expect("no other thread failed").clone()
             && inbound.body.content == "unwanted"
         {
-            return Err(Refused { why });
+            return Err(InboundRejection { why });
         }
         let mut all = self.all.lock().expect("no other thread failed");
         while all.len() >= *self.room.lock().expect("no other thread failed") {
             all = self.changed.wait(all).expect("no other thread failed");
         }
         if all.iter().any(|one| one.event_id == inbound.event_id) {
-            return Ok(Taken::Repeated);
+            return Ok(InboundAcceptance::Repeated);
         }
         all.push(inbound);
         self.changed.notify_all();
-        Ok(Taken::New)
+        Ok(InboundAcceptance::New)
     }
 }
 
@@ -205,7 +206,7 @@ pub(super) struct Scene {
     pub(super) sink: Arc<Kept>,
     pub(super) clock: Arc<Still>,
     pub(super) channel: ChannelToml,
-    pub(super) secrets: Secrets,
+    pub(super) secrets: SecretRegistry,
 }
 
 impl Scene {
@@ -224,7 +225,7 @@ impl Scene {
             sink: Arc::new(sink),
             clock: Arc::new(Still::default()),
             channel: ChannelToml { command: Some(command), ..ChannelToml::default() },
-            secrets: Secrets::default(),
+            secrets: SecretRegistry::default(),
         }
     }
 
@@ -235,7 +236,7 @@ impl Scene {
             receivers: Vec::new(),
             variable: variable(name),
         };
-        self.secrets = Secrets::new(vec![secret], Vec::new());
+        self.secrets = SecretRegistry::new(vec![secret], Vec::new());
         self.channel.credentials.push(name.to_owned());
         self
     }
@@ -244,17 +245,17 @@ impl Scene {
         self.directory.path()
     }
 
-    pub(super) fn config(&self) -> Result<Config, StartError> {
-        let around = Surroundings {
+    pub(super) fn config(&self) -> Result<AdapterConfig, StartError> {
+        let around = AdapterEnvironment {
             directory: self.directory.path(),
             variable: &|name| (name == "PATH").then(|| "/usr/bin:/bin".to_owned()),
             secrets: &self.secrets,
         };
-        Config::of("chat", &self.channel, &around)
+        AdapterConfig::of("chat", &self.channel, &around)
     }
 
     pub(super) fn try_start(&self) -> Result<Adapter, StartError> {
-        let clock: Arc<dyn Clock> = self.clock.clone();
+        let clock: Arc<dyn WaitClock> = self.clock.clone();
         Adapter::start(self.config()?, self.sink.clone(), clock)
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentry_protocol::inbound::{Direction, Inbound};
-use agentry_runtime::channel::timer::{Timer, Wanted, tick};
-use agentry_runtime::channel::{Clock, Refused, Sink, Taken};
+use agentry_runtime::channel::timer::{TickPredicate, Timer, tick};
+use agentry_runtime::channel::{InboundAcceptance, InboundRejection, InboundSink, WaitClock};
 
 use super::scene::{Kept, Still};
 
@@ -20,7 +20,7 @@ fn a_minute_has_one_tick() {
     assert_eq!(one.check(), Ok(()));
 }
 
-fn always() -> Wanted {
+fn always() -> TickPredicate {
     Arc::new(|| true)
 }
 
@@ -28,7 +28,7 @@ fn always() -> Wanted {
 fn a_minute_in_which_nobody_would_look_has_no_tick() {
     let (sink, clock) = (Arc::new(Kept::default()), Arc::new(Still::default()));
     let asking = clock.clone();
-    let wanted: Wanted = Arc::new(move || asking.now_ms() >= 120_000);
+    let wanted: TickPredicate = Arc::new(move || asking.now_ms() >= 120_000);
     let timer = Timer::start(sink.clone(), clock.clone(), wanted).unwrap();
     clock.await_wait(60_000);
     clock.pass(60_000);
@@ -59,8 +59,8 @@ fn each_minute_begins_with_a_tick_and_two_timers_make_one() {
 /// Lets a minute pass while it takes something.
 struct Slow(Arc<Kept>, Arc<Still>);
 
-impl Sink for Slow {
-    fn take(&self, inbound: Inbound) -> Result<Taken, Refused> {
+impl InboundSink for Slow {
+    fn take(&self, inbound: Inbound) -> Result<InboundAcceptance, InboundRejection> {
         self.1.advance(if inbound.event_id.as_str() == "timer:tick:0" { 60_000 } else { 0 });
         self.0.take(inbound)
     }

@@ -1,6 +1,6 @@
 //! Calls over HTTP without HTTP: ids, signatures, limits.
 
-use agentry_runtime::channel::webhook::{Source, WebhookError, inbound};
+use agentry_runtime::channel::webhook::{WebhookError, WebhookSource, inbound};
 use agentry_runtime::limits::WEBHOOK_BODY_BYTES_MAX;
 use secrecy::SecretString;
 
@@ -8,8 +8,8 @@ fn headers(all: &[(&str, &str)]) -> Vec<(String, String)> {
     all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn open() -> Source<'static> {
-    Source { name: "github", secret: None }
+fn open() -> WebhookSource<'static> {
+    WebhookSource { name: "github", secret: None }
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_source_with_a_secret_takes_only_what_is_signed_with_it() {
     // The example of the documentation of GitHub's webhooks.
     let secret = SecretString::from("It's a Secret to Everybody");
     let right = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-    let signed = Source { name: "github", secret: Some(&secret) };
+    let signed = WebhookSource { name: "github", secret: Some(&secret) };
     let call = |all: &[(&str, &str)], body: &[u8]| inbound(&signed, &headers(all), body, 7).err();
     let hub = format!("sha256={right}");
     let body = b"Hello, World!";
@@ -92,7 +92,7 @@ fn what_is_too_large_not_text_or_oddly_named_is_refused() {
     let odd = headers(&[("X-GitHub-Delivery", "a b")]);
     let error = inbound(&open(), &odd, b"x", 7).unwrap_err();
     assert!(matches!(error, WebhookError::Delivery { header: "x-github-delivery", .. }), "{error}");
-    let foreign = Source { name: "a:b", secret: None };
+    let foreign = WebhookSource { name: "a:b", secret: None };
     let error = inbound(&foreign, &[], b"x", 7).unwrap_err();
     assert_eq!(error, WebhookError::Source { name: "a:b".to_owned() });
     let long = headers(&[("User-Agent", &"x".repeat(1025))]);
@@ -103,7 +103,7 @@ fn what_is_too_large_not_text_or_oddly_named_is_refused() {
 fn what_the_signature_does_not_cover_makes_no_new_event() {
     let secret = SecretString::from("It's a Secret to Everybody");
     let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
-    let signed = Source { name: "github", secret: Some(&secret) };
+    let signed = WebhookSource { name: "github", secret: Some(&secret) };
     let id = |delivery: (&str, &str)| {
         let given = headers(&[("X-Hub-Signature-256", right), delivery]);
         inbound(&signed, &given, b"Hello, World!", 7).unwrap().event_id.to_string()
@@ -121,7 +121,7 @@ fn standard_webhooks_sign_the_id_and_the_time() {
     let secret = SecretString::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
     let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
     let body = br#"{"test": 2432232314}"#;
-    let source = Source { name: "std", secret: Some(&secret) };
+    let source = WebhookSource { name: "std", secret: Some(&secret) };
     let at = 1_614_265_330_000;
     let call = |id: &str, time: &str, said: &str, now: u64| {
         let given = [("Webhook-Id", id), ("Webhook-Timestamp", time), ("Webhook-Signature", said)];
@@ -145,7 +145,7 @@ fn standard_webhooks_sign_the_id_and_the_time() {
 fn signed_times_of_slack_and_stripe_are_looked_at() {
     let at = 1_531_420_618_000;
     let slack = SecretString::from("8f742231b10e8888abcd99yyyzzz85a5");
-    let source = Source { name: "slack", secret: Some(&slack) };
+    let source = WebhookSource { name: "slack", secret: Some(&slack) };
     let call = |time: &str, now: u64| {
         let said = "v0=3eeaac3070533b0f5536145f88159d8e50277d9f01e4865f87e2d749f4789397";
         let given = headers(&[("X-Slack-Request-Timestamp", time), ("X-Slack-Signature", said)]);
@@ -155,7 +155,7 @@ fn signed_times_of_slack_and_stripe_are_looked_at() {
     assert!(matches!(call("1531420618", at + 600_000), Err(WebhookError::Stale { .. })));
     assert!(matches!(call("1531420619", at), Err(WebhookError::WrongSignature { .. })));
     let stripe = SecretString::from("stripe-secret");
-    let source = Source { name: "stripe", secret: Some(&stripe) };
+    let source = WebhookSource { name: "stripe", secret: Some(&stripe) };
     let call = |said: &str, now: u64| {
         let given = headers(&[("Stripe-Signature", said)]);
         inbound(&source, &given, br#"{"a":1}"#, now).map(|event| event.event_id.to_string())

@@ -1,0 +1,78 @@
+//! Who speaks, and what was decided about them: the stages that all that comes in goes through.
+//!
+//! Must never: decide by anything but the policies, the grants and who is known.
+
+use std::time::Instant;
+
+use agentry_agentfile::access::LocalTime;
+use agentry_kernel::access::{AccessPolicies, AccessQuery, resolved};
+use agentry_kernel::identity::EntityDirectory;
+use agentry_protocol::AccessId;
+use agentry_protocol::access::{AccessRecord, Grant};
+use agentry_protocol::inbound::Inbound;
+use agentry_protocol::tool::ToolName;
+use agentry_store::Ledger;
+
+use crate::error::Error;
+use crate::host::SharedHost;
+
+/// What a decision is made by, beside the policies.
+#[derive(Default)]
+pub(crate) struct AccessContext {
+    pub(crate) people: EntityDirectory,
+    pub(crate) grants: Vec<Grant>,
+    /// The tools there are.
+    pub(crate) tools: Vec<ToolName>,
+}
+
+/// When something is decided, and how the decision is called.
+pub(crate) struct DecisionStamp {
+    pub(crate) now: u64,
+    pub(crate) local_time: LocalTime,
+    pub(crate) id: AccessId,
+}
+
+impl AccessContext {
+    /// What the ledger says of people and grants.
+    pub(crate) fn refresh(&mut self, ledger: &Ledger) -> Result<(), Error> {
+        self.people = EntityDirectory::of(ledger.entities()?);
+        self.grants = ledger.grants(true)?;
+        Ok(())
+    }
+
+    /// Decides about something that came in.
+    pub(crate) fn decide(
+        &self,
+        inbound: &Inbound,
+        access: &AccessPolicies,
+        moment: DecisionStamp,
+    ) -> AccessRecord {
+        let begun = Instant::now();
+        let DecisionStamp { now, local_time, id } = moment;
+        let principal = self.people.principal(inbound);
+        let asked = AccessQuery::of(&principal, inbound, local_time);
+        let mut record = access.record(&asked, access.decide(&asked, &self.grants, now), id);
+        record.timestamp = now;
+        record.event_id = Some(inbound.event_id.clone());
+        record.resolved = Some(resolved(&record.decision, &self.tools));
+        record.processing_time_ms = begun.elapsed().as_secs_f64() * 1000.0;
+        record
+    }
+}
+
+/// What is decided in this process about something that came in, or that somebody made up.
+///
+/// # Errors
+/// When the ledger does not say who is known.
+pub fn decide_locally(
+    host: &SharedHost,
+    access: &AccessPolicies,
+    inbound: &Inbound,
+    local_time: LocalTime,
+) -> Result<AccessRecord, Error> {
+    let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
+    let mut known = AccessContext { tools, ..AccessContext::default() };
+    known.refresh(&host.ledger)?;
+    let id = AccessId::from_number((host.new_number)());
+    Ok(known.decide(inbound, access, DecisionStamp { now: host.ledger.now(), local_time, id }))
+}

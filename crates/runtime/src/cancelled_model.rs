@@ -1,0 +1,15 @@
+//! A model for runs that are only to end.
+//!
+//! Must never: answer.
+
+use agentry_model::{Model, ModelAnswer, ModelQuery};
+use agentry_protocol::message::{FailureKind, ModelFailure};
+
+/// Asks nobody.
+pub(crate) struct CancelledModel;
+
+impl Model for CancelledModel {
+    fn ask(&self, _: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure> {
+        Err(ModelFailure::new(FailureKind::Interrupted, "the run is being cancelled"))
+    }
+}

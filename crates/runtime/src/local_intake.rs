@@ -1,0 +1,124 @@
+//! Lets in what is said to this very process, at the terminal or over stdio.
+//!
+//! It is decided about like all that comes in. Whoever says it also says where it goes, and waits here for the
+//! answer; so all stages are recorded together with the run, and no other process takes it up.
+//!
+//! Must never: begin a run for somebody who was not let in.
+
+use agentry_agentfile::access::LocalTime;
+use agentry_kernel::access::AccessPolicies;
+use agentry_kernel::authority::is_unbounded;
+use agentry_kernel::mailbox::settings::{DeliveryLevels, settings};
+use agentry_kernel::route;
+use agentry_protocol::access::{AccessRecord, Effect, RequestLimits};
+use agentry_protocol::envelope::{Draft, EntrySubject};
+use agentry_protocol::event::Event;
+use agentry_protocol::inbound::{ChannelAddress, Inbound, InboundContent, PeerKind, Sender};
+use agentry_protocol::intake::{IntakeStage as Stage, RoutedInbound, SenderKind};
+use agentry_protocol::{AccessId, AgentId};
+
+use crate::authorize::decide_locally;
+use crate::error::Error;
+use crate::host::SharedHost;
+use crate::permission_request;
+use crate::receive;
+use crate::run::RunRequest;
+use crate::trace;
+
+/// Who sits at this machine.
+const LOCAL: &str = "local";
+
+/// What is known when somebody speaks.
+pub struct LocalIntake<'a> {
+    /// The parts.
+    pub host: &'a SharedHost,
+    /// The policies.
+    pub access: &'a AccessPolicies,
+    /// What the owner's clock shows.
+    pub local_time: LocalTime,
+    /// How often others may ask.
+    pub requests: RequestLimits,
+}
+
+/// Something that was said here and is let in.
+pub struct AdmittedPrompt {
+    inbound: Box<Inbound>,
+    record: Box<AccessRecord>,
+}
+
+impl LocalIntake<'_> {
+    /// Lets an order in that was given on a channel of this process, within what its sender may.
+    pub fn admit(&self, channel: &str, order: RunRequest) -> Result<RunRequest, Error> {
+        let inbound = self.inbound(channel, &order)?;
+        let record = decide_locally(self.host, self.access, &inbound, self.local_time)?;
+        let said = AdmittedPrompt { inbound: Box::new(inbound), record: Box::new(record) };
+        if said.record.decision.effect == Effect::Deny {
+            let why = trace::decided(&said.record);
+            self.host
+                .ledger
+                .append(said.intake_events().into_iter().map(sessionless_draft).collect())?;
+            return Err(Error::Denied(why));
+        }
+        let bounds = permission_request::bounds(&self.host.ledger, &said.record, self.requests)?;
+        let mut order = order;
+        order.terms.bounds = Some(bounds).filter(|bounds| !is_unbounded(bounds));
+        order.inbounds = vec![said.inbound.event_id.clone()];
+        order.said = Some(said);
+        Ok(order)
+    }
+
+    fn inbound(&self, channel: &str, order: &RunRequest) -> Result<Inbound, Error> {
+        let place = ChannelAddress {
+            channel: channel.to_owned(),
+            account_id: None,
+            peer_id: Some(LOCAL.to_owned()),
+            peer_kind: Some(PeerKind::Dm),
+            guild: None,
+            thread_id: None,
+            reply_to_id: None,
+        };
+        let sender = Sender { sender_id: LOCAL.to_owned(), sender_name: None };
+        let source = AccessId::from_number((self.host.new_number)());
+        let source = source.as_str().rsplit('_').next().unwrap_or_default().to_owned();
+        let mut inbound = Inbound::new(&source, self.host.ledger.now(), place, sender)
+            .map_err(|wrong| Error::Definition(wrong.to_string()))?;
+        inbound.body =
+            InboundContent { content: order.prompt.clone(), ..InboundContent::default() };
+        if let Some(key) = &order.session {
+            inbound.metadata.insert("session".to_owned(), key.as_str().into());
+        }
+        receive::hide(&self.host.redactor, &mut inbound);
+        Ok(inbound)
+    }
+}
+
+impl AdmittedPrompt {
+    /// That it came in, and what was decided.
+    pub(crate) fn intake_events(&self) -> [Event; 2] {
+        let (inbound, record) = (self.inbound.clone(), self.record.clone());
+        [Stage::Received { inbound }, Stage::Decided { record }].map(Event::Intake)
+    }
+
+    /// That it goes to a session of an agent.
+    pub(crate) fn routed_event(&self, agent: &AgentId, persona: Option<&str>) -> Event {
+        let Self { inbound, record } = self;
+        let source = SenderKind::Person;
+        Event::Intake(Stage::Routed(Box::new(RoutedInbound {
+            event: inbound.event_id.clone(),
+            access: record.id.clone(),
+            agent: agent.clone(),
+            persona: persona.map(str::to_owned),
+            source,
+            authority: route::authority(inbound, &record.principal, &record.decision),
+            text: None,
+            settings: settings(source, &DeliveryLevels::default()),
+            answer_after: None,
+            here: true,
+        })))
+    }
+}
+
+/// An entry that is about no session.
+pub(crate) fn sessionless_draft(event: Event) -> Draft {
+    Draft { cause: None, about: EntrySubject::default(), event }
+}

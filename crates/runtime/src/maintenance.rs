@@ -1,0 +1,81 @@
+//! What is done each minute, whether or not anything comes: what nobody answered in time is marked, powers
+//! whose time is over are noted, and audit records that are too old are not listed any more.
+//!
+//! Must never: delete an entry of the ledger; only what lists show becomes less.
+
+use std::sync::Arc;
+
+use agentry_protocol::GrantId;
+use agentry_protocol::envelope::{Draft, EntrySubject};
+use agentry_protocol::event::Event;
+use agentry_protocol::intake::{AccessChange, AuditCutoff};
+use agentry_store::Ledger;
+
+use crate::channel::{Latch, WaitClock};
+use crate::dispatcher::NoticeSink;
+use crate::error::Error;
+use crate::jobs;
+use crate::limits::{AUDIT_ACCESS_MS, AUDIT_GRANTS_MS, CHORES_MS};
+use crate::permission_request;
+use crate::spawn;
+
+/// The thread that does them.
+pub struct MaintenanceThread {
+    stop: Arc<Latch>,
+}
+
+impl MaintenanceThread {
+    /// Does them now, and then each minute.
+    pub fn start(
+        ledger: Ledger,
+        clock: Arc<dyn WaitClock>,
+        say: NoticeSink,
+    ) -> Result<Self, Error> {
+        let stop: Arc<Latch> = Arc::default();
+        let bell = stop.clone();
+        let work = move || {
+            while !bell.is_set() {
+                if let Err(error) = run_once(&ledger, clock.now_ms()) {
+                    say(&format!("what is due cannot be noted: {error}"));
+                }
+                clock.wait(CHORES_MS, &bell);
+            }
+        };
+        spawn::start("chores".to_owned(), work)?;
+        Ok(Self { stop })
+    }
+}
+
+impl Drop for MaintenanceThread {
+    fn drop(&mut self) {
+        self.stop.set();
+    }
+}
+
+/// Does them once. To do them again changes nothing.
+pub fn run_once(ledger: &Ledger, now: u64) -> Result<(), Error> {
+    permission_request::expire_requests(ledger, now)?;
+    jobs::reap_expired(ledger)?;
+    let over: Vec<GrantId> = ledger
+        .grants(true)?
+        .into_iter()
+        .filter(|grant| grant.expires_at.is_some_and(|at| at <= now))
+        .map(|grant| grant.id)
+        .collect();
+    let mut changes: Vec<AccessChange> =
+        over.into_iter().map(|grant| AccessChange::GrantExpired { grant }).collect();
+    let trimmed = AuditCutoff {
+        access_before: now.saturating_sub(AUDIT_ACCESS_MS),
+        grants_before: now.saturating_sub(AUDIT_GRANTS_MS),
+    };
+    if ledger.has_audit_before(trimmed)? {
+        changes.push(AccessChange::AuditTrimmed(trimmed));
+    }
+    let draft = |change| Draft {
+        cause: None,
+        about: EntrySubject::default(),
+        event: Event::Access(change),
+    };
+    ledger.append(changes.into_iter().map(draft).collect())?;
+    Ok(())
+}

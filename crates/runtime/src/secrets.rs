@@ -1,0 +1,234 @@
+//! Secrets: values with names, and who may have each.
+//!
+//! A value is handed to the tool, the MCP server or the provider that the operator's settings name for it,
+//! and to nobody else. It has no printed form.
+//!
+//! Must never: read a file or the environment, or write a value anywhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use agentry_kernel::authority::allows_credential;
+use agentry_protocol::access::Credentials;
+use agentry_protocol::tool::ToolName;
+use secrecy::SecretString;
+
+use crate::redact::Redactor;
+
+/// All secrets of this process.
+#[derive(Clone, Debug, Default)]
+pub struct SecretRegistry {
+    all: Vec<Secret>,
+    /// Values that nobody is given; they are only hidden.
+    hidden: Vec<(String, SecretString)>,
+}
+
+/// One secret.
+#[derive(Clone, Debug)]
+pub struct Secret {
+    /// What people call it.
+    pub name: String,
+    /// Its value; printing it prints a mark.
+    pub value: SecretString,
+    /// Who may have it.
+    pub receivers: Vec<SecretReceiver>,
+    /// The variable in which a process finds it.
+    pub variable: String,
+}
+
+/// Somebody who may have a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretReceiver {
+    /// A tool.
+    Tool(ToolName),
+    /// An MCP server, by its id.
+    Mcp(String),
+    /// A provider of models, by its id.
+    Provider(String),
+}
+
+impl SecretRegistry {
+    /// These secrets, and further values that are hidden wherever they turn up.
+    pub fn new(all: Vec<Secret>, hidden: Vec<(String, SecretString)>) -> Self {
+        Self { all, hidden }
+    }
+
+    /// What a tool gets in its environment, within the credentials that may be used; none means all.
+    pub fn env_for(
+        &self,
+        tool: &ToolName,
+        credentials: Option<&Credentials>,
+    ) -> Vec<(String, SecretString)> {
+        let receiver = SecretReceiver::Tool(tool.clone());
+        self.given(|secret| {
+            secret.receivers.contains(&receiver)
+                && credentials.is_none_or(|one| allows_credential(one, &secret.name))
+        })
+    }
+
+    /// What an MCP server gets in its environment.
+    pub fn env_for_mcp(&self, server: &str) -> Vec<(String, SecretString)> {
+        self.of(&SecretReceiver::Mcp(server.to_owned()))
+    }
+
+    /// What a provider may sign its requests with, each by its variable.
+    pub fn for_provider(&self, provider: &str) -> Vec<(String, SecretString)> {
+        self.of(&SecretReceiver::Provider(provider.to_owned()))
+    }
+
+    /// The secret with this name, for what the operator's own settings give it to by name.
+    pub fn named(&self, name: &str) -> Option<&Secret> {
+        self.all.iter().find(|secret| secret.name == name)
+    }
+
+    /// Knows every value, whoever may have it.
+    pub fn redactor(&self) -> Redactor {
+        let all = self.all.iter().map(|secret| (secret.name.clone(), secret.value.clone()));
+        Redactor::new(all.chain(self.hidden.iter().cloned()))
+    }
+
+    fn of(&self, receiver: &SecretReceiver) -> Vec<(String, SecretString)> {
+        self.given(|secret| secret.receivers.contains(receiver))
+    }
+
+    fn given(&self, may: impl Fn(&Secret) -> bool) -> Vec<(String, SecretString)> {
+        let theirs = self.all.iter().filter(|secret| may(secret));
+        theirs.map(|secret| (secret.variable.clone(), secret.value.clone())).collect()
+    }
+}
+
+/// The variable for a secret when the settings name none: `deploy-key` is `DEPLOY_KEY`.
+pub fn variable(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let variable: String = name.chars().map(letter).collect();
+    match variable.starts_with(|c: char| c.is_ascii_digit()) {
+        true => format!("_{variable}"),
+        false => variable,
+    }
+}
+
+/// As settings write it: `tool:bash`, `mcp:github`, `provider:anthropic`.
+impl FromStr for SecretReceiver {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.split_once(':') {
+            Some((_, "")) => Err(()),
+            Some(("tool", name)) => Ok(Self::Tool(ToolName::canonical(name))),
+            Some(("mcp", id)) => Ok(Self::Mcp(id.to_owned())),
+            Some(("provider", id)) => Ok(Self::Provider(id.to_owned())),
+            Some(_) | None => Err(()),
+        }
+    }
+}
+
+impl fmt::Display for SecretReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(name) => write!(f, "tool:{name}"),
+            Self::Mcp(id) => write!(f, "mcp:{id}"),
+            Self::Provider(id) => write!(f, "provider:{id}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_protocol::access::{AttributedName, PermissionSource};
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    fn secret(name: &str, value: &str, receivers: &[&str]) -> Secret {
+        Secret {
+            name: name.to_owned(),
+            value: value.into(),
+            receivers: receivers.iter().map(|one| one.parse().unwrap()).collect(),
+            variable: variable(name),
+        }
+    }
+
+    fn shown(given: Vec<(String, SecretString)>) -> Vec<String> {
+        given.iter().map(|(name, value)| format!("{name}={}", value.expose_secret())).collect()
+    }
+
+    #[test]
+    fn a_secret_goes_to_those_it_is_for_and_to_nobody_else() {
+        let secrets = SecretRegistry::new(
+            vec![
+                secret("github", "ghp-123456", &["tool:Bash", "mcp:github"]),
+                secret("model-key", "sk-123456", &["provider:anthropic"]),
+                secret("nobody", "nothing-1", &[]),
+            ],
+            Vec::new(),
+        );
+        let tool = |name: &str| shown(secrets.env_for(&ToolName::canonical(name), None));
+        assert_eq!(tool("bash"), ["GITHUB=ghp-123456"]);
+        assert_eq!(tool("read_file"), [""; 0]);
+        assert_eq!(tool("github"), [""; 0]);
+        assert_eq!(shown(secrets.env_for_mcp("github")), ["GITHUB=ghp-123456"]);
+        assert_eq!(shown(secrets.for_provider("anthropic")), ["MODEL_KEY=sk-123456"]);
+        assert_eq!(shown(secrets.for_provider("openai")), [""; 0]);
+    }
+
+    #[test]
+    fn a_sender_who_may_use_some_credentials_gets_no_others() {
+        let secrets = SecretRegistry::new(
+            vec![
+                secret("github", "ghp-123456", &["tool:bash"]),
+                secret("deploy", "dep-123456", &["tool:bash"]),
+                secret("other", "oth-123456", &["tool:fetch"]),
+            ],
+            Vec::new(),
+        );
+        let from = PermissionSource::Policy("work".into());
+        let named = |names: &[&str]| {
+            let traced = |name: &&str| AttributedName { name: (*name).into(), from: from.clone() };
+            Credentials::Named(names.iter().map(traced).collect())
+        };
+        let bash = ToolName::canonical("bash");
+        let given = |credentials: &Credentials| shown(secrets.env_for(&bash, Some(credentials)));
+        assert_eq!(given(&named(&[])), [""; 0]);
+        // The name must be the secret's, and the secret must be for the tool.
+        assert_eq!(given(&named(&["github", "other", "DEPLOY"])), ["GITHUB=ghp-123456"]);
+        let all = ["GITHUB=ghp-123456", "DEPLOY=dep-123456"];
+        assert_eq!(given(&Credentials::All(from.clone())), all);
+        assert_eq!(shown(secrets.env_for(&bash, None)), all);
+    }
+
+    #[test]
+    fn printing_secrets_prints_no_value() {
+        let secrets = SecretRegistry::new(
+            vec![secret("github", "ghp-123456", &["tool:bash"])],
+            vec![("A_TOKEN".to_owned(), "abcdefgh".into())],
+        );
+        let printed = format!("{secrets:?} {:?}", secrets.redactor());
+        assert!(printed.contains("github"), "{printed}");
+        assert!(!printed.contains("ghp-123456") && !printed.contains("abcdefgh"), "{printed}");
+    }
+
+    #[test]
+    fn every_value_is_hidden_whoever_may_have_it() {
+        let secrets = SecretRegistry::new(
+            vec![secret("nobody", "nothing-1", &[])],
+            vec![("A_TOKEN".to_owned(), "abcdefgh".into())],
+        );
+        let redacted =
+            secrets.redactor().text("nothing-1 abcdefgh", crate::redact::TextEdges::Whole);
+        assert_eq!(redacted.text, "[secret nobody] [secret A_TOKEN]");
+    }
+
+    #[test]
+    fn only_known_kinds_of_receivers_are_read() {
+        for wrong in ["bash", "tool:", "hook:x", ""] {
+            assert!(wrong.parse::<SecretReceiver>().is_err(), "{wrong}");
+        }
+        assert_eq!("tool:Bash".parse::<SecretReceiver>().unwrap().to_string(), "tool:bash");
+    }
+
+    #[test]
+    fn a_variable_is_made_from_any_name() {
+        assert_eq!(variable("deploy-key.2"), "DEPLOY_KEY_2");
+        assert_eq!(variable("2fa"), "_2FA");
+    }
+}

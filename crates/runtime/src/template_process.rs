@@ -1,0 +1,179 @@
+//! Renders templates in a process of its own, with bounded memory and time.
+//!
+//! The engine recurses and allocates as a template tells it to, so a hostile one can take its process
+//! down. It takes this one down, and the supervisor reports it. One process serves many templates, one
+//! JSON line each way; after a death the next template gets a new one.
+//!
+//! Must never: render in the calling process.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, Write};
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+
+use agentry_kernel::template::{self, TemplateOutcome, TemplateRequest};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::limits::{TEMPLATE_CPU_SECONDS_MAX, TEMPLATE_MEMORY_BYTES_MAX, TEMPLATE_TIME_MAX};
+
+/// The word that makes the binary serve templates.
+pub const VERB: &str = "serve-templates";
+
+thread_local! {
+    static LAST_WORDS: Cell<String> = const { Cell::new(String::new()) };
+}
+
+/// Renders templates in another process.
+pub struct Renderer {
+    binary: PathBuf,
+    process: Option<TemplateProcess>,
+}
+
+struct TemplateProcess {
+    child: Child,
+    input: ChildStdin,
+    answers: Receiver<io::Result<String>>,
+}
+
+impl Renderer {
+    /// A renderer that starts `binary` when it is first needed.
+    pub fn new(binary: &Path) -> Self {
+        Self { binary: binary.to_owned(), process: None }
+    }
+
+    /// Renders a template. Fails only if no process can be started.
+    pub fn render(&mut self, request: &TemplateRequest) -> io::Result<TemplateOutcome> {
+        let mut process = match self.process.take() {
+            Some(process) => process,
+            None => start(&self.binary)?,
+        };
+        let mut line = serde_json::to_string(request)?;
+        line.push('\n');
+        let asked = process.input.write_all(line.as_bytes()).and_then(|()| process.input.flush());
+        let answer = match asked {
+            Ok(()) => process.answers.recv_timeout(TEMPLATE_TIME_MAX),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        };
+        match answer {
+            Ok(Ok(line)) => {
+                let outcome = serde_json::from_str(&line)?;
+                self.process = Some(process);
+                Ok(outcome)
+            }
+            Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Ok(died(process)),
+            Err(RecvTimeoutError::Timeout) => {
+                stop(process);
+                Ok(TemplateOutcome::Budget {
+                    what: format!("more than {} s", TEMPLATE_TIME_MAX.as_secs()),
+                })
+            }
+        }
+    }
+}
+
+impl Drop for Renderer {
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            stop(process);
+        }
+    }
+}
+
+fn start(binary: &Path) -> io::Result<TemplateProcess> {
+    let mut child = Command::new(binary)
+        .arg(VERB)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::Error::other("the template process has no pipes"));
+    };
+    let (sender, answers) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    Ok(TemplateProcess { child, input, answers })
+}
+
+fn stop(process: TemplateProcess) {
+    let TemplateProcess { mut child, input, .. } = process;
+    drop(input);
+    // It may be gone already; then there is nothing to kill.
+    child.kill().unwrap_or_default();
+    child.wait().map(|_| ()).unwrap_or_default();
+}
+
+fn died(process: TemplateProcess) -> TemplateOutcome {
+    let TemplateProcess { mut child, input, .. } = process;
+    drop(input);
+    let status = child.wait();
+    let signal =
+        status.ok().and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status));
+    let too_long = signal == Some(rustix::process::Signal::XCPU.as_raw());
+    let what = if too_long {
+        format!("more than {TEMPLATE_CPU_SECONDS_MAX} s of processor time")
+    } else {
+        format!("{}, or it nests too deep", too_much_memory())
+    };
+    TemplateOutcome::Budget { what }
+}
+
+/// Serves templates on standard input and output until the input ends. The process is bounded first.
+pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    let memory = Some(TEMPLATE_MEMORY_BYTES_MAX);
+    setrlimit(Resource::As, Rlimit { current: memory, maximum: memory })?;
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    // Standard error goes nowhere; what the engine says when it gives up is kept for the answer.
+    panic::set_hook(Box::new(|words| {
+        LAST_WORDS.set(words.payload_as_str().unwrap_or_default().to_owned());
+    }));
+    for line in input.lines() {
+        let request: TemplateRequest = serde_json::from_str(&line?)?;
+        bound_processor_time()?;
+        let outcome =
+            panic::catch_unwind(|| template::render(&request)).unwrap_or_else(|_| gave_up());
+        let mut answer = serde_json::to_string(&outcome)?;
+        answer.push('\n');
+        output.write_all(answer.as_bytes())?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+fn gave_up() -> TemplateOutcome {
+    let words = LAST_WORDS.take();
+    // A range with more elements than there are addresses is refused before any is made.
+    if words == "capacity overflow" {
+        return TemplateOutcome::Budget { what: too_much_memory() };
+    }
+    // The parser has a bound of its own and breaks off when it is reached.
+    if words.contains("stack limit reached") {
+        return TemplateOutcome::Budget { what: "it nests too deep".to_owned() };
+    }
+    let words = words.lines().next().unwrap_or_default();
+    let message = format!("the template engine gave up on it: {words}");
+    TemplateOutcome::Failed { message, place: None }
+}
+
+fn too_much_memory() -> String {
+    format!("more than {} MiB of memory", TEMPLATE_MEMORY_BYTES_MAX >> 20)
+}
+
+/// The next template may use so much more than has been used so far.
+fn bound_processor_time() -> io::Result<()> {
+    let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
+    let until = u64::try_from(used).unwrap_or_default() + 1 + TEMPLATE_CPU_SECONDS_MAX;
+    let maximum = getrlimit(Resource::Cpu).maximum;
+    setrlimit(Resource::Cpu, Rlimit { current: Some(until), maximum })?;
+    Ok(())
+}
