@@ -5,49 +5,49 @@
 //! Must never: do what a request asks for before it is known who asks.
 
 mod api;
-mod audience;
+mod api_error;
+mod assets;
 pub(crate) mod auth;
-mod front;
+mod delta_sink;
+mod entry_json;
 mod hub;
 pub(crate) mod listen;
-mod open;
 mod openapi;
-mod pages;
 mod proxy;
-mod rates;
-mod refusal;
+mod rate_limit;
+mod request_guard;
+mod route;
 mod server;
-mod shown;
-mod site;
-mod stream;
+mod sse;
+mod state;
+mod subscribe;
 mod supervision;
-mod table;
 
 use std::sync::Arc;
 
-pub(crate) use audience::Audience;
-pub(crate) use hub::Hub;
-pub(crate) use server::Server;
-pub(crate) use site::Site;
+pub(crate) use delta_sink::DeltaSink;
+pub(crate) use hub::StreamHub;
+pub(crate) use server::HttpServer;
+pub(crate) use state::ServerState;
 
 use crate::fault::Fault;
 use agentry_protocol::token::TokenScope;
-use listen::Place;
-use table::{Asked, Need, Route};
+use listen::ListenSocket;
+use route::{ApiRequest, ApiRoute, RouteAccess};
 
 /// Begins to answer requests.
-pub(crate) fn start(site: Arc<Site>, place: Place) -> Result<Server, Fault> {
-    Server::start(site, place.listener, place.tls, routes())
+pub(crate) fn start(site: Arc<ServerState>, place: ListenSocket) -> Result<HttpServer, Fault> {
+    HttpServer::start(site, place.listener, place.tls, routes())
 }
 
 /// All routes.
-fn routes() -> Vec<Route> {
+fn routes() -> Vec<ApiRoute> {
     let mut routes = api::routes();
-    routes.push(Route::get(
+    routes.push(ApiRoute::get(
         "/api/openapi.json",
-        Need::Anybody(TokenScope::Read),
+        RouteAccess::AnyCaller(TokenScope::Read),
         "This document",
-        |_, _: Asked| Ok(openapi::Document(document())),
+        |_, _: ApiRequest| Ok(openapi::OpenApiDocument(document())),
     ));
     routes
 }
@@ -81,10 +81,12 @@ mod tests {
             let row = rows.iter().find(|row| row.contains(&name));
             let row = row.unwrap_or_else(|| panic!("the guide has no row for {name}"));
             let scope = match route.need {
-                Need::Owner(scope) | Need::Anybody(scope) => format!("| `{scope}` |"),
-                Need::Key => "| any key |".to_owned(),
-                Need::Signed => "| a signature, or `submit` |".to_owned(),
-                Need::Nobody => "| a code |".to_owned(),
+                RouteAccess::Owner(scope) | RouteAccess::AnyCaller(scope) => {
+                    format!("| `{scope}` |")
+                }
+                RouteAccess::AnyKey => "| any key |".to_owned(),
+                RouteAccess::Signed => "| a signature, or `submit` |".to_owned(),
+                RouteAccess::Unauthenticated => "| a code |".to_owned(),
             };
             assert!(row.contains(&scope), "{name} needs {scope}: {row}");
             let needs_more = route.supervision != supervision::Supervision::Kept;

@@ -13,23 +13,23 @@ mod history;
 mod me;
 pub(super) mod messages;
 mod metrics;
-pub(super) mod mine;
 mod models;
-mod place;
 mod policies;
+mod provenance;
 mod resume;
 mod runs;
 mod sessions;
+mod source_location;
 mod stats;
 mod tasks;
 mod timeline;
+pub(super) mod visibility;
 mod webhooks;
-mod why;
 
-use super::table::Route;
+use super::route::ApiRoute;
 
 /// All routes but the one that tells of them.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<ApiRoute> {
     let all = [
         me::routes(),
         messages::routes(),
@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
         runs::routes(),
         resume::routes(),
         entries::routes(),
-        why::routes(),
+        provenance::routes(),
         approvals::routes(),
         grants::routes(),
         agents::routes(),
@@ -60,7 +60,7 @@ mod tests {
     use schemars::generate::SchemaSettings;
 
     use super::*;
-    use crate::http::table::{Gives, Takes};
+    use crate::http::route::{RequestFormat, ResponseFormat};
 
     #[test]
     fn every_route_is_there_once_and_has_a_schema_with_a_name_of_its_own() {
@@ -70,12 +70,12 @@ mod tests {
             assert!(seen.insert(format!("{:?} {}", route.method, route.path)), "{}", route.path);
             (route.query)(&mut generator);
             match route.takes {
-                Takes::Json(describe) => drop(describe(&mut generator)),
-                Takes::Nothing | Takes::Text => {}
+                RequestFormat::Json(describe) => drop(describe(&mut generator)),
+                RequestFormat::Empty | RequestFormat::Text => {}
             }
             match route.answer {
-                Gives::Json(_, describe) => drop(describe(&mut generator)),
-                Gives::Other(..) => {}
+                ResponseFormat::Json(_, describe) => drop(describe(&mut generator)),
+                ResponseFormat::Other(..) => {}
             }
         }
         // Two of one name would be told apart by a number.

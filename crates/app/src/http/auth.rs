@@ -20,7 +20,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
-use super::refusal::{Code, Refusal};
+use super::api_error::{ApiError, ApiErrorCode};
 use crate::engine::new_number;
 use crate::fault::{Blame, Fault};
 use crate::limits::{CODE_TIME_MAX, COOKIE_IDLE_TIME_MAX, COOKIE_TIME_MAX, KEY_BYTES};
@@ -41,13 +41,13 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Whoever calls a server that asks for no key.
-    pub(crate) fn unasked() -> Self {
+    pub(crate) fn without_key() -> Self {
         let principal = Principal::of(PrincipalKind::Owner);
         Self { principal, scopes: TokenScope::OF_A_PERSON.to_vec(), token: None }
     }
 
     /// Somebody who has no key yet.
-    pub(crate) fn nobody() -> Self {
+    pub(crate) fn anonymous() -> Self {
         let principal = Principal::of(PrincipalKind::Unknown);
         Self { principal, scopes: Vec::new(), token: None }
     }
@@ -58,7 +58,7 @@ impl Caller {
     }
 
     /// Whether the key opens this.
-    pub(crate) fn may(&self, scope: TokenScope) -> bool {
+    pub(crate) fn has_scope(&self, scope: TokenScope) -> bool {
         self.scopes.contains(&scope)
     }
 
@@ -68,7 +68,7 @@ impl Caller {
     }
 
     /// Where what it says comes from, for the record: the channel and the key.
-    pub(crate) fn spoken(&self) -> String {
+    pub(crate) fn attribution(&self) -> String {
         match &self.token {
             Some(token) => format!("{HTTP}: {} ({})", token.name, token.id),
             None => HTTP.to_owned(),
@@ -76,13 +76,13 @@ impl Caller {
     }
 
     /// What its requests are counted under.
-    pub(crate) fn name(&self) -> String {
+    pub(crate) fn rate_limit_key(&self) -> String {
         self.token.as_ref().map_or_else(|| "unasked".to_owned(), |token| token.id.to_string())
     }
 }
 
 /// A key that was just made; it is shown once.
-pub(crate) struct Made {
+pub(crate) struct IssuedKey {
     /// The key, as it is sent.
     pub(crate) text: String,
     /// What is recorded of it.
@@ -90,7 +90,7 @@ pub(crate) struct Made {
 }
 
 /// What a key is to be.
-pub(crate) struct Wanted {
+pub(crate) struct KeySpec {
     pub(crate) name: String,
     pub(crate) kind: TokenKind,
     pub(crate) scopes: Vec<TokenScope>,
@@ -99,7 +99,7 @@ pub(crate) struct Wanted {
 }
 
 /// Whether there can be such a key.
-pub(crate) fn check(ledger: &Ledger, wanted: &Wanted) -> Result<(), Fault> {
+pub(crate) fn check(ledger: &Ledger, wanted: &KeySpec) -> Result<(), Fault> {
     let wrong = |text: String| Fault::new(Blame::Caller, text);
     if wanted.scopes.is_empty() {
         return Err(wrong("a key that opens nothing is of no use".to_owned()));
@@ -119,7 +119,7 @@ pub(crate) fn check(ledger: &Ledger, wanted: &Wanted) -> Result<(), Fault> {
 }
 
 /// Makes a key, and records its hash.
-pub(crate) fn issue(ledger: &Ledger, wanted: Wanted) -> Result<Made, Fault> {
+pub(crate) fn issue(ledger: &Ledger, wanted: KeySpec) -> Result<IssuedKey, Fault> {
     let mut secret = [0; KEY_BYTES];
     getrandom::fill(&mut secret).map_err(|error| {
         Fault::new(Blame::Machine, format!("the machine gives no random numbers: {error}"))
@@ -128,21 +128,21 @@ pub(crate) fn issue(ledger: &Ledger, wanted: Wanted) -> Result<Made, Fault> {
     let id = TokenId::from_number(new_number());
     let letters = id.as_str().trim_start_matches(TokenId::PREFIX).trim_start_matches('_');
     let text = format!("{PREFIX}_{letters}_{secret}");
-    let Wanted { name, kind, scopes, entity, expires_at } = wanted;
+    let KeySpec { name, kind, scopes, entity, expires_at } = wanted;
     let hash = ContentHash::of(secret.as_bytes());
     let created_at = ledger.now();
     let token = Token { id, name, hash, kind, scopes, entity, created_at, expires_at };
     let change = AccessChange::TokenIssued { token: Box::new(token.clone()) };
     record(ledger, change).map_err(crate::engine::store_fault)?;
-    Ok(Made { text, token })
+    Ok(IssuedKey { text, token })
 }
 
 /// Makes a code that a browser can turn into a cookie.
-pub(crate) fn issue_code(ledger: &Ledger) -> Result<Made, Fault> {
+pub(crate) fn issue_code(ledger: &Ledger) -> Result<IssuedKey, Fault> {
     let expires_at = ledger.now().saturating_add(ms(CODE_TIME_MAX));
     issue(
         ledger,
-        Wanted {
+        KeySpec {
             name: "console".to_owned(),
             kind: TokenKind::Code,
             scopes: TokenScope::OF_A_PERSON.to_vec(),
@@ -168,19 +168,19 @@ pub(crate) fn revoke(
 }
 
 /// Who may come in.
-pub(crate) struct Keys {
+pub(crate) struct Authenticator {
     ledger: Ledger,
     /// When each cookie was last used, in milliseconds since 1970.
     used: Mutex<HashMap<TokenId, u64>>,
 }
 
-impl Keys {
+impl Authenticator {
     pub(crate) fn new(ledger: Ledger) -> Self {
         Self { ledger, used: Mutex::default() }
     }
 
     /// Whose key this is.
-    pub(crate) fn caller(&self, text: &str, kind: TokenKind) -> Result<Caller, Refusal> {
+    pub(crate) fn caller(&self, text: &str, kind: TokenKind) -> Result<Caller, ApiError> {
         let token = self.token(text, kind)?;
         if kind == TokenKind::Cookie {
             self.note_use(&token)?;
@@ -189,7 +189,7 @@ impl Keys {
     }
 
     /// Turns a code into a cookie; the code is used up by it.
-    pub(crate) fn log_in(&self, text: &str) -> Result<Made, Refusal> {
+    pub(crate) fn log_in(&self, text: &str) -> Result<IssuedKey, ApiError> {
         let code = self.token(text.trim(), TokenKind::Code)?;
         let used = revoke(&self.ledger, &code.id, "console", Some("used".to_owned()));
         used.map_err(|error| match error {
@@ -197,7 +197,7 @@ impl Keys {
             other => other.into(),
         })?;
         let expires_at = self.ledger.now().saturating_add(ms(COOKIE_TIME_MAX));
-        let wanted = Wanted {
+        let wanted = KeySpec {
             name: code.name,
             kind: TokenKind::Cookie,
             scopes: code.scopes,
@@ -208,14 +208,14 @@ impl Keys {
     }
 
     /// Ends a login.
-    pub(crate) fn log_out(&self, id: &TokenId) -> Result<(), Refusal> {
+    pub(crate) fn log_out(&self, id: &TokenId) -> Result<(), ApiError> {
         match revoke(&self.ledger, id, "console", Some("signed out".to_owned())) {
             Ok(()) | Err(Store::TokenGone { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn token(&self, text: &str, kind: TokenKind) -> Result<Token, Refusal> {
+    fn token(&self, text: &str, kind: TokenKind) -> Result<Token, ApiError> {
         let (id, secret) = parts(text).ok_or_else(unknown)?;
         let row = self.ledger.token(&id)?;
         // A key that is not there is compared too, so that its absence takes no other time.
@@ -228,7 +228,7 @@ impl Keys {
         Some(row.token).filter(|token| holds && token.kind == kind).ok_or_else(unknown)
     }
 
-    fn note_use(&self, token: &Token) -> Result<(), Refusal> {
+    fn note_use(&self, token: &Token) -> Result<(), ApiError> {
         let now = self.ledger.now();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let before = used.insert(token.id.clone(), now);
@@ -242,7 +242,7 @@ impl Keys {
         Ok(())
     }
 
-    fn holder(&self, token: Token) -> Result<Caller, Refusal> {
+    fn holder(&self, token: Token) -> Result<Caller, ApiError> {
         let principal = match &token.entity {
             None => Principal::of(PrincipalKind::Owner),
             Some(id) => {
@@ -279,8 +279,8 @@ fn ms(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn unknown() -> Refusal {
-    Refusal::new(Code::Unauthenticated, "nobody is known by this key")
+fn unknown() -> ApiError {
+    ApiError::new(ApiErrorCode::Unauthenticated, "nobody is known by this key")
         .hint("make one with `agentry token create`, or sign in with `agentry console`")
 }
 

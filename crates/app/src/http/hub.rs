@@ -23,8 +23,8 @@ use agentry_store::{EntryFilter, Error as Store, Ledger};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-pub(crate) use self::frame::{Bye, Frame, Piece, Recorded, Said};
-use super::refusal::{Code, Refusal};
+pub(crate) use self::frame::{CloseReason, DeltaKind, StreamDelta, StreamEntry, StreamFrame};
+use super::api_error::{ApiError, ApiErrorCode};
 use crate::limits::{
     HUB_LOOK_TIME_MAX, PARTIAL_BYTES_MAX, STREAM_FRAMES_MAX, STREAM_WAITING_BYTES_MAX, STREAMS_MAX,
     STREAMS_PER_KEY_MAX,
@@ -45,7 +45,7 @@ pub(crate) enum Topic {
 }
 
 /// Hands what is recorded to all who listen.
-pub(crate) struct Hub {
+pub(crate) struct StreamHub {
     ledger: Ledger,
     state: Mutex<State>,
     wanted: Condvar,
@@ -54,7 +54,7 @@ pub(crate) struct Hub {
 
 #[derive(Default)]
 struct State {
-    listeners: HashMap<u64, Listener>,
+    listeners: HashMap<u64, StreamSubscriber>,
     by_topic: HashMap<Topic, HashSet<u64>>,
     next: u64,
     /// How many streams each key has open; also those that are being let go.
@@ -63,22 +63,22 @@ struct State {
     /// given up together with the last listener: a gap between the two would hand out the past again.
     after_seq: Option<u64>,
     /// What was said so far of answers under way.
-    partial: HashMap<RunId, Piece>,
+    partial: HashMap<RunId, StreamDelta>,
     is_closed: bool,
 }
 
-struct Listener {
+struct StreamSubscriber {
     topics: Vec<Topic>,
-    frames: mpsc::Sender<Frame>,
+    frames: mpsc::Sender<StreamFrame>,
     /// How many bytes wait for it.
     waiting: Arc<AtomicUsize>,
     wants_pieces: bool,
     token: Option<TokenId>,
 }
 
-impl Listener {
+impl StreamSubscriber {
     /// Lets a frame wait for it; whether there was room.
-    fn send(&self, frame: &Frame) -> bool {
+    fn send(&self, frame: &StreamFrame) -> bool {
         let bytes = frame.bytes();
         if self.waiting.load(Ordering::Relaxed) > STREAM_WAITING_BYTES_MAX {
             return false;
@@ -93,28 +93,28 @@ impl Listener {
 }
 
 /// Somebody who listens; it ends when this goes.
-pub(crate) struct Listening {
-    hub: Arc<Hub>,
+pub(crate) struct StreamSubscription {
+    hub: Arc<StreamHub>,
     number: u64,
     /// All up to here is for the listener to read in the ledger.
     pub(crate) after_seq: u64,
-    frames: mpsc::Receiver<Frame>,
+    frames: mpsc::Receiver<StreamFrame>,
     waiting: Arc<AtomicUsize>,
     token: Option<TokenId>,
     /// When its key opens nothing any more.
     until: Option<Instant>,
     /// What was said so far.
-    pub(crate) partial: Vec<Piece>,
+    pub(crate) partial: Vec<StreamDelta>,
 }
 
-impl Listening {
+impl StreamSubscription {
     /// What comes next; nothing if the listener was let go.
-    pub(crate) async fn next(&mut self) -> Option<Frame> {
+    pub(crate) async fn next(&mut self) -> Option<StreamFrame> {
         loop {
             let frame = match self.until {
                 None => self.frames.recv().await,
                 Some(until) => {
-                    let revoked = Some(Frame::Bye(Bye::Revoked));
+                    let revoked = Some(StreamFrame::Close(CloseReason::Revoked));
                     tokio::time::timeout_at(until, self.frames.recv()).await.unwrap_or(revoked)
                 }
             };
@@ -123,14 +123,15 @@ impl Listening {
             }
             match &frame {
                 // The listener reads it in the ledger, or has read it.
-                Some(Frame::Entry(recorded)) if recorded.envelope.seq <= self.after_seq => {}
-                Some(Frame::Entry(_) | Frame::Piece(_) | Frame::Bye(_)) | None => return frame,
+                Some(StreamFrame::Entry(recorded)) if recorded.envelope.seq <= self.after_seq => {}
+                Some(StreamFrame::Entry(_) | StreamFrame::Delta(_) | StreamFrame::Close(_))
+                | None => return frame,
             }
         }
     }
 }
 
-impl Drop for Listening {
+impl Drop for StreamSubscription {
     fn drop(&mut self) {
         let mut state = self.hub.state();
         state.remove(self.number);
@@ -138,7 +139,7 @@ impl Drop for Listening {
     }
 }
 
-impl Hub {
+impl StreamHub {
     /// Begins; the thread ends when the hub is closed.
     pub(crate) fn start(ledger: Ledger) -> std::io::Result<Arc<Self>> {
         let hub = Arc::new(Self {
@@ -153,12 +154,12 @@ impl Hub {
     }
 
     /// From now on somebody hears of a topic.
-    pub(crate) fn listen(
+    pub(crate) fn subscribe(
         self: &Arc<Self>,
         topic: Topic,
         wants_pieces: bool,
         token: Option<&Token>,
-    ) -> Result<Listening, Refusal> {
+    ) -> Result<StreamSubscription, ApiError> {
         let until = token.and_then(|token| token.expires_at).map(|at| {
             let left = at.saturating_sub(self.ledger.now());
             Instant::now() + Duration::from_millis(left)
@@ -167,7 +168,7 @@ impl Hub {
         let (sender, frames) = mpsc::channel(STREAM_FRAMES_MAX);
         let mut state = self.state();
         if state.is_closed {
-            return Err(Refusal::new(Code::Unavailable, "the server stops"));
+            return Err(ApiError::new(ApiErrorCode::Unavailable, "the server stops"));
         }
         state.must_have_room(&token)?;
         let after_seq = match state.after_seq {
@@ -185,7 +186,7 @@ impl Hub {
         };
         state.by_topic.entry(topic.clone()).or_default().insert(number);
         let waiting = Arc::new(AtomicUsize::new(0));
-        let listener = Listener {
+        let listener = StreamSubscriber {
             topics: vec![topic],
             frames: sender,
             waiting: waiting.clone(),
@@ -197,12 +198,12 @@ impl Hub {
         drop(state);
         self.wanted.notify_all();
         let hub = self.clone();
-        Ok(Listening { hub, number, after_seq, frames, waiting, token, until, partial })
+        Ok(StreamSubscription { hub, number, after_seq, frames, waiting, token, until, partial })
     }
 
     /// A listener hears of a run too. All of it up to the entry that is returned is for the listener to read
     /// in the ledger.
-    pub(crate) fn follow(&self, listening: &Listening, run: RunId) -> u64 {
+    pub(crate) fn subscribe_to_run(&self, listening: &StreamSubscription, run: RunId) -> u64 {
         let mut state = self.state();
         state.add(listening.number, Topic::Run(run));
         state.after_seq.unwrap_or(listening.after_seq).max(listening.after_seq)
@@ -212,7 +213,7 @@ impl Hub {
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
-        state.end_all(Bye::Stopping);
+        state.end_all(CloseReason::Stopping);
         drop(state);
         self.wanted.notify_all();
     }
@@ -240,7 +241,7 @@ impl Hub {
             drop(state);
             if let Err(error) = self.hand_out(after_seq) {
                 say(&format!("streams end, since the ledger cannot be read: {error}"));
-                self.state().end_all(Bye::Stopping);
+                self.state().end_all(CloseReason::Stopping);
                 thread::sleep(HUB_LOOK_TIME_MAX);
             }
         }
@@ -253,7 +254,7 @@ impl Hub {
             let entries = tail.next(HUB_LOOK_TIME_MAX)?;
             let mut state = self.state();
             for envelope in entries {
-                let dropped = state.hand_out(Recorded::new(envelope));
+                let dropped = state.hand_out(StreamEntry::new(envelope));
                 self.dropped.fetch_add(dropped, Ordering::Relaxed);
             }
             if state.listeners.is_empty() || state.is_closed {
@@ -266,32 +267,34 @@ impl Hub {
     }
 
     /// What a run was saying is recorded now, or nothing came of it.
-    pub(super) fn said_whole(&self, run: &RunId) {
+    pub(super) fn clear_partial(&self, run: &RunId) {
         self.state().partial.remove(run);
     }
 
     /// Something of what is being said.
-    pub(super) fn say(&self, piece: Piece) {
+    pub(super) fn publish_delta(&self, piece: StreamDelta) {
         let mut state = self.state();
         state.keep(&piece);
-        let dropped = state.send(&piece.about.clone(), true, &Frame::Piece(Arc::new(piece)));
+        let dropped = state.send(&piece.about.clone(), true, &StreamFrame::Delta(Arc::new(piece)));
         self.dropped.fetch_add(dropped, Ordering::Relaxed);
     }
 }
 
 impl State {
     /// Refuses a stream where there are as many as there may be, in all or with one key.
-    fn must_have_room(&self, token: &Option<TokenId>) -> Result<(), Refusal> {
+    fn must_have_room(&self, token: &Option<TokenId>) -> Result<(), ApiError> {
         let all: usize = self.open.values().sum();
         if all >= STREAMS_MAX {
             let message = format!("{STREAMS_MAX} streams are open, and there may be no more");
-            return Err(Refusal::new(Code::Unavailable, message).hint("close some, or try later"));
+            return Err(
+                ApiError::new(ApiErrorCode::Unavailable, message).hint("close some, or try later")
+            );
         }
         if self.open.get(token).is_some_and(|count| *count >= STREAMS_PER_KEY_MAX) {
             let message = format!(
                 "{STREAMS_PER_KEY_MAX} streams are open with this key, and there may be no more"
             );
-            return Err(Refusal::new(Code::RateLimited, message)
+            return Err(ApiError::new(ApiErrorCode::RateLimited, message)
                 .hint("close some, or listen to everything with one of them"));
         }
         Ok(())
@@ -325,9 +328,9 @@ impl State {
         }
     }
 
-    fn end_all(&mut self, bye: Bye) {
+    fn end_all(&mut self, bye: CloseReason) {
         for listener in self.listeners.values() {
-            listener.frames.try_send(Frame::Bye(bye)).unwrap_or_default();
+            listener.frames.try_send(StreamFrame::Close(bye)).unwrap_or_default();
         }
         self.listeners.clear();
         self.by_topic.clear();
@@ -335,7 +338,7 @@ impl State {
     }
 
     /// How many could not be handed it.
-    fn hand_out(&mut self, recorded: Recorded) -> u64 {
+    fn hand_out(&mut self, recorded: StreamEntry) -> u64 {
         let envelope = &recorded.envelope;
         if let Event::Access(AccessChange::TokenRevoked { token, .. }) = &envelope.event {
             self.end(token);
@@ -353,14 +356,14 @@ impl State {
             of.iter().for_each(|number| self.add(*number, Topic::Run(run.clone())));
         }
         let about = envelope.about.clone();
-        let frame = Frame::Entry(Arc::new(recorded));
+        let frame = StreamFrame::Entry(Arc::new(recorded));
         let mut numbers = self.numbers(&about);
         numbers.extend(of);
         self.send_to(numbers, false, &frame)
     }
 
     fn end(&mut self, token: &TokenId) {
-        let held = |listener: &Listener| listener.token.as_ref() == Some(token);
+        let held = |listener: &StreamSubscriber| listener.token.as_ref() == Some(token);
         let numbers: Vec<u64> = self
             .listeners
             .iter()
@@ -369,18 +372,21 @@ impl State {
             .collect();
         for number in numbers {
             if let Some(listener) = self.listeners.get(&number) {
-                listener.frames.try_send(Frame::Bye(Bye::Revoked)).unwrap_or_default();
+                listener
+                    .frames
+                    .try_send(StreamFrame::Close(CloseReason::Revoked))
+                    .unwrap_or_default();
             }
             self.remove(number);
         }
     }
 
-    fn send(&mut self, about: &EntrySubject, is_piece: bool, frame: &Frame) -> u64 {
+    fn send(&mut self, about: &EntrySubject, is_piece: bool, frame: &StreamFrame) -> u64 {
         let numbers = self.numbers(about);
         self.send_to(numbers, is_piece, frame)
     }
 
-    fn send_to(&mut self, numbers: HashSet<u64>, is_piece: bool, frame: &Frame) -> u64 {
+    fn send_to(&mut self, numbers: HashSet<u64>, is_piece: bool, frame: &StreamFrame) -> u64 {
         let mut slow = Vec::new();
         for number in numbers {
             let Some(listener) = self.listeners.get(&number) else { continue };
@@ -405,28 +411,32 @@ impl State {
     }
 
     /// Remembers what was said so far, for who comes late.
-    fn keep(&mut self, piece: &Piece) {
+    fn keep(&mut self, piece: &StreamDelta) {
         let Some(run) = &piece.about.run else { return };
         match &piece.said {
-            Said::Text(text) => {
-                let kept = self.partial.entry(run.clone()).or_insert_with(|| Piece {
-                    said: Said::Text(String::new()),
+            DeltaKind::Text(text) => {
+                let kept = self.partial.entry(run.clone()).or_insert_with(|| StreamDelta {
+                    said: DeltaKind::Text(String::new()),
                     whole: true,
                     ..piece.clone()
                 });
                 if kept.asked != piece.asked {
-                    *kept = Piece { said: Said::Text(String::new()), whole: true, ..piece.clone() };
+                    *kept = StreamDelta {
+                        said: DeltaKind::Text(String::new()),
+                        whole: true,
+                        ..piece.clone()
+                    };
                 }
-                if let Said::Text(all) = &mut kept.said
+                if let DeltaKind::Text(all) = &mut kept.said
                     && all.len() + text.len() <= PARTIAL_BYTES_MAX
                 {
                     all.push_str(text);
                 }
             }
-            Said::Restart => {
+            DeltaKind::Restart => {
                 self.partial.remove(run);
             }
-            Said::Thinking(_) | Said::Progress(_) => {}
+            DeltaKind::Thinking(_) | DeltaKind::Progress(_) => {}
         }
     }
 }
@@ -467,18 +477,18 @@ mod tests {
     use agentry_runtime::RunObserver;
 
     use super::*;
-    use crate::http::audience::Audience;
+    use crate::http::delta_sink::DeltaSink;
 
     struct Scene {
         ledger: Ledger,
-        hub: Arc<Hub>,
+        hub: Arc<StreamHub>,
         home: tempfile::TempDir,
     }
 
     fn scene() -> Scene {
         let home = tempfile::tempdir().expect("a temporary directory can be made");
         let ledger = Ledger::open(home.path(), Arc::new(|| 7)).expect("a ledger can be made");
-        let hub = Hub::start(ledger.clone()).expect("a thread can be started");
+        let hub = StreamHub::start(ledger.clone()).expect("a thread can be started");
         Scene { ledger, hub, home }
     }
 
@@ -491,13 +501,13 @@ mod tests {
         recorded.last().map_or(0, |entry| entry.seq)
     }
 
-    fn seqs(listening: &mut Listening, count: usize) -> Vec<u64> {
-        let next = |listening: &mut Listening| {
+    fn seqs(listening: &mut StreamSubscription, count: usize) -> Vec<u64> {
+        let next = |listening: &mut StreamSubscription| {
             let frame = listening.frames.blocking_recv()?;
             listening.waiting.fetch_sub(frame.bytes(), Ordering::Relaxed);
             match frame {
-                Frame::Entry(recorded) => Some(recorded.envelope.seq),
-                Frame::Piece(_) | Frame::Bye(_) => None,
+                StreamFrame::Entry(recorded) => Some(recorded.envelope.seq),
+                StreamFrame::Delta(_) | StreamFrame::Close(_) => None,
             }
         };
         (0..count).map_while(|_| next(listening)).collect()
@@ -506,9 +516,9 @@ mod tests {
     #[test]
     fn who_does_not_keep_up_is_let_go_and_harms_nobody() {
         let Scene { ledger, hub, home: _home } = scene();
-        let mut slow = hub.listen(Topic::All, false, None).unwrap();
+        let mut slow = hub.subscribe(Topic::All, false, None).unwrap();
         let session = Topic::Session(SessionId::from_number(1));
-        let mut quick = hub.listen(session, false, None).unwrap();
+        let mut quick = hub.subscribe(session, false, None).unwrap();
         let half = STREAM_FRAMES_MAX / 2;
         let mut heard = Vec::new();
         for _ in 0..4 {
@@ -525,8 +535,8 @@ mod tests {
     #[test]
     fn what_waits_for_a_slow_listener_is_bounded_in_bytes() {
         let Scene { ledger, hub, home: _home } = scene();
-        let slow = hub.listen(Topic::All, false, None).unwrap();
-        let mut quick = hub.listen(Topic::All, false, None).unwrap();
+        let slow = hub.subscribe(Topic::All, false, None).unwrap();
+        let mut quick = hub.subscribe(Topic::All, false, None).unwrap();
         let about = EntrySubject::default();
         let event = Event::PromptReceived { content: "x".repeat(20_000) };
         let draft = Draft { cause: None, about, event };
@@ -544,17 +554,17 @@ mod tests {
     #[test]
     fn a_key_has_so_many_streams_and_each_that_ends_gives_its_place_back() {
         let Scene { hub, home: _home, .. } = scene();
-        let mut open: Vec<Listening> = (0..STREAMS_PER_KEY_MAX)
-            .map(|_| hub.listen(Topic::All, false, None).unwrap())
+        let mut open: Vec<StreamSubscription> = (0..STREAMS_PER_KEY_MAX)
+            .map(|_| hub.subscribe(Topic::All, false, None).unwrap())
             .collect();
-        let refusal = hub.listen(Topic::All, false, None).map(drop).unwrap_err();
-        assert_eq!(refusal.code, Code::RateLimited);
+        let refusal = hub.subscribe(Topic::All, false, None).map(drop).unwrap_err();
+        assert_eq!(refusal.code, ApiErrorCode::RateLimited);
         // One that was let go has its place until it is gone.
         let first = open.remove(0);
         hub.state().remove(first.number);
-        assert!(hub.listen(Topic::All, false, None).is_err());
+        assert!(hub.subscribe(Topic::All, false, None).is_err());
         drop(first);
-        assert!(hub.listen(Topic::All, false, None).is_ok());
+        assert!(hub.subscribe(Topic::All, false, None).is_ok());
         drop(open);
         assert!(hub.state().open.is_empty());
         hub.close();
@@ -564,20 +574,20 @@ mod tests {
     fn a_listener_begins_where_the_ledger_is_and_hears_each_entry_once() {
         let Scene { ledger, hub, home: _home } = scene();
         let before = add(&ledger, 3);
-        let mut first = hub.listen(Topic::All, false, None).unwrap();
+        let mut first = hub.subscribe(Topic::All, false, None).unwrap();
         assert_eq!(first.after_seq, before);
         let last = add(&ledger, 2);
         assert_eq!(seqs(&mut first, 2), [before + 1, last]);
         drop(first);
         assert_eq!(hub.listeners(), 0);
         add(&ledger, 5);
-        let mut again = hub.listen(Topic::All, false, None).unwrap();
+        let mut again = hub.subscribe(Topic::All, false, None).unwrap();
         let next = add(&ledger, 1);
         let count = usize::try_from(next - again.after_seq).unwrap();
         let heard = seqs(&mut again, count);
         assert_eq!(heard.last(), Some(&next));
         hub.close();
-        assert!(hub.listen(Topic::All, false, None).is_err());
+        assert!(hub.subscribe(Topic::All, false, None).is_err());
     }
 
     /// Whoever came in the moment the last one left was handed the whole past again.
@@ -585,13 +595,13 @@ mod tests {
     fn a_listener_hears_nothing_that_it_is_to_read_in_the_ledger() {
         let Scene { ledger, hub, home: _home } = scene();
         let before = add(&ledger, 3);
-        let mut listening = hub.listen(Topic::All, false, None).unwrap();
+        let mut listening = hub.subscribe(Topic::All, false, None).unwrap();
         for envelope in ledger.read_from(0, &EntryFilter::default(), 3).unwrap() {
-            hub.state().hand_out(Recorded::new(envelope));
+            hub.state().hand_out(StreamEntry::new(envelope));
         }
         let new = add(&ledger, 1);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let Some(Frame::Entry(heard)) = runtime.block_on(listening.next()) else {
+        let Some(StreamFrame::Entry(heard)) = runtime.block_on(listening.next()) else {
             panic!("it hears of the new one");
         };
         assert_eq!((listening.after_seq, heard.envelope.seq), (before, new));
@@ -602,15 +612,15 @@ mod tests {
     fn who_comes_late_is_told_what_was_said_so_far() {
         let Scene { hub, home: _home, .. } = scene();
         let about = EntrySubject { run: Some(RunId::from_number(1)), ..EntrySubject::default() };
-        let audience = Audience(hub.clone());
+        let audience = DeltaSink(hub.clone());
         for text in ["Hel", "lo"] {
             audience.on_delta(&about, 5, &Delta::Text(text.to_owned()));
         }
-        let late = hub.listen(Topic::Run(RunId::from_number(1)), true, None).unwrap();
-        let said: Vec<&Said> = late.partial.iter().map(|piece| &piece.said).collect();
-        assert_eq!(said, [&Said::Text("Hello".to_owned())]);
+        let late = hub.subscribe(Topic::Run(RunId::from_number(1)), true, None).unwrap();
+        let said: Vec<&DeltaKind> = late.partial.iter().map(|piece| &piece.said).collect();
+        assert_eq!(said, [&DeltaKind::Text("Hello".to_owned())]);
         audience.on_delta(&about, 5, &Delta::Restart);
-        let later = hub.listen(Topic::All, true, None).unwrap();
+        let later = hub.subscribe(Topic::All, true, None).unwrap();
         assert!(later.partial.is_empty());
         hub.close();
     }

@@ -11,9 +11,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use super::front::Front;
-use super::proxy::{Network, Proxies};
-use super::rates::Rates;
+use super::proxy::{ProxyNetwork, TrustedProxies};
+use super::rate_limit::RateLimiter;
+use super::request_guard::RequestGuard;
 use crate::fault::{Blame, Fault};
 
 /// Where it listens if nobody says.
@@ -41,37 +41,40 @@ pub(crate) struct ListenOptions {
     behind_proxy: bool,
     /// A proxy whose X-Forwarded-For counts: an address or a network (may be given several times) [default: proxies of this machine]
     #[arg(long, value_name = "ADDRESS", requires = "behind_proxy")]
-    trusted_proxy: Vec<Network>,
+    trusted_proxy: Vec<ProxyNetwork>,
     /// Ask nobody for a key; only on an address of this machine, for development
     #[arg(long)]
     insecure_loopback: bool,
 }
 
 /// A place where connections come in.
-pub(crate) struct Place {
+pub(crate) struct ListenSocket {
     pub(super) listener: TcpListener,
     pub(super) tls: Option<TlsAcceptor>,
 }
 
 /// Such a place, and how it is reached.
-pub(crate) struct Bound {
-    place: Place,
+pub(crate) struct BoundServer {
+    place: ListenSocket,
     /// What a person types.
     pub(crate) url: String,
     /// How it is reached.
-    pub(crate) front: Front,
+    pub(crate) front: RequestGuard,
 }
 
-impl Bound {
+impl BoundServer {
     /// How it is reached, and the place.
-    pub(crate) fn taken_apart(self) -> (Front, Place) {
+    pub(crate) fn into_parts(self) -> (RequestGuard, ListenSocket) {
         (self.front, self.place)
     }
 }
 
 impl ListenOptions {
     /// Takes the address.
-    pub(crate) fn bind(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Bound, Fault> {
+    pub(crate) fn bind(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<BoundServer, Fault> {
         let said = self.listen.clone().or_else(|| variable(VARIABLE));
         let text = said.unwrap_or_else(|| USUAL.to_owned());
         let address = resolved(&text)?;
@@ -96,15 +99,15 @@ impl ListenOptions {
             Some(host) => format!("{scheme}://{host}:{}", bound.port()),
             None => format!("{scheme}://{bound}"),
         };
-        let front = Front {
+        let front = RequestGuard {
             hosts,
             is_insecure: self.insecure_loopback,
             is_encrypted,
             cookie: format!("{prefix}agentry-{}", bound.port()),
-            proxies: self.behind_proxy.then(|| Proxies::new(&self.trusted_proxy)),
-            rates: Rates::default(),
+            proxies: self.behind_proxy.then(|| TrustedProxies::new(&self.trusted_proxy)),
+            rates: RateLimiter::default(),
         };
-        Ok(Bound { place: Place { listener, tls }, url, front })
+        Ok(BoundServer { place: ListenSocket { listener, tls }, url, front })
     }
 
     fn check(&self, address: SocketAddr) -> Result<(), Fault> {

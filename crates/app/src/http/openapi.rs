@@ -6,11 +6,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::refusal::Refused;
-use super::table::{Does, Gives, Need, Route, Takes};
+use super::api_error::ApiErrorBody;
+use super::route::{ApiRoute, RequestFormat, ResponseFormat, RouteAccess, RouteHandler};
 
 /// The document, as OpenAPI 3.1.
-pub(super) fn document(routes: &[Route]) -> Value {
+pub(super) fn document(routes: &[ApiRoute]) -> Value {
     let mut taken = generator(false);
     let mut given = generator(true);
     let mut paths = Map::new();
@@ -19,7 +19,7 @@ pub(super) fn document(routes: &[Route]) -> Value {
         let of = paths.entry(route.path).or_insert_with(|| json!({}));
         of[route.method.as_str()] = operation;
     }
-    let refused = given.subschema_for::<Refused>().to_value();
+    let refused = given.subschema_for::<ApiErrorBody>().to_value();
     let mut schemas = taken.take_definitions(true);
     schemas.extend(given.take_definitions(true));
     json!({
@@ -58,7 +58,7 @@ fn generator(is_given: bool) -> SchemaGenerator {
     }
 }
 
-fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGenerator) -> Value {
+fn operation(route: &ApiRoute, taken: &mut SchemaGenerator, given: &mut SchemaGenerator) -> Value {
     let mut operation = json!({
         "summary": route.words,
         "description": description(route),
@@ -67,12 +67,12 @@ fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGener
         "responses": { "default": { "$ref": "#/components/responses/Refused" } },
     });
     let (status, content) = match &route.answer {
-        Gives::Json(204, _) => (204, None),
-        Gives::Json(status, describe) => {
+        ResponseFormat::Json(204, _) => (204, None),
+        ResponseFormat::Json(status, describe) => {
             let schema = describe(given).to_value();
             (*status, Some(("application/json", json!({ "schema": schema }))))
         }
-        Gives::Other(status, content_type) => (*status, Some((*content_type, json!({})))),
+        ResponseFormat::Other(status, content_type) => (*status, Some((*content_type, json!({})))),
     };
     let mut response = json!({ "description": route.words });
     if let Some((content_type, content)) = content {
@@ -80,9 +80,9 @@ fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGener
     }
     operation["responses"][status.to_string()] = response;
     let body = match route.takes {
-        Takes::Nothing => None,
-        Takes::Json(describe) => Some(("application/json", describe(taken).to_value())),
-        Takes::Text => Some(("*/*", json!({ "type": "string" }))),
+        RequestFormat::Empty => None,
+        RequestFormat::Json(describe) => Some(("application/json", describe(taken).to_value())),
+        RequestFormat::Text => Some(("*/*", json!({ "type": "string" }))),
     };
     if let Some((content_type, schema)) = body {
         operation["requestBody"] = json!({
@@ -91,33 +91,35 @@ fn operation(route: &Route, taken: &mut SchemaGenerator, given: &mut SchemaGener
         });
     }
     match route.need {
-        Need::Nobody => operation["security"] = json!([]),
-        Need::Signed => operation["security"] = json!([{}, { "key": [] }]),
-        Need::Owner(_) | Need::Anybody(_) | Need::Key => {}
+        RouteAccess::Unauthenticated => operation["security"] = json!([]),
+        RouteAccess::Signed => operation["security"] = json!([{}, { "key": [] }]),
+        RouteAccess::Owner(_) | RouteAccess::AnyCaller(_) | RouteAccess::AnyKey => {}
     }
-    if matches!(route.work, Does::Streams(_)) {
+    if matches!(route.work, RouteHandler::Stream(_)) {
         operation["x-stream"] = json!(true);
     }
     operation
 }
 
-fn description(route: &Route) -> String {
+fn description(route: &ApiRoute) -> String {
     let who = who(route.need);
-    route.supervision.words().map_or(who.clone(), |words| format!("{who} {words}"))
+    route.supervision.description().map_or(who.clone(), |words| format!("{who} {words}"))
 }
 
-fn who(need: Need) -> String {
+fn who(need: RouteAccess) -> String {
     match need {
-        Need::Owner(scope) => format!("For the owner, with a key that opens `{scope}`."),
-        Need::Anybody(scope) => format!("With a key that opens `{scope}`; each gets their own."),
-        Need::Key => "With any key.".to_owned(),
-        Need::Signed => "Signed by who calls, or with a key that opens `submit`.".to_owned(),
-        Need::Nobody => "Without a key.".to_owned(),
+        RouteAccess::Owner(scope) => format!("For the owner, with a key that opens `{scope}`."),
+        RouteAccess::AnyCaller(scope) => {
+            format!("With a key that opens `{scope}`; each gets their own.")
+        }
+        RouteAccess::AnyKey => "With any key.".to_owned(),
+        RouteAccess::Signed => "Signed by who calls, or with a key that opens `submit`.".to_owned(),
+        RouteAccess::Unauthenticated => "Without a key.".to_owned(),
     }
 }
 
 /// Such as `getApiSessionsId`.
-fn name(route: &Route) -> String {
+fn name(route: &ApiRoute) -> String {
     let words = route.path.split(|sign: char| !sign.is_ascii_alphanumeric());
     let upper = |word: &str| {
         let mut signs = word.chars();
@@ -127,7 +129,7 @@ fn name(route: &Route) -> String {
     route.method.as_str().to_owned() + &words.map(upper).collect::<String>()
 }
 
-fn parameters(route: &Route, taken: &mut SchemaGenerator) -> Value {
+fn parameters(route: &ApiRoute, taken: &mut SchemaGenerator) -> Value {
     let parts = route.path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
         Some(json!({
@@ -180,4 +182,4 @@ fn resolved(schema: &Value, taken: &SchemaGenerator) -> Value {
 /// The schema of an answer that is not ours to describe.
 #[derive(serde::Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Document(pub(super) Value);
+pub(super) struct OpenApiDocument(pub(super) Value);

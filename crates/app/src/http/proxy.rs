@@ -17,13 +17,13 @@ const FORWARDED: &str = "x-forwarded-for";
 
 /// Addresses of one network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Network {
+pub(crate) struct ProxyNetwork {
     address: IpAddr,
     /// How many bits of the address count.
     bits: u32,
 }
 
-impl Network {
+impl ProxyNetwork {
     fn has(&self, address: IpAddr) -> bool {
         let shift = |width: u32| width - self.bits;
         match (self.address, address.to_canonical()) {
@@ -40,7 +40,7 @@ impl Network {
     }
 }
 
-impl FromStr for Network {
+impl FromStr for ProxyNetwork {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -63,11 +63,11 @@ impl FromStr for Network {
 
 /// The proxies whose word counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Proxies(Vec<Network>);
+pub(crate) struct TrustedProxies(Vec<ProxyNetwork>);
 
-impl Proxies {
+impl TrustedProxies {
     /// These; proxies of this machine where none is named.
-    pub(crate) fn new(named: &[Network]) -> Self {
+    pub(crate) fn new(named: &[ProxyNetwork]) -> Self {
         if !named.is_empty() {
             return Self(named.to_vec());
         }
@@ -114,12 +114,12 @@ mod tests {
     use super::*;
 
     fn client(trusted: &[&str], peer: &str, forwarded: &[&str]) -> String {
-        let named: Vec<Network> = trusted.iter().map(|text| text.parse().unwrap()).collect();
+        let named: Vec<ProxyNetwork> = trusted.iter().map(|text| text.parse().unwrap()).collect();
         let mut headers = HeaderMap::new();
         for value in forwarded {
             headers.append(FORWARDED, value.parse().unwrap());
         }
-        Proxies::new(&named).client(peer.parse().unwrap(), &headers).to_string()
+        TrustedProxies::new(&named).client(peer.parse().unwrap(), &headers).to_string()
     }
 
     #[test]
@@ -158,10 +158,10 @@ mod tests {
     #[test]
     fn only_addresses_and_networks_name_a_proxy() {
         for text in ["10.0.0.1", "10.0.0.0/8", "::1", "fc00::/7", "0.0.0.0/0"] {
-            assert!(text.parse::<Network>().is_ok(), "{text}");
+            assert!(text.parse::<ProxyNetwork>().is_ok(), "{text}");
         }
         for text in ["", "localhost", "10.0.0.0/33", "::1/129", "10.0.0.1/x", "10.0.0.1/"] {
-            assert!(text.parse::<Network>().is_err(), "{text}");
+            assert!(text.parse::<ProxyNetwork>().is_err(), "{text}");
         }
     }
 }

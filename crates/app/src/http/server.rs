@@ -23,12 +23,14 @@ use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service;
 
-use super::front::one;
-use super::open;
-use super::pages;
-use super::refusal::{Code, Refusal, Refused};
-use super::site::Site;
-use super::table::{Answer, Does, Method, Need, Raw, Route, Takes};
+use super::api_error::{ApiError, ApiErrorBody, ApiErrorCode};
+use super::assets;
+use super::request_guard::single_header;
+use super::route::{
+    ApiResponse, ApiRoute, RawRequest, RequestFormat, RouteAccess, RouteHandler, RouteMethod,
+};
+use super::state::ServerState;
+use super::subscribe;
 use crate::fault::{Blame, Fault};
 use crate::limits::{
     ANSWER_THREADS_MAX, BODY_BYTES_MAX, BODY_TIME_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX,
@@ -54,21 +56,21 @@ const HEADERS: [(&str, &str); 8] = [
 ];
 
 /// The server under way.
-pub(crate) struct Server {
+pub(crate) struct HttpServer {
     runtime: Runtime,
     stop: watch::Sender<bool>,
     /// A place for each connection that there may be.
     room: Arc<Semaphore>,
-    site: Arc<Site>,
+    site: Arc<ServerState>,
 }
 
-impl Server {
+impl HttpServer {
     /// Begins to take connections.
     pub(crate) fn start(
-        site: Arc<Site>,
+        site: Arc<ServerState>,
         listener: TcpListener,
         tls: Option<TlsAcceptor>,
-        routes: Vec<Route>,
+        routes: Vec<ApiRoute>,
     ) -> Result<Self, Fault> {
         let machine = |error: std::io::Error| {
             Fault::new(Blame::Machine, format!("the server does not start: {error}"))
@@ -155,7 +157,7 @@ where
         let mut router = router.clone();
         async move {
             let mut request = request.map(Body::new);
-            request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(PeerAddress(peer));
             let answered = router.call(request).await;
             answered.map(finished)
         }
@@ -178,7 +180,7 @@ where
 
 /// Where a request comes from.
 #[derive(Clone, Copy)]
-struct Peer(SocketAddr);
+struct PeerAddress(SocketAddr);
 
 fn finished(mut response: Response) -> Response {
     let headers = response.headers_mut();
@@ -189,12 +191,12 @@ fn finished(mut response: Response) -> Response {
     response
 }
 
-fn router(site: &Arc<Site>, routes: Vec<Route>) -> Router {
+fn router(site: &Arc<ServerState>, routes: Vec<ApiRoute>) -> Router {
     let mut router = Router::new();
     for route in routes {
         let filter = match route.method {
-            Method::Get => MethodFilter::GET,
-            Method::Post => MethodFilter::POST,
+            RouteMethod::Get => MethodFilter::GET,
+            RouteMethod::Post => MethodFilter::POST,
         };
         let (site, path, route) = (site.clone(), route.path, Arc::new(route));
         let serve = move |params: RawPathParams, request: Request| {
@@ -217,9 +219,9 @@ fn router(site: &Arc<Site>, routes: Vec<Route>) -> Router {
         })
 }
 
-fn answered(result: Result<Response, Refusal>) -> Response {
+fn answered(result: Result<Response, ApiError>) -> Response {
     result.unwrap_or_else(|refusal| {
-        let mut answer = Answer {
+        let mut answer = ApiResponse {
             status: refusal.code.status(),
             content_type: "application/json",
             body: Vec::new(),
@@ -228,15 +230,15 @@ fn answered(result: Result<Response, Refusal>) -> Response {
         if let Some(seconds) = refusal.retry_after {
             answer.headers.push(("retry-after", seconds.to_string()));
         }
-        if refusal.code == Code::Unauthenticated {
+        if refusal.code == ApiErrorCode::Unauthenticated {
             answer.headers.push(("www-authenticate", "Bearer".to_owned()));
         }
-        answer.body = serde_json::to_vec(&Refused { error: refusal }).unwrap_or_default();
+        answer.body = serde_json::to_vec(&ApiErrorBody { error: refusal }).unwrap_or_default();
         response(answer)
     })
 }
 
-fn response(answer: Answer) -> Response {
+fn response(answer: ApiResponse) -> Response {
     let mut response = Response::new(Body::from(answer.body));
     *response.status_mut() =
         StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -251,16 +253,17 @@ fn response(answer: Answer) -> Response {
 }
 
 async fn serve(
-    site: Arc<Site>,
-    route: Arc<Route>,
+    site: Arc<ServerState>,
+    route: Arc<ApiRoute>,
     path: Vec<String>,
     request: Request,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
-    site.front.admit(&parts.method, &parts.headers)?;
-    let peer = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-    let peer = peer.ok_or_else(|| Refusal::new(Code::Internal, "a request from nowhere"))?;
-    let from = site.front.client(peer, &parts.headers);
+    site.front.check_origin(&parts.method, &parts.headers)?;
+    let peer = parts.extensions.get::<PeerAddress>().map(|peer| peer.0.ip());
+    let peer =
+        peer.ok_or_else(|| ApiError::new(ApiErrorCode::Internal, "a request from nowhere"))?;
+    let from = site.front.client_address(peer, &parts.headers);
     let method = parts.method.clone();
     let (identifying, headers, need) = (site.clone(), parts.headers.clone(), route.need);
     let caller = blocking(move || {
@@ -271,16 +274,16 @@ async fn serve(
     route.supervision.check(&caller)?;
     let body = read(&parts.headers, body, route.takes).await?;
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let raw = Raw { caller, path, query, body, headers: parts.headers, from };
+    let raw = RawRequest { caller, path, query, body, headers: parts.headers, from };
     match route.work.clone() {
-        Does::Streams(kind) => open::stream(site, kind, raw).await,
-        Does::Answers(work) => {
+        RouteHandler::Stream(kind) => subscribe::stream(site, kind, raw).await,
+        RouteHandler::Response(work) => {
             let working = site.clone();
             let answer = blocking(move || work(&working, raw)).await;
             let was_wrong =
-                matches!(&answer, Err(refusal) if refusal.code == Code::Unauthenticated);
-            if was_wrong && [Need::Nobody, Need::Signed].contains(&need) {
-                site.front.rates.wrong_key(from, None)?;
+                matches!(&answer, Err(refusal) if refusal.code == ApiErrorCode::Unauthenticated);
+            if was_wrong && [RouteAccess::Unauthenticated, RouteAccess::Signed].contains(&need) {
+                site.front.rates.count_wrong_key(from, None)?;
             }
             answer.map(response)
         }
@@ -289,56 +292,57 @@ async fn serve(
 
 /// Runs something that may wait for a disk.
 pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    let broke = |_| Refusal::new(Code::Internal, "the work broke down; the server's log says why");
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let broke =
+        |_| ApiError::new(ApiErrorCode::Internal, "the work broke down; the server's log says why");
     tokio::task::spawn_blocking(work).await.map_err(broke)?
 }
 
 async fn read(
     headers: &axum::http::HeaderMap,
     body: Body,
-    takes: Takes,
-) -> Result<Vec<u8>, Refusal> {
+    takes: RequestFormat,
+) -> Result<Vec<u8>, ApiError> {
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(Refusal::new(Code::Unsupported, "a body must not be encoded"));
+        return Err(ApiError::new(ApiErrorCode::Unsupported, "a body must not be encoded"));
     }
     let collecting = Limited::new(body, BODY_BYTES_MAX).collect();
     let collected = tokio::time::timeout(BODY_TIME_MAX, collecting).await;
     let collected = collected
-        .map_err(|_| Refusal::new(Code::Timeout, "the body did not come in time"))?
+        .map_err(|_| ApiError::new(ApiErrorCode::Timeout, "the body did not come in time"))?
         .map_err(|error| match error.is::<http_body_util::LengthLimitError>() {
             true => {
                 let message = format!("a body has at most {BODY_BYTES_MAX} bytes");
-                Refusal::new(Code::TooLarge, message)
+                ApiError::new(ApiErrorCode::TooLarge, message)
             }
-            false => Refusal::invalid("the body cannot be read"),
+            false => ApiError::invalid("the body cannot be read"),
         })?;
     let bytes = collected.to_bytes().to_vec();
-    if matches!(takes, Takes::Text) {
+    if matches!(takes, RequestFormat::Text) {
         return Ok(bytes);
     }
-    let kind = one(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = single_header(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !bytes.is_empty() && !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Refusal::new(Code::Unsupported, "a body must be JSON")
+        return Err(ApiError::new(ApiErrorCode::Unsupported, "a body must be JSON")
             .hint("send `Content-Type: application/json`"));
     }
     Ok(bytes)
 }
 
 /// A file of the console. There is nothing in it that anybody could not have.
-fn page(site: &Site, request: &Request) -> Result<Response, Refusal> {
-    site.front.admit(request.method(), request.headers())?;
+fn page(site: &ServerState, request: &Request) -> Result<Response, ApiError> {
+    site.front.check_origin(request.method(), request.headers())?;
     let path = request.uri().path();
     let is_page = [axum::http::Method::GET, axum::http::Method::HEAD].contains(request.method());
     let is_api = ["/api", "/run", "/webhooks"].iter().any(|root| {
         path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
-    let accepts = one(request.headers(), "accept-encoding").unwrap_or_default();
-    let found = (is_page && !is_api).then(|| pages::page(path, accepts)).flatten();
+    let accepts = single_header(request.headers(), "accept-encoding").unwrap_or_default();
+    let found = (is_page && !is_api).then(|| assets::page(path, accepts)).flatten();
     let found = found.ok_or_else(|| {
-        Refusal::new(Code::NotFound, "there is nothing here")
+        ApiError::new(ApiErrorCode::NotFound, "there is nothing here")
             .hint("GET /api/openapi.json lists all routes")
     })?;
     let lasting = "public, max-age=31536000, immutable";
@@ -347,11 +351,11 @@ fn page(site: &Site, request: &Request) -> Result<Response, Refusal> {
     headers.push(("vary", "accept-encoding".to_owned()));
     headers.extend(found.encoding.map(|encoding| ("content-encoding", encoding.to_owned())));
     let (body, content_type) = (found.body, found.content_type);
-    Ok(response(Answer { status: 200, content_type, body, headers }))
+    Ok(response(ApiResponse { status: 200, content_type, body, headers }))
 }
 
-fn wrong_method(site: &Site, request: &Request) -> Result<Response, Refusal> {
-    site.front.admit(request.method(), request.headers())?;
-    Err(Refusal::new(Code::WrongMethod, "this is not done with this method")
+fn wrong_method(site: &ServerState, request: &Request) -> Result<Response, ApiError> {
+    site.front.check_origin(request.method(), request.headers())?;
+    Err(ApiError::new(ApiErrorCode::WrongMethod, "this is not done with this method")
         .hint("GET /api/openapi.json lists all routes"))
 }

@@ -10,8 +10,8 @@ use agentry_protocol::token::TokenScope;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::api_error::{ApiError, ApiErrorCode};
 use super::auth::Caller;
-use super::refusal::{Code, Refusal};
 
 /// Whether a route can leave fewer questions to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum Supervision {
 
 impl Supervision {
     /// Checks what can be checked before the body is read.
-    pub(crate) fn check(self, caller: &Caller) -> Result<(), Refusal> {
+    pub(crate) fn check(self, caller: &Caller) -> Result<(), ApiError> {
         match self {
             Self::Kept | Self::ReducedBy(_) => Ok(()),
             Self::Reduced => must_approve(caller, "this"),
@@ -34,7 +34,7 @@ impl Supervision {
     }
 
     /// One sentence for the document of the API.
-    pub(crate) fn words(self) -> Option<String> {
+    pub(crate) fn description(self) -> Option<String> {
         match self {
             Self::Kept => None,
             Self::ReducedBy(fields) => {
@@ -49,37 +49,37 @@ impl Supervision {
 }
 
 /// Refuses what a key without `approve` asks for.
-fn must_approve(caller: &Caller, what: &str) -> Result<(), Refusal> {
-    if caller.may(TokenScope::Approve) {
+fn must_approve(caller: &Caller, what: &str) -> Result<(), ApiError> {
+    if caller.has_scope(TokenScope::Approve) {
         return Ok(());
     }
     let scope = TokenScope::Approve;
     let message = format!(
         "this key does not open `{scope}`, which {what} needs: it leaves fewer questions to a person"
     );
-    Err(Refusal::new(Code::Forbidden, message)
+    Err(ApiError::new(ApiErrorCode::Forbidden, message)
         .hint(format!("make a key with `agentry token create --scope submit,{scope}`")))
 }
 
 /// A mode that a request asks for.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct AskedMode(Mode);
+pub(crate) struct RequestedMode(Mode);
 
 /// How a mode is written.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[expect(dead_code, reason = "it only describes the words")]
-pub(crate) enum ModeWord {
+pub(crate) enum ModeSchema {
     /// A person is asked.
     Structured,
     /// Calls go ahead inside of the sandbox. The key needs `approve`.
     Wiggum,
 }
 
-impl AskedMode {
+impl RequestedMode {
     /// The mode, if the caller may ask for it.
-    pub(crate) fn allowed(self, caller: &Caller) -> Result<Mode, Refusal> {
+    pub(crate) fn authorize(self, caller: &Caller) -> Result<Mode, ApiError> {
         match self.0 {
             Mode::Supervised => Ok(self.0),
             Mode::Autonomous => must_approve(caller, "the mode `wiggum`").map(|()| self.0),
@@ -90,11 +90,11 @@ impl AskedMode {
 /// A limit that a request sets, in place of the configured one.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct AskedLimit(u32);
+pub(crate) struct RequestedLimit(u32);
 
-impl AskedLimit {
+impl RequestedLimit {
     /// The limit, if the caller may set it.
-    pub(crate) fn allowed(self, caller: &Caller) -> Result<u32, Refusal> {
+    pub(crate) fn authorize(self, caller: &Caller) -> Result<u32, ApiError> {
         must_approve(caller, "another limit").map(|()| self.0)
     }
 }
@@ -107,7 +107,7 @@ mod tests {
     use schemars::generate::SchemaSettings;
 
     use super::*;
-    use crate::http::table::Takes;
+    use crate::http::route::RequestFormat;
 
     /// Words of fields that leave fewer questions to a person.
     const FIELDS: [&str; 4] = ["mode", "maxIterations", "limits", "maxCalls"];
@@ -120,14 +120,15 @@ mod tests {
     #[test]
     fn only_a_key_with_approve_gets_a_mode_that_asks_nobody_or_another_limit() {
         let (submits, approves) = (caller(&[TokenScope::Submit]), caller(&[TokenScope::Approve]));
-        let (wiggum, structured) = (AskedMode(Mode::Autonomous), AskedMode(Mode::Supervised));
-        let refusal = wiggum.allowed(&submits).unwrap_err();
-        assert_eq!(refusal.code, Code::Forbidden);
+        let (wiggum, structured) =
+            (RequestedMode(Mode::Autonomous), RequestedMode(Mode::Supervised));
+        let refusal = wiggum.authorize(&submits).unwrap_err();
+        assert_eq!(refusal.code, ApiErrorCode::Forbidden);
         assert!(refusal.message.contains("`approve`"), "{}", refusal.message);
-        assert_eq!(structured.allowed(&submits), Ok(Mode::Supervised));
-        assert_eq!(wiggum.allowed(&approves), Ok(Mode::Autonomous));
-        assert!(AskedLimit(9).allowed(&submits).is_err());
-        assert_eq!(AskedLimit(9).allowed(&approves), Ok(9));
+        assert_eq!(structured.authorize(&submits), Ok(Mode::Supervised));
+        assert_eq!(wiggum.authorize(&approves), Ok(Mode::Autonomous));
+        assert!(RequestedLimit(9).authorize(&submits).is_err());
+        assert_eq!(RequestedLimit(9).authorize(&approves), Ok(9));
         assert!(Supervision::Reduced.check(&submits).is_err());
         assert!(Supervision::Reduced.check(&approves).is_ok());
     }
@@ -137,8 +138,8 @@ mod tests {
         for route in crate::http::routes() {
             let mut generator = SchemaSettings::draft2020_12().into_generator();
             let schema = match route.takes {
-                Takes::Json(describe) => describe(&mut generator).to_value(),
-                Takes::Nothing | Takes::Text => continue,
+                RequestFormat::Json(describe) => describe(&mut generator).to_value(),
+                RequestFormat::Empty | RequestFormat::Text => continue,
             };
             let name = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next());
             let schema = name.and_then(|name| generator.definitions().get(name)).cloned();

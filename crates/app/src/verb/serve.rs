@@ -29,9 +29,9 @@ use crate::channels;
 use crate::engine;
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
-use crate::http::auth::Keys;
-use crate::http::listen::{Bound, ListenOptions, Place};
-use crate::http::{self, Audience, Hub, Site};
+use crate::http::auth::Authenticator;
+use crate::http::listen::{BoundServer, ListenOptions, ListenSocket};
+use crate::http::{self, DeltaSink, ServerState, StreamHub};
 use crate::known;
 use crate::limits::{INTAKE_LOOK_TIME, INTAKE_WAIT_TIME_MAX, STOP_TIME_MAX, STREAMS_END_TIME_MAX};
 use crate::reception::{Asked, Confirmation, Reception};
@@ -82,13 +82,13 @@ pub(crate) fn run(host: &Host, options: Options) -> Result<ExitCode, Fault> {
     allow_many_files();
     let bound = options.listen.bind(|name| host.environment.variable(name))?;
     let channels = channels::start(host, &parts, &settings, &project)?;
-    let hub = Hub::start(parts.ledger.clone()).map_err(|error| {
+    let hub = StreamHub::start(parts.ledger.clone()).map_err(|error| {
         Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
     })?;
     let furniture = DispatcherOptions {
         host: parts.clone(),
         office: reception.clone(),
-        witness: Arc::new(Audience(hub.clone())),
+        witness: Arc::new(DeltaSink(hub.clone())),
         say: Arc::new(say),
         limits: channels::limits(&settings.queue),
         replies: ReplySender::with(channels.adapters.clone()),
@@ -143,20 +143,20 @@ fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
 
 fn site(
     parts: &Arc<agentry_runtime::Host>,
-    (reception, hub): (Arc<Reception>, Arc<Hub>),
+    (reception, hub): (Arc<Reception>, Arc<StreamHub>),
     channels: &channels::Channels,
     project: PathBuf,
-    bound: Bound,
-) -> (Arc<Site>, Place) {
-    let (front, place) = bound.taken_apart();
-    let site = Site {
+    bound: BoundServer,
+) -> (Arc<ServerState>, ListenSocket) {
+    let (front, place) = bound.into_parts();
+    let site = ServerState {
         parts: parts.clone(),
         reception,
         adapters: channels.adapters.clone(),
         project,
         started: parts.ledger.now(),
         front,
-        keys: Keys::new(parts.ledger.clone()),
+        keys: Authenticator::new(parts.ledger.clone()),
         hub,
     };
     (Arc::new(site), place)
@@ -199,7 +199,7 @@ pub(crate) fn say(text: &str) {
 }
 
 /// The first signal lets what runs come to its end for a while; what does not is taken up next time.
-fn stop_on_signal(bell: DispatcherHandle, hub: Arc<Hub>) -> Result<(), Fault> {
+fn stop_on_signal(bell: DispatcherHandle, hub: Arc<StreamHub>) -> Result<(), Fault> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
         Fault::new(Blame::Machine, format!("signals cannot be followed: {error}"))
     })?;

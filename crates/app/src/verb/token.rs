@@ -15,7 +15,7 @@ use super::grants::span_ms;
 use crate::engine::{open_ledger, store_fault};
 use crate::fault::{Blame, Fault};
 use crate::host::Host;
-use crate::http::auth::{self, Wanted};
+use crate::http::auth::{self, KeySpec};
 use crate::render::visible;
 
 #[derive(Subcommand)]
@@ -86,7 +86,7 @@ fn create(host: &Host, options: CreateOptions) -> Result<ExitCode, Fault> {
         Some(text) => Some(ledger.now().saturating_add(span_ms(text)?)),
         None => None,
     };
-    let wanted = Wanted {
+    let wanted = KeySpec {
         name: options.name,
         kind: TokenKind::Bearer,
         scopes,

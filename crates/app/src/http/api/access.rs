@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::policies;
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route, page_size};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
+use crate::http::state::ServerState;
 use crate::limits::{API_ROWS_MAX, API_ROWS_SHOWN, API_TEXT_CHARS_MAX};
 
 /// Who speaks where nobody is named.
@@ -31,29 +31,35 @@ const SOMEBODY: &str = "somebody";
 /// What stands for the channel's own id of a message that was never sent.
 const TRIAL: &str = "what-if";
 
-pub(crate) fn routes() -> Vec<Route> {
-    let (read, audit) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Audit));
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let (read, audit) =
+        (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Audit));
     vec![
-        Route::get("/api/policies", read, "The access policies, and who is known", all),
-        Route::post(
+        ApiRoute::get("/api/policies", read, "The access policies, and who is known", all),
+        ApiRoute::post(
             "/api/access/what-if",
             audit,
             "What would be decided about a message; nothing is recorded",
             what_if,
         ),
-        Route::get("/api/audit", audit, "What was decided about who may, newest first", decisions),
-        Route::get("/api/audit/{id}", audit, "The whole record of a decision", decision),
-        Route::get("/api/inbounds", read, "What came in, newest first", inbounds),
-        Route::get("/api/traces/{eventId}", read, "One event through all stages", traced),
+        ApiRoute::get(
+            "/api/audit",
+            audit,
+            "What was decided about who may, newest first",
+            decisions,
+        ),
+        ApiRoute::get("/api/audit/{id}", audit, "The whole record of a decision", decision),
+        ApiRoute::get("/api/inbounds", read, "What came in, newest first", inbounds),
+        ApiRoute::get("/api/traces/{eventId}", read, "One event through all stages", traced),
     ]
 }
 
 /// Policies and people.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Policies {
+pub(crate) struct PolicyOverview {
     /// All policies, the first in rank first.
-    pub(crate) policies: Vec<policies::Policy>,
+    pub(crate) policies: Vec<policies::PolicySummary>,
     /// All who are known.
     pub(crate) people: Vec<Person>,
 }
@@ -73,13 +79,13 @@ pub(crate) struct Person {
     /// Words that policies and grants may ask for.
     pub(crate) tags: Vec<String>,
     /// Who it is on each channel.
-    pub(crate) identities: Vec<Identity>,
+    pub(crate) identities: Vec<PersonIdentity>,
 }
 
 /// Who somebody is on one channel.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Identity {
+pub(crate) struct PersonIdentity {
     /// The channel.
     pub(crate) channel: String,
     /// The channel's id of them.
@@ -90,7 +96,7 @@ pub(crate) struct Identity {
 
 impl From<Entity> for Person {
     fn from(entity: Entity) -> Self {
-        let identities = entity.identities.into_iter().map(|one| Identity {
+        let identities = entity.identities.into_iter().map(|one| PersonIdentity {
             channel: one.channel,
             identifier: one.identifier,
             account: one.account_id,
@@ -109,7 +115,7 @@ impl From<Entity> for Person {
 /// A message that nobody sent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct WhatIf {
+pub(crate) struct WhatIfBody {
     /// The channel.
     channel: String,
     /// The channel's id of who speaks.
@@ -131,21 +137,21 @@ pub(crate) struct WhatIf {
 /// What would be decided.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Trial {
+pub(crate) struct WhatIfResponse {
     /// The decision, in the form of the audit.
     pub(crate) record: AccessRecord,
     /// Where the message would go, in words.
     pub(crate) route: String,
     /// What each policy says, the first in rank first.
-    pub(crate) parts: Vec<PartLine>,
+    pub(crate) parts: Vec<PolicyEvaluation>,
     /// The tools of this host, and whether the sender could have them called.
-    pub(crate) tools: Vec<ToolAnswer>,
+    pub(crate) tools: Vec<WhatIfTool>,
 }
 
 /// What one policy says.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PartLine {
+pub(crate) struct PolicyEvaluation {
     /// The policy.
     pub(crate) policy: String,
     /// Its part, in words.
@@ -157,7 +163,7 @@ pub(crate) struct PartLine {
 /// Whether a tool could be called.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ToolAnswer {
+pub(crate) struct WhatIfTool {
     /// The tool.
     pub(crate) name: String,
     /// Whether it could.
@@ -190,15 +196,15 @@ pub(crate) struct AuditQuery {
 /// Decisions.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Decisions {
+pub(crate) struct DecisionsResponse {
     /// The newest first.
-    pub(crate) records: Vec<DecisionLine>,
+    pub(crate) records: Vec<DecisionSummary>,
 }
 
 /// A decision in a list.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DecisionLine {
+pub(crate) struct DecisionSummary {
     /// Its id.
     pub(crate) id: String,
     /// The entry that holds it.
@@ -219,7 +225,7 @@ pub(crate) struct DecisionLine {
     pub(crate) effect: Effect,
 }
 
-impl From<AuditRow> for DecisionLine {
+impl From<AuditRow> for DecisionSummary {
     fn from(row: AuditRow) -> Self {
         Self {
             id: row.id.to_string(),
@@ -238,11 +244,11 @@ impl From<AuditRow> for DecisionLine {
 /// A decision with the policies that had a part in it.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DecisionPage {
+pub(crate) struct DecisionDetails {
     /// The record.
     pub(crate) record: AccessRecord,
     /// The policies, as they stand now; one that is gone is left out.
-    pub(crate) policies: Vec<policies::Brief>,
+    pub(crate) policies: Vec<policies::PolicyExcerpt>,
 }
 
 /// How many rows are wanted.
@@ -257,15 +263,15 @@ pub(crate) struct InboundsQuery {
 /// What came in.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Inbounds {
+pub(crate) struct InboundsResponse {
     /// The newest first.
-    pub(crate) inbounds: Vec<InboundLine>,
+    pub(crate) inbounds: Vec<InboundSummary>,
 }
 
 /// Something that came in, or that was sent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct InboundLine {
+pub(crate) struct InboundSummary {
     /// Its id.
     pub(crate) event_id: String,
     /// The entry that it came in with.
@@ -288,7 +294,7 @@ pub(crate) struct InboundLine {
     pub(crate) why: Option<String>,
 }
 
-fn all(site: &Site, _: Asked<Nothing>) -> Result<Policies, Refusal> {
+fn all(site: &ServerState, _: ApiRequest<NoParams>) -> Result<PolicyOverview, ApiError> {
     let definite = site.reception.read()?;
     let ledger = &site.parts.ledger;
     let mut uses: BTreeMap<String, u64> = BTreeMap::new();
@@ -299,19 +305,22 @@ fn all(site: &Site, _: Asked<Nothing>) -> Result<Policies, Refusal> {
     for policy in definite.access.policies().take(API_ROWS_MAX) {
         let count = uses.get(&*policy.name.value).copied().unwrap_or(0);
         let last = if count == 0 { None } else { last_used(ledger, &policy.name.value)? };
-        all.push(policies::shown(&definite.loaded, policy, (count, last)));
+        all.push(policies::policy_summary(&definite.loaded, policy, (count, last)));
     }
     let people = ledger.entities()?.into_iter().take(API_ROWS_MAX);
-    Ok(Policies { policies: all, people: people.map(Person::from).collect() })
+    Ok(PolicyOverview { policies: all, people: people.map(Person::from).collect() })
 }
 
-fn last_used(ledger: &Ledger, policy: &str) -> Result<Option<u64>, Refusal> {
+fn last_used(ledger: &Ledger, policy: &str) -> Result<Option<u64>, ApiError> {
     let policy = Some((policy.to_owned(), PolicyMatchFilter::Any));
     let filter = AuditFilter { policy, last: Some(1), ..AuditFilter::default() };
     Ok(ledger.audit(&filter)?.first().map(|row| row.time))
 }
 
-fn what_if(site: &Site, asked: Asked<Nothing, WhatIf>) -> Result<Trial, Refusal> {
+fn what_if(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, WhatIfBody>,
+) -> Result<WhatIfResponse, ApiError> {
     let definite = site.reception.read()?;
     let now = site.parts.ledger.now();
     let time = asked.body.time.unwrap_or(now);
@@ -319,18 +328,19 @@ fn what_if(site: &Site, asked: Asked<Nothing, WhatIf>) -> Result<Trial, Refusal>
     let local = site.reception.local_time(time);
     let record = decide_locally(&site.parts, &definite.access, &inbound, local)?;
     let asks = agentry_kernel::access::AccessQuery::of(&record.principal, &inbound, local);
-    let parts = definite.access.parts(&asks).into_iter().take(API_ROWS_MAX).map(|one| PartLine {
-        policy: one.policy.to_string(),
-        matched: had_a_say(one.part),
-        part: one.part.to_string(),
-    });
+    let parts =
+        definite.access.parts(&asks).into_iter().take(API_ROWS_MAX).map(|one| PolicyEvaluation {
+            policy: one.policy.to_string(),
+            matched: had_a_say(one.part),
+            part: one.part.to_string(),
+        });
     let tools = crate::host::offered().into_iter().map(|name| {
         let answer = allows_tool(&record.decision, &name);
         let (allowed, why) = (answer.is_allowed(), answer.to_string());
-        ToolAnswer { name: name.to_string(), allowed, why }
+        WhatIfTool { name: name.to_string(), allowed, why }
     });
     let (parts, tools) = (parts.collect(), tools.collect());
-    Ok(Trial { route: way(&inbound, &record), record, parts, tools })
+    Ok(WhatIfResponse { route: way(&inbound, &record), record, parts, tools })
 }
 
 fn had_a_say(part: PolicyOutcome) -> bool {
@@ -340,8 +350,8 @@ fn had_a_say(part: PolicyOutcome) -> bool {
     }
 }
 
-impl WhatIf {
-    fn inbound(&self, time: u64) -> Result<Inbound, Refusal> {
+impl WhatIfBody {
+    fn inbound(&self, time: u64) -> Result<Inbound, ApiError> {
         let place = Where {
             channel: self.channel.clone(),
             account_id: None,
@@ -356,7 +366,7 @@ impl WhatIf {
             sender_name: self.sender_name.clone(),
         };
         let mut inbound = Inbound::new(TRIAL, time, place, sender)
-            .map_err(|wrong| Refusal::invalid(wrong.to_string()))?;
+            .map_err(|wrong| ApiError::invalid(wrong.to_string()))?;
         inbound.body = InboundContent {
             content: self.text.clone().unwrap_or_default(),
             ..InboundContent::default()
@@ -382,7 +392,10 @@ fn way(inbound: &Inbound, record: &AccessRecord) -> String {
     }
 }
 
-fn decisions(site: &Site, asked: Asked<AuditQuery>) -> Result<Decisions, Refusal> {
+fn decisions(
+    site: &ServerState,
+    asked: ApiRequest<AuditQuery>,
+) -> Result<DecisionsResponse, ApiError> {
     let AuditQuery { since, until, effect, principal, channel, policy, limit } = asked.query;
     let filter = AuditFilter {
         since,
@@ -395,12 +408,12 @@ fn decisions(site: &Site, asked: Asked<AuditQuery>) -> Result<Decisions, Refusal
         ..AuditFilter::default()
     };
     let rows = site.parts.ledger.audit(&filter)?;
-    Ok(Decisions { records: rows.into_iter().map(DecisionLine::from).collect() })
+    Ok(DecisionsResponse { records: rows.into_iter().map(DecisionSummary::from).collect() })
 }
 
-fn decision(site: &Site, asked: Asked<Nothing>) -> Result<DecisionPage, Refusal> {
+fn decision(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<DecisionDetails, ApiError> {
     let (ledger, text) = (&site.parts.ledger, asked.part(0));
-    let unknown = || Refusal::not_found("decision", text).hint("list them with GET /api/audit");
+    let unknown = || ApiError::not_found("decision", text).hint("list them with GET /api/audit");
     // The id of an event has a colon, the id of a decision has none.
     let id = match EventId::try_from(text.to_owned()) {
         Ok(event) => ledger.decision_about(&event)?.ok_or_else(unknown)?,
@@ -410,23 +423,26 @@ fn decision(site: &Site, asked: Asked<Nothing>) -> Result<DecisionPage, Refusal>
     let definite = site.reception.read()?;
     let matched = record.decision.matched.iter().filter_map(|one| {
         let policy = definite.access.policies().find(|policy| policy.name.value == one.policy)?;
-        Some(policies::brief(&definite.loaded, policy))
+        Some(policies::policy_excerpt(&definite.loaded, policy))
     });
     let policies = matched.collect();
-    Ok(DecisionPage { record: *record, policies })
+    Ok(DecisionDetails { record: *record, policies })
 }
 
-fn inbounds(site: &Site, asked: Asked<InboundsQuery>) -> Result<Inbounds, Refusal> {
+fn inbounds(
+    site: &ServerState,
+    asked: ApiRequest<InboundsQuery>,
+) -> Result<InboundsResponse, ApiError> {
     let limit = page_size(asked.query.limit, API_ROWS_SHOWN, API_ROWS_MAX)?;
     let ledger = &site.parts.ledger;
     let mut all = Vec::new();
     for row in ledger.inbounds(limit)? {
         all.extend(came_in(ledger, row)?);
     }
-    Ok(Inbounds { inbounds: all })
+    Ok(InboundsResponse { inbounds: all })
 }
 
-fn came_in(ledger: &Ledger, row: InboundRow) -> Result<Option<InboundLine>, Refusal> {
+fn came_in(ledger: &Ledger, row: InboundRow) -> Result<Option<InboundSummary>, ApiError> {
     let Some(entry) = ledger.entry(row.seq)? else { return Ok(None) };
     let inbound = match entry.event {
         Event::Intake(IntakeStage::Received { inbound }) => Some(inbound),
@@ -435,7 +451,7 @@ fn came_in(ledger: &Ledger, row: InboundRow) -> Result<Option<InboundLine>, Refu
     };
     let Some(inbound) = inbound else { return Ok(None) };
     let Sender { sender_id, sender_name } = inbound.sender;
-    Ok(Some(InboundLine {
+    Ok(Some(InboundSummary {
         event_id: row.id.to_string(),
         seq: row.seq,
         time: entry.time,
@@ -449,13 +465,13 @@ fn came_in(ledger: &Ledger, row: InboundRow) -> Result<Option<InboundLine>, Refu
     }))
 }
 
-fn traced(site: &Site, asked: Asked<Nothing>) -> Result<Value, Refusal> {
+fn traced(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<Value, ApiError> {
     let text = asked.part(0);
-    let unknown = || Refusal::not_found("event", text).hint("list them with GET /api/inbounds");
+    let unknown = || ApiError::not_found("event", text).hint("list them with GET /api/inbounds");
     let event = EventId::try_from(text.to_owned()).map_err(|_| unknown())?;
     let trace = trace::of(&site.parts.ledger, &event)?.ok_or_else(unknown)?;
     serde_json::to_value(trace).map_err(|error| {
         let text = format!("the trace cannot be written: {error}");
-        Refusal::new(crate::http::refusal::Code::Internal, text)
+        ApiError::new(crate::http::api_error::ApiErrorCode::Internal, text)
     })
 }

@@ -12,39 +12,39 @@ use agentry_runtime::trust;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::place::Place;
+use super::source_location::DefinitionLocation;
 use crate::fault::Fault;
 use crate::host::{Loaded, rendered};
-use crate::http::refusal::{DiagnosticCode, Refusal};
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route};
+use crate::http::api_error::{ApiError, ApiErrorCode};
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
+use crate::http::state::ServerState;
 use crate::limits::API_FINDINGS_MAX;
 use crate::reception::Definite;
 use crate::resolved::{self, rule_words};
 use crate::{prompt, render};
 
-pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Owner(TokenScope::Read);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let read = RouteAccess::Owner(TokenScope::Read);
     vec![
-        Route::get("/api/agents", read, "All agents, and what is wrong with the project", all),
-        Route::get("/api/agents/{id}", read, "What an agent resolves to, and its prompt", one),
+        ApiRoute::get("/api/agents", read, "All agents, and what is wrong with the project", all),
+        ApiRoute::get("/api/agents/{id}", read, "What an agent resolves to, and its prompt", one),
     ]
 }
 
 /// All agents.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Agents {
+pub(crate) struct AgentsResponse {
     /// The agents, by id; those that do not load too.
-    pub(crate) agents: Vec<AgentLine>,
+    pub(crate) agents: Vec<AgentSummary>,
     /// What is wrong with the project.
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<AgentDiagnostic>,
 }
 
 /// An agent in a list.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct AgentLine {
+pub(crate) struct AgentSummary {
     /// Its id.
     pub(crate) id: String,
     /// What it is called.
@@ -68,7 +68,7 @@ pub(crate) struct AgentLine {
 /// Something that is wrong with a file.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Diagnostic {
+pub(crate) struct AgentDiagnostic {
     /// What is wrong, for programs; `agentry explain` knows more.
     pub(crate) code: String,
     /// error, warning or note.
@@ -90,31 +90,31 @@ pub(crate) struct Diagnostic {
 /// An agent with all that is known of it.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct AgentPage {
+pub(crate) struct AgentDetails {
     /// The agent.
-    pub(crate) agent: AgentLine,
+    pub(crate) agent: AgentSummary,
     /// What it resolves to, each value with its origin; empty if it does not load.
-    pub(crate) definition: Vec<Defined>,
+    pub(crate) definition: Vec<DefinitionField>,
     /// Its prompt, section by section, as a turn would begin with it.
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<AgentPromptSection>,
     /// Why there is no prompt, if there is none.
     pub(crate) prompt_problem: Option<String>,
     /// What is wrong with its files.
-    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<AgentDiagnostic>,
     /// The voices that it may wear.
-    pub(crate) personas: Vec<PersonaLine>,
+    pub(crate) personas: Vec<PersonaSummary>,
     /// Its tools, and what its rules say of each.
-    pub(crate) tools: Vec<ToolLine>,
+    pub(crate) tools: Vec<ToolSummary>,
     /// Its skills.
-    pub(crate) skills: Vec<Named>,
+    pub(crate) skills: Vec<DefinitionSummary>,
     /// The tasks that it may invoke.
-    pub(crate) tasks: Vec<Named>,
+    pub(crate) tasks: Vec<DefinitionSummary>,
 }
 
 /// One value of an agent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Defined {
+pub(crate) struct DefinitionField {
     /// What it belongs to, such as models or approval.
     pub(crate) group: String,
     /// What it is.
@@ -122,7 +122,7 @@ pub(crate) struct Defined {
     /// The value, in words.
     pub(crate) value: String,
     /// Where it was said; null for what is built in or set elsewhere.
-    pub(crate) origin: Option<Place>,
+    pub(crate) origin: Option<DefinitionLocation>,
     /// Who said it, where no file did.
     pub(crate) said_by: Option<String>,
 }
@@ -130,7 +130,7 @@ pub(crate) struct Defined {
 /// One section of a prompt.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Section {
+pub(crate) struct AgentPromptSection {
     /// Which one.
     pub(crate) name: &'static str,
     /// The name for people.
@@ -144,7 +144,7 @@ pub(crate) struct Section {
     /// Its text.
     pub(crate) text: String,
     /// Where it begins.
-    pub(crate) origin: Option<Place>,
+    pub(crate) origin: Option<DefinitionLocation>,
     /// Why it is left out, if it is.
     pub(crate) left_out: Option<&'static str>,
 }
@@ -152,7 +152,7 @@ pub(crate) struct Section {
 /// A voice.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PersonaLine {
+pub(crate) struct PersonaSummary {
     /// Its id.
     pub(crate) id: String,
     /// What it is called.
@@ -166,7 +166,7 @@ pub(crate) struct PersonaLine {
 /// A tool of an agent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ToolLine {
+pub(crate) struct ToolSummary {
     /// Its name.
     pub(crate) name: String,
     /// allow: every call goes ahead; ask: a person is asked about some or all; deny: it is not offered.
@@ -178,30 +178,30 @@ pub(crate) struct ToolLine {
 /// Something with an id.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Named {
+pub(crate) struct DefinitionSummary {
     /// Its id.
     pub(crate) id: String,
     /// What it does.
     pub(crate) description: Option<String>,
 }
 
-fn all(site: &Site, _: Asked<Nothing>) -> Result<Agents, Refusal> {
+fn all(site: &ServerState, _: ApiRequest<NoParams>) -> Result<AgentsResponse, ApiError> {
     let definite = site.reception.read()?;
     let library = &definite.loaded.library;
-    let mut agents: Vec<AgentLine> =
+    let mut agents: Vec<AgentSummary> =
         library.agents.values().map(|agent| line(site, &definite, agent)).collect();
     let broken = library.broken_agents.iter();
     agents.extend(broken.map(|(id, file)| broken_line(&definite.loaded, id, file)));
     agents.sort_by(|one, other| one.id.cmp(&other.id));
-    Ok(Agents { agents, diagnostics: diagnostics(&definite.loaded, "") })
+    Ok(AgentsResponse { agents, diagnostics: diagnostics(&definite.loaded, "") })
 }
 
-fn one(site: &Site, asked: Asked<Nothing>) -> Result<AgentPage, Refusal> {
+fn one(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<AgentDetails, ApiError> {
     let definite = site.reception.read()?;
     let (loaded, id) = (&definite.loaded, asked.part(0));
     if let Some(file) = loaded.library.broken_agents.get(id) {
         let diagnostics = diagnostics(loaded, directory_of(file));
-        return Ok(AgentPage {
+        return Ok(AgentDetails {
             agent: broken_line(loaded, id, file),
             definition: Vec::new(),
             sections: Vec::new(),
@@ -213,12 +213,12 @@ fn one(site: &Site, asked: Asked<Nothing>) -> Result<AgentPage, Refusal> {
             tasks: Vec::new(),
         });
     }
-    let agent = named(&definite, id)?;
+    let agent = find_agent(&definite, id)?;
     let (sections, prompt_problem) = match sections(&definite, agent) {
         Ok(sections) => (sections, None),
         Err(fault) => (Vec::new(), Some(fault.plain())),
     };
-    Ok(AgentPage {
+    Ok(AgentDetails {
         agent: line(site, &definite, agent),
         definition: defined(&definite, agent),
         sections,
@@ -232,23 +232,25 @@ fn one(site: &Site, asked: Asked<Nothing>) -> Result<AgentPage, Refusal> {
 }
 
 /// The agent with this id.
-pub(super) fn named<'a>(definite: &'a Definite, id: &str) -> Result<&'a Agent, Refusal> {
+pub(super) fn find_agent<'a>(definite: &'a Definite, id: &str) -> Result<&'a Agent, ApiError> {
     let library = &definite.loaded.library;
     match (library.agents.get(id), library.broken_agents.get(id)) {
         (Some(agent), _) => Ok(agent),
         (None, Some(file)) => {
             let text = format!("the agent `{id}` ({file}) does not load");
-            Err(Refusal::new(DiagnosticCode::Conflict, text)
+            Err(ApiError::new(ApiErrorCode::Conflict, text)
                 .hint("GET /api/agents/{id} shows what is wrong with it"))
         }
-        (None, None) => Err(Refusal::not_found("agent", id).hint("list them with GET /api/agents")),
+        (None, None) => {
+            Err(ApiError::not_found("agent", id).hint("list them with GET /api/agents"))
+        }
     }
 }
 
-fn line(site: &Site, definite: &Definite, agent: &Agent) -> AgentLine {
+fn line(site: &ServerState, definite: &Definite, agent: &Agent) -> AgentSummary {
     let (errors, warnings) = counted(&definite.loaded, &agent.directory);
     let trusted = trust::check_one(&site.parts.ledger, &definite.definitions, agent).is_ok();
-    AgentLine {
+    AgentSummary {
         id: agent.id.to_string(),
         name: agent.identity.name.value.clone(),
         description: agent.identity.description.as_ref().map(|text| text.value.clone()),
@@ -261,9 +263,9 @@ fn line(site: &Site, definite: &Definite, agent: &Agent) -> AgentLine {
     }
 }
 
-fn broken_line(loaded: &Loaded, id: &str, file: &str) -> AgentLine {
+fn broken_line(loaded: &Loaded, id: &str, file: &str) -> AgentSummary {
     let (errors, warnings) = counted(loaded, directory_of(file));
-    AgentLine {
+    AgentSummary {
         id: id.to_owned(),
         name: id.to_owned(),
         description: None,
@@ -303,10 +305,10 @@ fn counted(loaded: &Loaded, directory: &str) -> (usize, usize) {
     })
 }
 
-fn diagnostics(loaded: &Loaded, directory: &str) -> Vec<Diagnostic> {
+fn diagnostics(loaded: &Loaded, directory: &str) -> Vec<AgentDiagnostic> {
     let found = of_directory(loaded, directory).take(API_FINDINGS_MAX);
     found
-        .map(|one| Diagnostic {
+        .map(|one| AgentDiagnostic {
             code: one.code.as_str().to_owned(),
             severity: match one.severity {
                 Severity::Error => "error",
@@ -323,18 +325,18 @@ fn diagnostics(loaded: &Loaded, directory: &str) -> Vec<Diagnostic> {
         .collect()
 }
 
-fn defined(definite: &Definite, agent: &Agent) -> Vec<Defined> {
+fn defined(definite: &Definite, agent: &Agent) -> Vec<DefinitionField> {
     let redactor = &definite.definitions.redactor;
     let parts = resolved::of(&definite.loaded.library, agent);
     let mut all = Vec::new();
     for (at, part) in parts.into_iter().enumerate() {
         // The title of the first part is the agent itself.
         let group = if at == 0 { "agent".to_owned() } else { part.title };
-        all.extend(part.lines.into_iter().map(|line| Defined {
+        all.extend(part.lines.into_iter().map(|line| DefinitionField {
             group: group.clone(),
             field: line.name,
             value: redactor.hide(&line.value),
-            origin: line.origin.as_ref().and_then(Place::of),
+            origin: line.origin.as_ref().and_then(DefinitionLocation::from_origin),
             said_by:
                 line.origin.filter(|origin| origin.line == 0).map(|origin| origin.file.to_string()),
         }));
@@ -342,7 +344,7 @@ fn defined(definite: &Definite, agent: &Agent) -> Vec<Defined> {
     all
 }
 
-fn sections(definite: &Definite, agent: &Agent) -> Result<Vec<Section>, Fault> {
+fn sections(definite: &Definite, agent: &Agent) -> Result<Vec<AgentPromptSection>, Fault> {
     let (library, definitions) = (&definite.loaded.library, &definite.definitions);
     let wanted = library.settings.config.agent.persona.as_deref();
     let (prompt, persona) = prompt::of(library, agent, wanted, |persona| {
@@ -351,7 +353,7 @@ fn sections(definite: &Definite, agent: &Agent) -> Result<Vec<Section>, Fault> {
     })?;
     let moves = |section: &Told| !section.stable && section.left_out.is_none();
     let end = prompt.sections.iter().position(moves).unwrap_or(prompt.sections.len());
-    let section = |(at, section): (usize, &Told)| Section {
+    let section = |(at, section): (usize, &Told)| AgentPromptSection {
         name: section.name.as_str(),
         title: title(section.name, persona),
         bytes: section.bytes,
@@ -379,7 +381,11 @@ fn title(name: SectionName, persona: Option<&Persona>) -> String {
 }
 
 /// Where the text of a section begins.
-fn begins(name: SectionName, agent: &Agent, persona: Option<&Persona>) -> Option<Place> {
+fn begins(
+    name: SectionName,
+    agent: &Agent,
+    persona: Option<&Persona>,
+) -> Option<DefinitionLocation> {
     let texts = &agent.texts;
     let text = match name {
         SectionName::Instructions => texts.instructions.as_ref(),
@@ -391,14 +397,14 @@ fn begins(name: SectionName, agent: &Agent, persona: Option<&Persona>) -> Option
         SectionName::Rules => texts.rules.as_ref(),
         SectionName::Tools | SectionName::Skills | SectionName::HookOutput => None,
     };
-    text.and_then(|text| Place::of(&text.origin))
+    text.and_then(|text| DefinitionLocation::from_origin(&text.origin))
 }
 
-fn persona_line(agent: &Agent, persona: &Persona) -> PersonaLine {
+fn persona_line(agent: &Agent, persona: &Persona) -> PersonaSummary {
     let default = agent.personas.default.as_ref().map(|default| &default.value);
     let soul = persona.soul.as_ref().map(|soul| soul.value.as_str()).unwrap_or_default();
     let mut lines = soul.lines().map(|line| line.trim_start_matches('#').trim());
-    PersonaLine {
+    PersonaSummary {
         id: persona.id.to_string(),
         name: persona.id.to_string(),
         description: lines.find(|line| !line.is_empty()).map(str::to_owned),
@@ -406,13 +412,13 @@ fn persona_line(agent: &Agent, persona: &Persona) -> PersonaLine {
     }
 }
 
-fn tools(agent: &Agent) -> Vec<ToolLine> {
+fn tools(agent: &Agent) -> Vec<ToolSummary> {
     let powers = &agent.powers;
     let offered = powers.toolset.iter().map(|tool| {
         let (verdict, why) = ruled(agent, tool.name.as_str());
-        ToolLine { name: tool.name.to_string(), verdict: verdict.to_string(), why }
+        ToolSummary { name: tool.name.to_string(), verdict: verdict.to_string(), why }
     });
-    let left_out = powers.left_out.iter().map(|one| ToolLine {
+    let left_out = powers.left_out.iter().map(|one| ToolSummary {
         name: one.name.clone(),
         verdict: Verdict::Deny.to_string(),
         why: one.why.clone(),
@@ -437,20 +443,23 @@ fn ruled(agent: &Agent, tool: &str) -> (Verdict, String) {
     (Verdict::Ask, words.join("; "))
 }
 
-fn skills(loaded: &Loaded, agent: &Agent) -> Vec<Named> {
+fn skills(loaded: &Loaded, agent: &Agent) -> Vec<DefinitionSummary> {
     let one = |id: &str| {
         let skill = loaded.library.skill(agent, id);
         let description = skill.map(|skill| skill.description.value.clone());
-        Named { id: id.to_owned(), description }
+        DefinitionSummary { id: id.to_owned(), description }
     };
     agent.skills.iter().map(|id| one(id.value.as_str())).collect()
 }
 
-fn tasks_of(loaded: &Loaded, agent: &Agent) -> Vec<Named> {
+fn tasks_of(loaded: &Loaded, agent: &Agent) -> Vec<DefinitionSummary> {
     let one = |id: &str| {
         let task = loaded.library.tasks.get(id);
         let description = task.and_then(|task| task.description.as_ref());
-        Named { id: id.to_owned(), description: description.map(|text| text.value.clone()) }
+        DefinitionSummary {
+            id: id.to_owned(),
+            description: description.map(|text| text.value.clone()),
+        }
     };
     agent.tasks.iter().map(|id| one(id.value.as_str())).collect()
 }

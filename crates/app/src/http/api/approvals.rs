@@ -18,19 +18,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::place::{FindingLine, Place, Quoted, Sources};
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route, page_size};
+use super::source_location::{DefinitionLocation, SourceQuote, SourceReader, StageFinding};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
+use crate::http::state::ServerState;
 use crate::limits::{API_DIFF_BYTES_MAX, API_ROWS_MAX, API_ROWS_SHOWN};
 use crate::reception::Definite;
 
-pub(crate) fn routes() -> Vec<Route> {
-    let (read, approve) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Approve));
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let (read, approve) =
+        (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Approve));
     vec![
-        Route::get("/api/approvals", read, "Questions that wait for a person, or all", list),
-        Route::get("/api/approvals/{id}", read, "One question, with what would change", one),
-        Route::post("/api/approvals/{id}/answer", approve, "Answer a question", answer),
+        ApiRoute::get("/api/approvals", read, "Questions that wait for a person, or all", list),
+        ApiRoute::get("/api/approvals/{id}", read, "One question, with what would change", one),
+        ApiRoute::post("/api/approvals/{id}/answer", approve, "Answer a question", answer),
     ]
 }
 
@@ -39,7 +40,7 @@ pub(crate) fn routes() -> Vec<Route> {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ApprovalsQuery {
     /// Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said.
-    pub(crate) status: Option<Wanted>,
+    pub(crate) status: Option<ApprovalStatusFilter>,
     /// At most so many.
     #[schemars(range(min = 1, max = 500))]
     pub(crate) limit: Option<usize>,
@@ -48,7 +49,7 @@ pub(crate) struct ApprovalsQuery {
 /// How a question that is wanted stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Wanted {
+pub(crate) enum ApprovalStatusFilter {
     /// It waits.
     #[default]
     Waiting,
@@ -59,24 +60,24 @@ pub(crate) enum Wanted {
 /// Questions.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Approvals {
+pub(crate) struct ApprovalsResponse {
     /// The questions; without what they would change.
-    pub(crate) approvals: Vec<Approval>,
+    pub(crate) approvals: Vec<ApprovalDetails>,
 }
 
 /// A question to a person about one call.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Approval {
+pub(crate) struct ApprovalDetails {
     /// The question.
     #[serde(flatten)]
-    pub(crate) question: Question,
+    pub(crate) question: ApprovalState,
     /// The call.
     #[serde(flatten)]
-    pub(crate) call: CallAsked,
+    pub(crate) call: ApprovalCall,
     /// Why it is asked.
     #[serde(flatten)]
-    pub(crate) ruling: Asks,
+    pub(crate) ruling: ApprovalReason,
     /// Whose call it is.
     #[serde(flatten)]
     pub(crate) about: CallOwner,
@@ -93,7 +94,7 @@ pub(crate) struct Approval {
 /// A question, as it stands.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Question {
+pub(crate) struct ApprovalState {
     /// Its id.
     pub(crate) id: String,
     /// call: may the agent make it; request: may somebody have it made who has no permission.
@@ -111,7 +112,7 @@ pub(crate) struct Question {
 /// A call that is asked about.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CallAsked {
+pub(crate) struct ApprovalCall {
     /// Its id.
     pub(crate) call_id: String,
     /// The tool.
@@ -135,13 +136,13 @@ pub(crate) struct CallAsked {
 /// Why a question is asked.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Asks {
+pub(crate) struct ApprovalReason {
     /// Why, in words.
     pub(crate) reason: String,
     /// The rule that wants it so; null for what is built in.
-    pub(crate) rule: Option<Quoted>,
+    pub(crate) rule: Option<SourceQuote>,
     /// What each stage said.
-    pub(crate) findings: Vec<FindingLine>,
+    pub(crate) findings: Vec<StageFinding>,
 }
 
 /// Whose call it is.
@@ -196,59 +197,65 @@ pub(crate) struct AnswerBody {
 /// A question that was answered.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Answered {
+pub(crate) struct AnswerResponse {
     /// The question, as it stands now.
-    pub(crate) approval: Approval,
+    pub(crate) approval: ApprovalDetails,
     /// The command that goes on with its run, if no server does.
     pub(crate) next: Option<String>,
 }
 
-fn list(site: &Site, asked: Asked<ApprovalsQuery>) -> Result<Approvals, Refusal> {
+fn list(
+    site: &ServerState,
+    asked: ApiRequest<ApprovalsQuery>,
+) -> Result<ApprovalsResponse, ApiError> {
     let ledger = &site.parts.ledger;
     let limit = page_size(asked.query.limit, API_ROWS_SHOWN, API_ROWS_MAX)?;
     let rows = match asked.query.status.unwrap_or_default() {
-        Wanted::Waiting => still_waiting(ledger.approvals_waiting()?, ledger.now()),
-        Wanted::All => ledger.approvals_newest(false, limit)?,
+        ApprovalStatusFilter::Waiting => still_waiting(ledger.approvals_waiting()?, ledger.now()),
+        ApprovalStatusFilter::All => ledger.approvals_newest(false, limit)?,
     };
-    let approvals = rows.iter().take(limit).map(|row| shown(site, row)).collect();
-    Ok(Approvals { approvals })
+    let approvals = rows.iter().take(limit).map(|row| approval_details(site, row)).collect();
+    Ok(ApprovalsResponse { approvals })
 }
 
-fn one(site: &Site, asked: Asked<Nothing>) -> Result<Approval, Refusal> {
+fn one(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<ApprovalDetails, ApiError> {
     let row = find(&site.parts.ledger, asked.part(0))?;
     let diff = diff(site, &row);
-    Ok(Approval { diff, ..shown(site, &row) })
+    Ok(ApprovalDetails { diff, ..approval_details(site, &row) })
 }
 
-fn answer(site: &Site, asked: Asked<Nothing, AnswerBody>) -> Result<Answered, Refusal> {
+fn answer(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, AnswerBody>,
+) -> Result<AnswerResponse, ApiError> {
     let ledger = &site.parts.ledger;
     let row = find(ledger, asked.part(0))?;
     let id = row.approval.id.clone();
     let AnswerBody { allow, reach, reason, edit, digest } = asked.body;
     if digest != row.approval.digest.as_str() {
         let text = format!("the answer is for another call than the one that `{id}` asks about");
-        return Err(Refusal::conflict(text).hint("look at the question again"));
+        return Err(ApiError::conflict(text).hint("look at the question again"));
     }
     if reach != ApprovalScope::Once && !allow {
-        return Err(Refusal::invalid("only a yes reaches further than this call"));
+        return Err(ApiError::invalid("only a yes reaches further than this call"));
     }
-    let by = Some(asked.caller.spoken());
+    let by = Some(asked.caller.attribution());
     let answer = ApprovalAnswer { allow, reach, reason, edit, expired: false, by };
     let book = (ledger, &*site.parts.redactor);
     permission_request::answer(book, &id, answer, site.parts.new_number)?;
     let row = find(ledger, id.as_str())?;
-    Ok(Answered { next: next(ledger, &row)?, approval: shown(site, &row) })
+    Ok(AnswerResponse { next: next(ledger, &row)?, approval: approval_details(site, &row) })
 }
 
-fn find(ledger: &Ledger, id: &str) -> Result<ApprovalRow, Refusal> {
+fn find(ledger: &Ledger, id: &str) -> Result<ApprovalRow, ApiError> {
     let row = ledger.approval(&ApprovalId::new(id))?;
     row.ok_or_else(|| {
-        Refusal::not_found("approval", id).hint("list them with GET /api/approvals?status=all")
+        ApiError::not_found("approval", id).hint("list them with GET /api/approvals?status=all")
     })
 }
 
 /// A run that waits and that no server goes on with has to be taken up.
-fn next(ledger: &Ledger, row: &ApprovalRow) -> Result<Option<String>, Refusal> {
+fn next(ledger: &Ledger, row: &ApprovalRow) -> Result<Option<String>, ApiError> {
     let Some(run) = &row.run else { return Ok(None) };
     let waits = ledger.run(run)?.is_some_and(|run| run.status == RunStatus::PausedForApproval);
     let inbounds = ledger.inbounds_of_run(run)?;
@@ -257,7 +264,7 @@ fn next(ledger: &Ledger, row: &ApprovalRow) -> Result<Option<String>, Refusal> {
 }
 
 /// A question for people, without what it would change.
-pub(crate) fn shown(site: &Site, row: &ApprovalRow) -> Approval {
+pub(crate) fn approval_details(site: &ServerState, row: &ApprovalRow) -> ApprovalDetails {
     let ledger = &site.parts.ledger;
     let definite = site.reception.read().ok();
     let run = row.run.as_ref().and_then(|run| ledger.run(run).ok().flatten());
@@ -265,25 +272,26 @@ pub(crate) fn shown(site: &Site, row: &ApprovalRow) -> Approval {
     let agent = approval.about.agent.as_deref();
     approval.call.risk = risk(site, definite.as_ref(), (agent, &row.approval.call.tool));
     let place = row.approval.ruling.deciding().and_then(|finding| finding.rule.as_deref());
-    approval.ruling.rule = place.and_then(Place::of_rule).map(|place| match &definite {
-        Some(definite) => {
-            let (project, redactor) = (site.project.as_path(), &*site.parts.redactor);
-            Sources { definite, project, redactor }.quoted(place)
-        }
-        None => Quoted { file: place.file, line: place.line, text: None },
-    });
+    approval.ruling.rule =
+        place.and_then(DefinitionLocation::from_rule).map(|place| match &definite {
+            Some(definite) => {
+                let (project, redactor) = (site.project.as_path(), &*site.parts.redactor);
+                SourceReader { definite, project, redactor }.quote(place)
+            }
+            None => SourceQuote { file: place.file, line: place.line, text: None },
+        });
     approval
 }
 
 /// The same, as far as the record tells it.
-fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> Approval {
+fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> ApprovalDetails {
     let approval = &row.approval;
     let request = approval.request();
     let why = approval.ruling.deciding().map(|finding| finding.why.clone());
     let text = |id: Option<&str>| id.map(str::to_owned);
     let legible = to_legible(&payload(&approval.call.input));
-    Approval {
-        question: Question {
+    ApprovalDetails {
+        question: ApprovalState {
             id: approval.id.to_string(),
             kind: if request.is_some() { "request" } else { "call" },
             status: status(row, now),
@@ -291,7 +299,7 @@ fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> Approval {
             asked_at: row.asked,
             expires_at: request.map(|request| request.expires_at),
         },
-        call: CallAsked {
+        call: ApprovalCall {
             call_id: approval.call.id.to_string(),
             tool: approval.call.tool.to_string(),
             input: approval.call.input.clone(),
@@ -302,10 +310,10 @@ fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> Approval {
             notes: legible.notes,
             risk: Risk::High,
         },
-        ruling: Asks {
+        ruling: ApprovalReason {
             reason: request.map(|request| request.reason.clone()).or(why).unwrap_or_default(),
             rule: None,
-            findings: approval.ruling.findings.iter().map(FindingLine::from).collect(),
+            findings: approval.ruling.findings.iter().map(StageFinding::from).collect(),
         },
         about: CallOwner {
             session_id: text(row.session.as_ref().map(|id| id.as_str())),
@@ -355,7 +363,7 @@ fn requester(request: &PermissionRequest) -> Requester {
 
 /// How much harm a call of a tool can do; of one that is not known, the most.
 fn risk(
-    site: &Site,
+    site: &ServerState,
     definite: Option<&Definite>,
     (agent, tool): (Option<&str>, &ToolName),
 ) -> Risk {
@@ -368,7 +376,7 @@ fn risk(
 }
 
 /// What the call would change, looked up where it would be made. Only of one that still waits.
-fn diff(site: &Site, row: &ApprovalRow) -> Option<String> {
+fn diff(site: &ServerState, row: &ApprovalRow) -> Option<String> {
     let ledger = &site.parts.ledger;
     if row.status != ApprovalStatus::Waiting {
         return None;

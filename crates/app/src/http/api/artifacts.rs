@@ -5,9 +5,9 @@
 use agentry_protocol::ContentHash;
 use agentry_protocol::token::TokenScope;
 
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Answer, Asked, Need, Route};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiResponse, ApiRoute, RouteAccess};
+use crate::http::state::ServerState;
 
 /// What it is to a browser, whatever it holds.
 const CONTENT_TYPE: &str = "application/octet-stream";
@@ -15,21 +15,21 @@ const CONTENT_TYPE: &str = "application/octet-stream";
 const HASH_DIGITS: usize = 64;
 const HASH_PREFIX: &str = "blake3:";
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<ApiRoute> {
     let words = "A file that the record keeps, as a download";
-    let read = Need::Owner(TokenScope::Read);
-    vec![Route::raw("/api/artifacts/{hash}", read, words, CONTENT_TYPE, artifact)]
+    let read = RouteAccess::Owner(TokenScope::Read);
+    vec![ApiRoute::raw("/api/artifacts/{hash}", read, words, CONTENT_TYPE, artifact)]
 }
 
-fn artifact(site: &Site, asked: Asked) -> Result<Answer, Refusal> {
+fn artifact(site: &ServerState, asked: ApiRequest) -> Result<ApiResponse, ApiError> {
     let text = asked.part(0);
-    let unknown = || Refusal::not_found("artifact", text);
+    let unknown = || ApiError::not_found("artifact", text);
     let ledger = &site.parts.ledger;
     let hash = hash_of(text).filter(|hash| ledger.keeps(hash)).ok_or_else(unknown)?;
     let body = ledger.kept_file(&hash)?;
     let name = hash.as_str().replace(':', "-");
     let disposition = format!("attachment; filename=\"{name}\"");
-    Ok(Answer {
+    Ok(ApiResponse {
         status: 200,
         content_type: CONTENT_TYPE,
         body,

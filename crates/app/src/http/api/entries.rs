@@ -9,28 +9,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::mine;
+use super::visibility;
+use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::auth::Caller;
-use crate::http::open::EntriesQuery;
-use crate::http::refusal::{Code, Refusal};
-use crate::http::shown;
-use crate::http::site::Site;
-use crate::http::stream::Kind;
-use crate::http::table::{Asked, Method, Need, Nothing, Route, page_size};
+use crate::http::entry_json;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, RouteMethod, page_size};
+use crate::http::sse::Kind;
+use crate::http::state::ServerState;
+use crate::http::subscribe::EntryStreamQuery;
 use crate::limits::PAGE_ENTRIES_MAX;
 
-pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Anybody(TokenScope::Read);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let read = RouteAccess::AnyCaller(TokenScope::Read);
     vec![
-        Route::stream::<EntriesQuery, Nothing>(
-            Method::Get,
+        ApiRoute::stream::<EntryStreamQuery, NoParams>(
+            RouteMethod::Get,
             "/api/stream",
             read,
             "Entries as they are recorded; `Last-Event-ID` goes on after a break",
             Kind::Entries,
         ),
-        Route::get("/api/entries", read, "Entries of the ledger, in order", list),
-        Route::get("/api/entries/{seq}", Need::Owner(TokenScope::Read), "One entry, whole", one),
+        ApiRoute::get("/api/entries", read, "Entries of the ledger, in order", list),
+        ApiRoute::get(
+            "/api/entries/{seq}",
+            RouteAccess::Owner(TokenScope::Read),
+            "One entry, whole",
+            one,
+        ),
     ]
 }
 
@@ -68,7 +73,7 @@ struct EntryPage {
     more: bool,
 }
 
-fn list(site: &Site, asked: Asked<EntryQuery>) -> Result<EntryPage, Refusal> {
+fn list(site: &ServerState, asked: ApiRequest<EntryQuery>) -> Result<EntryPage, ApiError> {
     let EntryQuery { session, run, turn, after, before, limit, full } = asked.query;
     let of = EntryFilter {
         session: session.map(SessionId::new),
@@ -80,7 +85,7 @@ fn list(site: &Site, asked: Asked<EntryQuery>) -> Result<EntryPage, Refusal> {
     let limit = page_size(limit, 500, PAGE_ENTRIES_MAX)?;
     let ledger = &site.parts.ledger;
     let (mut entries, backwards) = match (after, before) {
-        (Some(_), Some(_)) => return Err(Refusal::invalid("say `after` or `before`, not both")),
+        (Some(_), Some(_)) => return Err(ApiError::invalid("say `after` or `before`, not both")),
         (after, None) => (ledger.read_from(after.unwrap_or(0), &of, limit + 1)?, false),
         (None, Some(before)) => (ledger.read_before(before, &of, limit + 1)?, true),
     };
@@ -89,7 +94,7 @@ fn list(site: &Site, asked: Asked<EntryQuery>) -> Result<EntryPage, Refusal> {
         entries.remove(0);
     }
     entries.truncate(limit);
-    let show = if full == Some(true) { shown::whole } else { shown::brief };
+    let show = if full == Some(true) { entry_json::full_json } else { entry_json::brief_json };
     Ok(EntryPage {
         first: entries.first().map(|entry| entry.seq),
         last: entries.last().map(|entry| entry.seq),
@@ -98,20 +103,22 @@ fn list(site: &Site, asked: Asked<EntryQuery>) -> Result<EntryPage, Refusal> {
     })
 }
 
-fn may_see(site: &Site, caller: &Caller, of: &EntryFilter) -> Result<(), Refusal> {
+fn may_see(site: &ServerState, caller: &Caller, of: &EntryFilter) -> Result<(), ApiError> {
     if caller.is_owner() {
         return Ok(());
     }
     match (&of.session, &of.run) {
-        (Some(session), _) => mine::session(site, caller, session.as_str()).map(drop),
-        (None, Some(run)) => mine::run(site, caller, run.as_str()).map(drop),
-        (None, None) => Err(Refusal::new(Code::Forbidden, "name a session or a run of yours")),
+        (Some(session), _) => visibility::visible_session(site, caller, session.as_str()).map(drop),
+        (None, Some(run)) => visibility::visible_run(site, caller, run.as_str()).map(drop),
+        (None, None) => {
+            Err(ApiError::new(ApiErrorCode::Forbidden, "name a session or a run of yours"))
+        }
     }
 }
 
-fn one(site: &Site, asked: Asked) -> Result<Value, Refusal> {
-    let none = || Refusal::not_found("entry", asked.part(0));
+fn one(site: &ServerState, asked: ApiRequest) -> Result<Value, ApiError> {
+    let none = || ApiError::not_found("entry", asked.part(0));
     let seq: u64 = asked.part(0).parse().map_err(|_| none())?;
     let entry = site.parts.ledger.entry(seq)?;
-    entry.map(|entry| shown::whole(&entry)).ok_or_else(none)
+    entry.map(|entry| entry_json::full_json(&entry)).ok_or_else(none)
 }

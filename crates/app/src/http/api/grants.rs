@@ -12,31 +12,32 @@ use agentry_protocol::token::TokenScope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::approvals::{self, Approval, ApprovalsQuery, Wanted};
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route, page_size};
+use super::approvals::{self, ApprovalDetails, ApprovalStatusFilter, ApprovalsQuery};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
+use crate::http::state::ServerState;
 use crate::limits::{API_ROWS_MAX, API_ROWS_SHOWN};
 use crate::verb::to_whom;
 
 /// Whoever may use this home.
 const OWNER: &str = "owner";
 
-pub(crate) fn routes() -> Vec<Route> {
-    let (read, admin) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Admin));
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let (read, admin) =
+        (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Admin));
     vec![
-        Route::get("/api/requests", read, "What others ask for, or ever asked for", requests),
-        Route::get("/api/grants", read, "Powers given for a time", grants),
-        Route::post("/api/grants/{id}/revoke", admin, "Take a grant back", revoke),
+        ApiRoute::get("/api/requests", read, "What others ask for, or ever asked for", requests),
+        ApiRoute::get("/api/grants", read, "Powers given for a time", grants),
+        ApiRoute::post("/api/grants/{id}/revoke", admin, "Take a grant back", revoke),
     ]
 }
 
 /// Requests for permission.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Requests {
+pub(crate) struct PermissionRequestsResponse {
     /// The requests; those that wait are answered as approvals.
-    pub(crate) requests: Vec<Approval>,
+    pub(crate) requests: Vec<ApprovalDetails>,
 }
 
 /// Which grants are wanted.
@@ -50,15 +51,15 @@ pub(crate) struct GrantsQuery {
 /// Grants.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Grants {
+pub(crate) struct GrantsResponse {
     /// The newest first.
-    pub(crate) grants: Vec<Given>,
+    pub(crate) grants: Vec<GrantSummary>,
 }
 
 /// A power given for a time.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Given {
+pub(crate) struct GrantSummary {
     /// Its id.
     pub(crate) id: String,
     /// To whom, such as person:mom.
@@ -93,33 +94,44 @@ pub(crate) struct RevokeBody {
     reason: Option<String>,
 }
 
-fn requests(site: &Site, asked: Asked<ApprovalsQuery>) -> Result<Requests, Refusal> {
+fn requests(
+    site: &ServerState,
+    asked: ApiRequest<ApprovalsQuery>,
+) -> Result<PermissionRequestsResponse, ApiError> {
     let ledger = &site.parts.ledger;
     let limit = page_size(asked.query.limit, API_ROWS_SHOWN, API_ROWS_MAX)?;
     let rows = match asked.query.status.unwrap_or_default() {
-        Wanted::Waiting => approvals::still_waiting(ledger.requests(true)?, ledger.now()),
-        Wanted::All => ledger.approvals_newest(true, limit)?,
+        ApprovalStatusFilter::Waiting => {
+            approvals::still_waiting(ledger.requests(true)?, ledger.now())
+        }
+        ApprovalStatusFilter::All => ledger.approvals_newest(true, limit)?,
     };
-    let requests = rows.iter().take(limit).map(|row| approvals::shown(site, row)).collect();
-    Ok(Requests { requests })
+    let requests =
+        rows.iter().take(limit).map(|row| approvals::approval_details(site, row)).collect();
+    Ok(PermissionRequestsResponse { requests })
 }
 
-fn grants(site: &Site, asked: Asked<GrantsQuery>) -> Result<Grants, Refusal> {
+fn grants(site: &ServerState, asked: ApiRequest<GrantsQuery>) -> Result<GrantsResponse, ApiError> {
     let ledger = &site.parts.ledger;
     let (all, now) = (asked.query.all.unwrap_or(false), ledger.now());
     let grants = ledger.grants(!all)?;
     // Nobody has to have noted that the time of one is over.
     let grants = grants.iter().rev().filter(|grant| all || is_active(grant, now));
-    Ok(Grants { grants: grants.take(API_ROWS_MAX).map(|grant| given(grant, now)).collect() })
+    Ok(GrantsResponse {
+        grants: grants.take(API_ROWS_MAX).map(|grant| given(grant, now)).collect(),
+    })
 }
 
-fn revoke(site: &Site, asked: Asked<Nothing, RevokeBody>) -> Result<Given, Refusal> {
+fn revoke(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, RevokeBody>,
+) -> Result<GrantSummary, ApiError> {
     let (ledger, text) = (&site.parts.ledger, asked.part(0));
-    let unknown = || Refusal::not_found("grant", text).hint("list them with GET /api/grants");
+    let unknown = || ApiError::not_found("grant", text).hint("list them with GET /api/grants");
     let id = GrantId::new(text);
     let grant = ledger.grant(&id)?.ok_or_else(unknown)?;
     if grant.revoked_at.is_some() {
-        return Err(Refusal::conflict(format!("{id} was taken back already")));
+        return Err(ApiError::conflict(format!("{id} was taken back already")));
     }
     let reason = asked.body.reason.as_ref().map(|reason| site.parts.redactor.hide(reason));
     let change = AccessChange::GrantRevoked { grant: id.clone(), by: OWNER.to_owned(), reason };
@@ -129,8 +141,8 @@ fn revoke(site: &Site, asked: Asked<Nothing, RevokeBody>) -> Result<Given, Refus
     Ok(given(&grant, ledger.now()))
 }
 
-fn given(grant: &Grant, now: u64) -> Given {
-    Given {
+fn given(grant: &Grant, now: u64) -> GrantSummary {
+    GrantSummary {
         id: grant.id.to_string(),
         principal: to_whom(grant),
         resources: grant.resources.iter().map(ToString::to_string).collect(),

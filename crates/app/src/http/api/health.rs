@@ -15,16 +15,16 @@ use super::metrics;
 use super::models::PLAYED;
 use crate::channels::limits;
 use crate::engine::clock_trouble;
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
+use crate::http::state::ServerState;
 use crate::reception::Definite;
 
-pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Owner(TokenScope::Read);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let read = RouteAccess::Owner(TokenScope::Read);
     vec![
-        Route::get("/api/health", read, "How the server is", health),
-        Route::raw(
+        ApiRoute::get("/api/health", read, "How the server is", health),
+        ApiRoute::raw(
             "/metrics",
             read,
             "Counters for Prometheus",
@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// How the server is.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Health {
+pub(crate) struct ServerHealth {
     /// ok, or degraded if there are problems.
     pub(crate) status: &'static str,
     /// What is not as it should be, in words.
@@ -69,13 +69,13 @@ pub(crate) struct SandboxHealth {
     /// The release of the kernel, if a sandbox was tried.
     pub(crate) kernel: Option<String>,
     /// What was tried, and what limits are worth.
-    pub(crate) checks: Vec<Check>,
+    pub(crate) checks: Vec<SandboxCheck>,
 }
 
 /// Something that was tried.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Check {
+pub(crate) struct SandboxCheck {
     /// What.
     pub(crate) name: String,
     /// Whether it is as it should be.
@@ -174,7 +174,7 @@ pub(crate) struct HookHealth {
     pub(crate) failing: u64,
 }
 
-fn health(site: &Site, _: Asked<Nothing>) -> Result<Health, Refusal> {
+fn health(site: &ServerState, _: ApiRequest<NoParams>) -> Result<ServerHealth, ApiError> {
     let mut problems = Vec::new();
     let sandbox = sandbox(&site.parts.enforcer, &mut problems);
     let mut warnings = soft_limits(&site.parts.enforcer);
@@ -197,7 +197,7 @@ fn health(site: &Site, _: Asked<Nothing>) -> Result<Health, Refusal> {
     if hooks.failing > 0 {
         problems.push(format!("{} event hooks fail", hooks.failing));
     }
-    Ok(Health {
+    Ok(ServerHealth {
         status: if problems.is_empty() { "ok" } else { "degraded" },
         problems,
         warnings,
@@ -220,19 +220,19 @@ fn sandbox(enforcer: &Enforcer, problems: &mut Vec<String>) -> SandboxHealth {
         (Enforcer::Missing(why), _) => {
             problems.push(format!("there is no sandbox: {why}"));
             let detail = why.clone();
-            let check = Check { name: "sandbox".to_owned(), ok: false, detail };
+            let check = SandboxCheck { name: "sandbox".to_owned(), ok: false, detail };
             ("missing".to_owned(), None, vec![check])
         }
         (Enforcer::Sandbox(_), None) => ("missing".to_owned(), None, Vec::new()),
         (Enforcer::Sandbox(_), Some(found)) => {
             let open = found.escapes.iter().filter(|escape| !escape.stopped);
             problems.extend(open.map(|escape| format!("the sandbox lets out: {}", escape.attempt)));
-            let escapes = found.escapes.iter().map(|escape| Check {
+            let escapes = found.escapes.iter().map(|escape| SandboxCheck {
                 name: escape.attempt.clone(),
                 ok: escape.stopped,
                 detail: escape.answer.clone(),
             });
-            let limits = found.limits.iter().map(|limit| Check {
+            let limits = found.limits.iter().map(|limit| SandboxCheck {
                 name: format!("limit of {}", limit.limit),
                 ok: limit.hard,
                 detail: limit.by.clone(),
@@ -254,7 +254,7 @@ fn soft_limits(enforcer: &Enforcer) -> Vec<String> {
     soft.map(|one| words(&one.limit, &one.by)).collect()
 }
 
-fn providers(site: &Site, definite: Option<&Definite>) -> Vec<ProviderHealth> {
+fn providers(site: &ServerState, definite: Option<&Definite>) -> Vec<ProviderHealth> {
     let kind = |serving: &SelectableProvider| {
         let config = definite.map(|definite| &definite.loaded.library.settings.config);
         let said = config.and_then(|config| config.providers.get(&serving.id)?.kind);
@@ -294,7 +294,7 @@ fn kind_word(kind: ProviderKind) -> String {
     .to_owned()
 }
 
-fn channels(site: &Site, problems: &mut Vec<String>) -> Vec<ChannelHealth> {
+fn channels(site: &ServerState, problems: &mut Vec<String>) -> Vec<ChannelHealth> {
     let mut all = Vec::new();
     for (name, adapter) in &site.adapters {
         let health = adapter.health();
@@ -322,7 +322,7 @@ pub(super) fn sum(counts: &[(String, u64)], names: &[&str]) -> u64 {
     named.map(|(_, count)| count).sum()
 }
 
-fn queue(ledger: &Ledger, running_max: usize) -> Result<QueueHealth, Refusal> {
+fn queue(ledger: &Ledger, running_max: usize) -> Result<QueueHealth, ApiError> {
     let (runs, inbounds) = (ledger.run_counts()?, ledger.inbound_counts()?);
     Ok(QueueHealth {
         running: sum(&runs, &["running"]),
@@ -333,7 +333,7 @@ fn queue(ledger: &Ledger, running_max: usize) -> Result<QueueHealth, Refusal> {
     })
 }
 
-fn ledger(ledger: &Ledger) -> Result<LedgerHealth, Refusal> {
+fn ledger(ledger: &Ledger) -> Result<LedgerHealth, ApiError> {
     Ok(LedgerHealth {
         last_seq: ledger.last_seq()?,
         bytes: ledger_bytes(ledger),
@@ -349,14 +349,14 @@ pub(super) fn ledger_bytes(ledger: &Ledger) -> u64 {
     size(&path) + size(&beside)
 }
 
-fn process(site: &Site) -> ProcessHealth {
-    let (rss_bytes, threads) = measured();
+fn process(site: &ServerState) -> ProcessHealth {
+    let (rss_bytes, threads) = process_usage();
     let (started_at, streams) = (site.started, site.hub.listeners() as u64);
     ProcessHealth { started_at, rss_bytes, streams, threads }
 }
 
 /// The memory and the threads of this process, as far as the system says.
-pub(super) fn measured() -> (Option<u64>, Option<u64>) {
+pub(super) fn process_usage() -> (Option<u64>, Option<u64>) {
     const KIBIBYTE: u64 = 1024;
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let number = |name: &str| {
@@ -366,7 +366,7 @@ pub(super) fn measured() -> (Option<u64>, Option<u64>) {
     (number("VmRSS:").map(|kibibytes| kibibytes * KIBIBYTE), number("Threads:"))
 }
 
-fn hooks(ledger: &Ledger) -> Result<HookHealth, Refusal> {
+fn hooks(ledger: &Ledger) -> Result<HookHealth, ApiError> {
     let (mut enabled, mut failing) = (0, 0);
     for row in ledger.event_hooks(false)? {
         let fails = match row.status {

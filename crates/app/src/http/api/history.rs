@@ -15,12 +15,12 @@ use git2::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agents::{directory_of, named};
+use super::agents::{directory_of, find_agent};
 use crate::host::is_of_home;
-use crate::http::refusal::{Code, Refusal};
-use crate::http::site::Site;
+use crate::http::api_error::{ApiError, ApiErrorCode};
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
+use crate::http::state::ServerState;
 use crate::http::supervision::Supervision;
-use crate::http::table::{Asked, Need, Nothing, Route, page_size};
 use crate::limits::{
     API_COMMITS_LOOKED_MAX, API_COMMITS_MAX, API_COMMITS_SHOWN, API_DIFF_BYTES_MAX, API_FILES_MAX,
 };
@@ -31,12 +31,23 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// What the mode of a folder is in a tree.
 const FOLDER_MODE: i32 = 0o040_000;
 
-pub(crate) fn routes() -> Vec<Route> {
-    let (read, admin) = (Need::Owner(TokenScope::Read), Need::Owner(TokenScope::Admin));
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let (read, admin) =
+        (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Admin));
     vec![
-        Route::get("/api/agents/{id}/history", read, "The commits of an agent's folder", history),
-        Route::get("/api/agents/{id}/history/{commit}", read, "What a commit changed there", one),
-        Route::post(
+        ApiRoute::get(
+            "/api/agents/{id}/history",
+            read,
+            "The commits of an agent's folder",
+            history,
+        ),
+        ApiRoute::get(
+            "/api/agents/{id}/history/{commit}",
+            read,
+            "What a commit changed there",
+            one,
+        ),
+        ApiRoute::post(
             "/api/agents/{id}/history/{commit}/revert",
             admin,
             "Take back what a commit changed there, with a commit",
@@ -59,9 +70,9 @@ pub(crate) struct CommitsQuery {
 /// The commits of a folder.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct History {
+pub(crate) struct CommitHistory {
     /// The newest first.
-    pub(crate) commits: Vec<CommitLine>,
+    pub(crate) commits: Vec<CommitSummary>,
     /// Whether something in the folder is not committed.
     pub(crate) dirty: bool,
     /// Why there is no history, if there is none.
@@ -71,7 +82,7 @@ pub(crate) struct History {
 /// One commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CommitLine {
+pub(crate) struct CommitSummary {
     /// Its id.
     pub(crate) id: String,
     /// The first line of its message.
@@ -87,9 +98,9 @@ pub(crate) struct CommitLine {
 /// What a commit changed in a folder.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CommitPage {
+pub(crate) struct CommitDetails {
     /// The commit.
-    pub(crate) commit: CommitLine,
+    pub(crate) commit: CommitSummary,
     /// The files.
     pub(crate) files: Vec<FileChange>,
 }
@@ -111,57 +122,60 @@ pub(crate) struct FileChange {
 /// A change that was taken back.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Reverted {
+pub(crate) struct RevertResponse {
     /// The commit that takes it back.
     pub(crate) commit: String,
 }
 
-fn history(site: &Site, asked: Asked<CommitsQuery>) -> Result<History, Refusal> {
+fn history(site: &ServerState, asked: ApiRequest<CommitsQuery>) -> Result<CommitHistory, ApiError> {
     let limit = page_size(asked.query.limit, API_COMMITS_SHOWN, API_COMMITS_MAX)?;
-    match Folder::open(&directory(site, asked.part(0))?)? {
+    match GitFolder::open(&directory(site, asked.part(0))?)? {
         Ok(folder) => folder.history(limit).map_err(failed),
-        Err(why) => Ok(History { why: Some(why), ..History::default() }),
+        Err(why) => Ok(CommitHistory { why: Some(why), ..CommitHistory::default() }),
     }
 }
 
-fn one(site: &Site, asked: Asked<Nothing>) -> Result<CommitPage, Refusal> {
+fn one(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<CommitDetails, ApiError> {
     let folder = opened(&directory(site, asked.part(0))?)?;
     folder.page(asked.part(1), &site.parts.redactor)
 }
 
-fn revert(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Reverted, Refusal> {
+fn revert(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, NoParams>,
+) -> Result<RevertResponse, ApiError> {
     let folder = opened(&directory(site, asked.part(0))?)?;
     let commit = folder.revert(asked.part(1))?.to_string();
-    Ok(Reverted { commit })
+    Ok(RevertResponse { commit })
 }
 
 /// Where an agent lives; also one that does not load, since its history may mend it.
-fn directory(site: &Site, id: &str) -> Result<PathBuf, Refusal> {
+fn directory(site: &ServerState, id: &str) -> Result<PathBuf, ApiError> {
     let definite = site.reception.read()?;
     match definite.loaded.library.broken_agents.get(id) {
         Some(file) if !is_of_home(file) => Ok(site.project.join(directory_of(file))),
-        Some(_) | None => Ok(definite.definitions.directory(named(&definite, id)?)),
+        Some(_) | None => Ok(definite.definitions.directory(find_agent(&definite, id)?)),
     }
 }
 
-fn opened(directory: &Path) -> Result<Folder, Refusal> {
-    Folder::open(directory)?.map_err(Refusal::conflict)
+fn opened(directory: &Path) -> Result<GitFolder, ApiError> {
+    GitFolder::open(directory)?.map_err(ApiError::conflict)
 }
 
-fn failed(error: git2::Error) -> Refusal {
-    Refusal::new(Code::Internal, format!("git does not do it: {}", error.message()))
+fn failed(error: git2::Error) -> ApiError {
+    ApiError::new(ApiErrorCode::Internal, format!("git does not do it: {}", error.message()))
 }
 
 /// A folder of a repository.
-struct Folder {
+struct GitFolder {
     repository: Repository,
     /// Its path below the repository's; empty for all of it.
     path: String,
 }
 
-impl Folder {
+impl GitFolder {
     /// The folder, or why it has no history.
-    fn open(directory: &Path) -> Result<Result<Self, String>, Refusal> {
+    fn open(directory: &Path) -> Result<Result<Self, String>, ApiError> {
         let repository = match Repository::discover(directory) {
             Ok(repository) => repository,
             Err(error) if error.code() == ErrorCode::NotFound => {
@@ -180,16 +194,16 @@ impl Folder {
         Ok(Ok(Self { repository, path }))
     }
 
-    fn history(&self, limit: usize) -> Result<History, git2::Error> {
+    fn history(&self, limit: usize) -> Result<CommitHistory, git2::Error> {
         let repository = &self.repository;
         let mut walk = repository.revwalk()?;
         walk.set_sorting(Sort::TIME | Sort::TOPOLOGICAL)?;
         if let Err(error) = walk.push_head() {
             return match error.code() {
-                ErrorCode::UnbornBranch | ErrorCode::NotFound => Ok(History {
+                ErrorCode::UnbornBranch | ErrorCode::NotFound => Ok(CommitHistory {
                     why: Some("nothing was committed yet".to_owned()),
                     dirty: self.is_dirty()?,
-                    ..History::default()
+                    ..CommitHistory::default()
                 }),
                 _ => Err(error),
             };
@@ -204,21 +218,21 @@ impl Folder {
                 commits.push(self.line(&commit)?);
             }
         }
-        Ok(History { commits, dirty: self.is_dirty()?, why: None })
+        Ok(CommitHistory { commits, dirty: self.is_dirty()?, why: None })
     }
 
-    fn page(&self, id: &str, redactor: &Redactor) -> Result<CommitPage, Refusal> {
+    fn page(&self, id: &str, redactor: &Redactor) -> Result<CommitDetails, ApiError> {
         let commit = self.find(id)?;
         let diff = self.diff(&commit).map_err(failed)?;
         let count = diff.deltas().len().min(API_FILES_MAX);
         let files = (0..count).map(|at| change(&diff, at, redactor));
         let files = files.collect::<Result<_, _>>().map_err(failed)?;
-        Ok(CommitPage { commit: self.line(&commit).map_err(failed)?, files })
+        Ok(CommitDetails { commit: self.line(&commit).map_err(failed)?, files })
     }
 
     /// A commit of the current branch that changed the folder.
-    fn find(&self, id: &str) -> Result<Commit<'_>, Refusal> {
-        let unknown = || Refusal::not_found("commit of this agent", id);
+    fn find(&self, id: &str) -> Result<Commit<'_>, ApiError> {
+        let unknown = || ApiError::not_found("commit of this agent", id);
         let id = Oid::from_str(id).map_err(|_| unknown())?;
         let commit = self.repository.find_commit(id).map_err(|_| unknown())?;
         let head = self.head()?;
@@ -230,14 +244,14 @@ impl Folder {
         }
     }
 
-    fn head(&self) -> Result<Commit<'_>, Refusal> {
+    fn head(&self) -> Result<Commit<'_>, ApiError> {
         let head = self.repository.head().and_then(|head| head.peel_to_commit());
-        head.map_err(|_| Refusal::conflict("nothing was committed yet"))
+        head.map_err(|_| ApiError::conflict("nothing was committed yet"))
     }
 
-    fn line(&self, commit: &Commit<'_>) -> Result<CommitLine, git2::Error> {
+    fn line(&self, commit: &Commit<'_>) -> Result<CommitSummary, git2::Error> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ok(CommitLine {
+        Ok(CommitSummary {
             id: commit.id().to_string(),
             summary: commit.summary_bytes().map(text).unwrap_or_default(),
             author: text(commit.author().name_bytes()),
@@ -300,21 +314,21 @@ impl Folder {
     }
 
     /// Takes back what a commit changed in the folder; the rest of the repository stays as it is.
-    fn revert(&self, id: &str) -> Result<Oid, Refusal> {
+    fn revert(&self, id: &str) -> Result<Oid, ApiError> {
         // One at a time: what one of them writes is a change that is not committed to another.
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         if self.repository.head_detached().map_err(failed)? {
             let text = "the repository is not on a branch, so a commit could get lost";
-            return Err(Refusal::conflict(text).hint("check a branch out first"));
+            return Err(ApiError::conflict(text).hint("check a branch out first"));
         }
         let commit = self.find(id)?;
         if commit.parent_count() > 1 {
             let text = "a merge cannot be taken back here";
-            return Err(Refusal::conflict(text).hint("take back the commits that it merged"));
+            return Err(ApiError::conflict(text).hint("take back the commits that it merged"));
         }
         if self.is_dirty().map_err(failed)? {
             let text = "there are changes in the agent's folder that are not committed";
-            return Err(Refusal::conflict(text).hint("commit them or put them aside first"));
+            return Err(ApiError::conflict(text).hint("commit them or put them aside first"));
         }
         let head = self.head()?;
         let folder = self.without(&commit, &head)?;
@@ -324,7 +338,7 @@ impl Folder {
     }
 
     /// The folder as it is now without what a commit changed; none if nothing is left of it.
-    fn without(&self, commit: &Commit<'_>, head: &Commit<'_>) -> Result<Option<Oid>, Refusal> {
+    fn without(&self, commit: &Commit<'_>, head: &Commit<'_>) -> Result<Option<Oid>, ApiError> {
         let empty = || {
             let id = self.repository.treebuilder(None)?.write()?;
             self.repository.find_tree(id)
@@ -340,11 +354,11 @@ impl Folder {
         if merged.has_conflicts() {
             let paths = conflicting(&merged).map_err(failed)?.join(", ");
             let text = format!("later changes are in the way of taking it back: {paths}");
-            return Err(Refusal::conflict(text).hint("take those back first, or change the files"));
+            return Err(ApiError::conflict(text).hint("take those back first, or change the files"));
         }
         let folder = merged.write_tree_to(&self.repository).map_err(failed)?;
         if folder == now.id() {
-            return Err(Refusal::conflict("nothing of it is left to take back"));
+            return Err(ApiError::conflict("nothing of it is left to take back"));
         }
         let left = self.repository.find_tree(folder).map_err(failed)?;
         Ok((!left.is_empty()).then_some(folder))
@@ -366,10 +380,10 @@ impl Folder {
         head: &Commit<'_>,
         after: &Tree<'_>,
         commit: &Commit<'_>,
-    ) -> Result<Oid, Refusal> {
+    ) -> Result<Oid, ApiError> {
         let repository = &self.repository;
         repository.checkout_tree(after.as_object(), Some(&mut self.checkout())).map_err(
-            |error| Refusal::conflict(format!("the files cannot be written: {}", error.message())),
+            |error| ApiError::conflict(format!("the files cannot be written: {}", error.message())),
         )?;
         let author =
             repository.signature().or_else(|_| Signature::now("agentry", "agentry@localhost"));
@@ -386,7 +400,7 @@ impl Folder {
             let mut back = self.checkout();
             // What stays is seen as a change that is not committed.
             repository.checkout_head(Some(back.force())).unwrap_or_default();
-            Refusal::conflict(format!("the commit cannot be made: {}", error.message()))
+            ApiError::conflict(format!("the commit cannot be made: {}", error.message()))
         })
     }
 
@@ -510,8 +524,8 @@ mod tests {
             made.unwrap().to_string()
         }
 
-        fn folder(&self) -> Folder {
-            Folder::open(&self.directory.path().join("agents/a")).unwrap().unwrap()
+        fn folder(&self) -> GitFolder {
+            GitFolder::open(&self.directory.path().join("agents/a")).unwrap().unwrap()
         }
     }
 
@@ -564,21 +578,21 @@ mod tests {
         assert!(tree.get_path(Path::new("agents/a/tools")).is_err());
         assert!(!scene.folder().is_dirty().unwrap());
         let again = scene.folder().revert(&second).unwrap_err();
-        assert_eq!(again.code, Code::Conflict);
+        assert_eq!(again.code, ApiErrorCode::Conflict);
     }
 
     #[test]
     fn a_commit_is_not_taken_back_where_something_could_be_lost() {
         let (scene, [first, second, last]) = three_commits();
         let code = |id: &str| scene.folder().revert(id).unwrap_err().code;
-        assert_eq!(code(&first), Code::Conflict, "later changes are in the way");
-        assert_eq!(code(&"0".repeat(40)), Code::NotFound);
-        assert_eq!(code("main"), Code::NotFound);
+        assert_eq!(code(&first), ApiErrorCode::Conflict, "later changes are in the way");
+        assert_eq!(code(&"0".repeat(40)), ApiErrorCode::NotFound);
+        assert_eq!(code("main"), ApiErrorCode::NotFound);
         scene.write("agents/a/more.md", "more");
-        assert_eq!(code(&second), Code::Conflict, "not committed");
+        assert_eq!(code(&second), ApiErrorCode::Conflict, "not committed");
         fs::remove_file(scene.directory.path().join("agents/a/more.md")).unwrap();
         scene.repository.set_head_detached(Oid::from_str(&last).unwrap()).unwrap();
-        assert_eq!(code(&second), Code::Conflict, "on no branch");
+        assert_eq!(code(&second), ApiErrorCode::Conflict, "on no branch");
         assert_eq!(scene.read("agents/a/AGENT.md").unwrap(), "one\n2\nthree\nfour\n5\n");
     }
 }

@@ -7,41 +7,46 @@ use agentry_protocol::token::{TokenKind, TokenScope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::http::auth::{self, Caller, Wanted};
-use crate::http::refusal::{Code, Refusal};
-use crate::http::site::Site;
-use crate::http::table::{Asked, Headers, Need, Nothing, Route};
+use crate::http::api_error::{ApiError, ApiErrorCode};
+use crate::http::auth::{self, Caller, KeySpec};
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, ResponseHeaders, RouteAccess};
+use crate::http::state::ServerState;
 use crate::limits::{COOKIE_TIME_MAX, KEY_NAME_CHARS_MAX};
 
-pub(crate) fn routes() -> Vec<Route> {
-    let admin = Need::Owner(TokenScope::Admin);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let admin = RouteAccess::Owner(TokenScope::Admin);
     vec![
-        Route::get("/api/me", Need::Key, "Who calls, and what the key opens", me),
-        Route::with_headers("/api/login", Need::Nobody, "Turn a code into a cookie", log_in),
-        Route::with_headers("/api/logout", Need::Key, "Sign out", log_out),
-        Route::get("/api/tokens", admin, "The keys that there are", list),
-        Route::post("/api/tokens", admin, "Make a key; it is shown once", create).status(201),
-        Route::post("/api/tokens/{id}/revoke", admin, "Take a key back", revoke),
+        ApiRoute::get("/api/me", RouteAccess::AnyKey, "Who calls, and what the key opens", me),
+        ApiRoute::with_headers(
+            "/api/login",
+            RouteAccess::Unauthenticated,
+            "Turn a code into a cookie",
+            log_in,
+        ),
+        ApiRoute::with_headers("/api/logout", RouteAccess::AnyKey, "Sign out", log_out),
+        ApiRoute::get("/api/tokens", admin, "The keys that there are", list),
+        ApiRoute::post("/api/tokens", admin, "Make a key; it is shown once", create).status(201),
+        ApiRoute::post("/api/tokens/{id}/revoke", admin, "Take a key back", revoke),
     ]
 }
 
 /// Who calls.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Me {
+struct CurrentCaller {
     /// Who it is.
-    principal: Who,
+    principal: CallerIdentity,
     /// What the key opens.
     scopes: Vec<TokenScope>,
     /// Whether the server asks nobody for a key.
     insecure: bool,
     /// The server.
-    server: About,
+    server: ServerDescription,
 }
 
 /// Who somebody is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Who {
+struct CallerIdentity {
     /// What kind of speaker it is.
     kind: PrincipalKind,
     /// What people call it.
@@ -53,7 +58,7 @@ struct Who {
 /// The server.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct About {
+struct ServerDescription {
     /// Its version.
     version: &'static str,
     /// The directory of the definitions; only for the owner.
@@ -64,22 +69,22 @@ struct About {
     sandbox: String,
 }
 
-fn me(site: &Site, asked: Asked) -> Result<Me, Refusal> {
+fn me(site: &ServerState, asked: ApiRequest) -> Result<CurrentCaller, ApiError> {
     of(site, &asked.caller)
 }
 
-fn of(site: &Site, caller: &Caller) -> Result<Me, Refusal> {
+fn of(site: &ServerState, caller: &Caller) -> Result<CurrentCaller, ApiError> {
     let principal = &caller.principal;
     let level = site.reception.level();
-    Ok(Me {
-        principal: Who {
+    Ok(CurrentCaller {
+        principal: CallerIdentity {
             kind: principal.kind,
             name: principal.name.clone(),
             entity_id: principal.entity_id.clone(),
         },
         scopes: caller.scopes.clone(),
         insecure: site.front.is_insecure,
-        server: About {
+        server: ServerDescription {
             version: env!("CARGO_PKG_VERSION"),
             project: caller.is_owner().then(|| site.project.display().to_string()),
             started_at: site.started,
@@ -91,18 +96,22 @@ fn of(site: &Site, caller: &Caller) -> Result<Me, Refusal> {
 /// A code that `agentry console` made.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct LogIn {
+struct LoginBody {
     /// The code.
     #[schemars(length(min = 1, max = 200))]
     code: String,
 }
 
-fn log_in(site: &Site, asked: Asked<Nothing, LogIn>) -> Result<(Me, Headers), Refusal> {
+fn log_in(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, LoginBody>,
+) -> Result<(CurrentCaller, ResponseHeaders), ApiError> {
     let made = site.keys.log_in(&asked.body.code).map_err(|refusal| match refusal.code {
-        Code::Unauthenticated => {
-            Refusal::new(Code::Unauthenticated, "the code is wrong, too old or used already")
-                .hint("get another with `agentry console`")
-        }
+        ApiErrorCode::Unauthenticated => ApiError::new(
+            ApiErrorCode::Unauthenticated,
+            "the code is wrong, too old or used already",
+        )
+        .hint("get another with `agentry console`"),
         _ => refusal,
     })?;
     let caller = site.keys.caller(&made.text, TokenKind::Cookie)?;
@@ -112,19 +121,22 @@ fn log_in(site: &Site, asked: Asked<Nothing, LogIn>) -> Result<(Me, Headers), Re
 
 /// Nothing is left.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Done {}
+struct LogoutResponse {}
 
-fn log_out(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<(Done, Headers), Refusal> {
+fn log_out(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, NoParams>,
+) -> Result<(LogoutResponse, ResponseHeaders), ApiError> {
     if let Some(token) = asked.caller.token.filter(|token| token.kind == TokenKind::Cookie) {
         site.keys.log_out(&token.id)?;
     }
-    Ok((Done {}, vec![("set-cookie", site.front.set_cookie("", 0))]))
+    Ok((LogoutResponse {}, vec![("set-cookie", site.front.set_cookie("", 0))]))
 }
 
 /// A key, without what would open anything.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Key {
+struct KeySummary {
     /// Which one.
     id: String,
     /// What people call it.
@@ -145,19 +157,19 @@ struct Key {
 
 /// Keys.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Keys {
+struct KeysResponse {
     /// They, the oldest first.
-    tokens: Vec<Key>,
+    tokens: Vec<KeySummary>,
 }
 
-fn list(site: &Site, _: Asked) -> Result<Keys, Refusal> {
+fn list(site: &ServerState, _: ApiRequest) -> Result<KeysResponse, ApiError> {
     let rows = site.parts.ledger.tokens()?;
     let tokens = rows.into_iter().map(|row| key(row.token, row.revoked)).collect();
-    Ok(Keys { tokens })
+    Ok(KeysResponse { tokens })
 }
 
-fn key(token: agentry_protocol::token::Token, revoked_at: Option<u64>) -> Key {
-    Key {
+fn key(token: agentry_protocol::token::Token, revoked_at: Option<u64>) -> KeySummary {
+    KeySummary {
         id: token.id.to_string(),
         name: token.name,
         kind: token.kind.as_str(),
@@ -172,7 +184,7 @@ fn key(token: agentry_protocol::token::Token, revoked_at: Option<u64>) -> Key {
 /// What a key is to be.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct WantedKey {
+struct KeyBody {
     /// What people call it.
     #[schemars(length(min = 1, max = 100))]
     name: String,
@@ -186,37 +198,43 @@ struct WantedKey {
 
 /// A key that was just made.
 #[derive(Debug, Serialize, JsonSchema)]
-struct MadeKey {
+struct KeyResponse {
     /// The key, as it is sent; it is never shown again.
     key: String,
     /// What is recorded of it.
-    token: Key,
+    token: KeySummary,
 }
 
-fn create(site: &Site, asked: Asked<Nothing, WantedKey>) -> Result<MadeKey, Refusal> {
-    let WantedKey { name, scopes, entity_id, valid_ms } = asked.body;
+fn create(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, KeyBody>,
+) -> Result<KeyResponse, ApiError> {
+    let KeyBody { name, scopes, entity_id, valid_ms } = asked.body;
     if name.trim().is_empty() || name.chars().count() > KEY_NAME_CHARS_MAX {
-        return Err(Refusal::invalid(format!("a name has 1 to {KEY_NAME_CHARS_MAX} letters")));
+        return Err(ApiError::invalid(format!("a name has 1 to {KEY_NAME_CHARS_MAX} letters")));
     }
-    if let Some(scope) = scopes.iter().find(|scope| !asked.caller.may(**scope)) {
-        return Err(Refusal::new(
-            Code::Forbidden,
+    if let Some(scope) = scopes.iter().find(|scope| !asked.caller.has_scope(**scope)) {
+        return Err(ApiError::new(
+            ApiErrorCode::Forbidden,
             format!("a key that does not open `{scope}` cannot make one that does"),
         ));
     }
     let ledger = &site.parts.ledger;
     let expires_at = valid_ms.map(|ms| ledger.now().saturating_add(ms));
-    let wanted = Wanted { name, kind: TokenKind::Bearer, scopes, entity: entity_id, expires_at };
+    let wanted = KeySpec { name, kind: TokenKind::Bearer, scopes, entity: entity_id, expires_at };
     auth::check(ledger, &wanted)?;
     let made = auth::issue(ledger, wanted)?;
-    Ok(MadeKey { key: made.text, token: key(made.token, None) })
+    Ok(KeyResponse { key: made.text, token: key(made.token, None) })
 }
 
-fn revoke(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Key, Refusal> {
+fn revoke(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, NoParams>,
+) -> Result<KeySummary, ApiError> {
     let id = agentry_protocol::TokenId::new(asked.part(0));
     let ledger = &site.parts.ledger;
-    ledger.token(&id)?.ok_or_else(|| Refusal::not_found("key", asked.part(0)))?;
+    ledger.token(&id)?.ok_or_else(|| ApiError::not_found("key", asked.part(0)))?;
     auth::revoke(ledger, &id, "owner", None)?;
-    let row = ledger.token(&id)?.ok_or_else(|| Refusal::not_found("key", asked.part(0)))?;
+    let row = ledger.token(&id)?.ok_or_else(|| ApiError::not_found("key", asked.part(0)))?;
     Ok(key(row.token, row.revoked))
 }

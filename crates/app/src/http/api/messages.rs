@@ -19,42 +19,42 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::mine;
+use super::visibility;
 use crate::engine::new_number;
+use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::auth::Caller;
-use crate::http::refusal::{Code, Refusal};
-use crate::http::site::Site;
-use crate::http::stream::Kind;
-use crate::http::supervision::{AskedMode, ModeWord, Supervision};
-use crate::http::table::{Asked, Method, Need, Nothing, Route};
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, RouteMethod};
+use crate::http::sse::Kind;
+use crate::http::state::ServerState;
+use crate::http::supervision::{ModeSchema, RequestedMode, Supervision};
 use crate::limits::{REQUEST_WAIT_TIME_MAX, SERVER_LOOK_TIME};
 
-pub(crate) fn routes() -> Vec<Route> {
-    let submit = Need::Anybody(TokenScope::Submit);
-    let read = Need::Anybody(TokenScope::Read);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let submit = RouteAccess::AnyCaller(TokenScope::Submit);
+    let read = RouteAccess::AnyCaller(TokenScope::Read);
     vec![
-        Route::stream::<Nothing, Prompt>(
-            Method::Post,
+        ApiRoute::stream::<NoParams, PromptBody>(
+            RouteMethod::Post,
             "/run",
             submit,
             "Run a prompt; with `Accept: text/event-stream` its events follow",
             Kind::Prompt,
         )
         .supervision(BY_MODE),
-        Route::stream::<Nothing, Nothing>(
-            Method::Get,
+        ApiRoute::stream::<NoParams, NoParams>(
+            RouteMethod::Get,
             "/run/{message}",
             read,
             "The events of the run that answers a message; `Last-Event-ID` goes on after a break",
             Kind::Message,
         ),
-        Route::post("/api/sessions", submit, "Say something in a session of its own", begin)
+        ApiRoute::post("/api/sessions", submit, "Say something in a session of its own", begin)
             .supervision(BY_MODE)
             .status(202),
-        Route::post("/api/sessions/{id}/messages", submit, "Say something in a session", say)
+        ApiRoute::post("/api/sessions/{id}/messages", submit, "Say something in a session", say)
             .supervision(BY_MODE)
             .status(202),
-        Route::get("/api/messages/{id}", read, "What became of a message", one),
+        ApiRoute::get("/api/messages/{id}", read, "What became of a message", one),
     ]
 }
 
@@ -64,7 +64,7 @@ pub(super) const BY_MODE: Supervision = Supervision::ReducedBy(&["mode"]);
 /// A prompt, as seed 003 has it, and what else may be said about the run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct Prompt {
+pub(crate) struct PromptBody {
     /// What is said.
     prompt: String,
     /// The session, by its name; one of its own if none is named. Only for the owner.
@@ -74,27 +74,27 @@ pub(crate) struct Prompt {
     /// The model. Only for the owner.
     model: Option<String>,
     /// The mode. Only for the owner; `wiggum` needs a key that opens `approve`.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<AskedMode>,
+    #[schemars(with = "Option<ModeSchema>")]
+    mode: Option<RequestedMode>,
 }
 
-impl Prompt {
+impl PromptBody {
     /// The same as any message.
-    pub(crate) fn message(self) -> Message {
+    pub(crate) fn message(self) -> ApiMessage {
         let Self { prompt, session, agent, model, mode } = self;
-        let place = session.map_or(Where::Alone, Where::Session);
-        Message { text: prompt, place, agent, model, mode, ..Message::default() }
+        let place = session.map_or(MessageTarget::NewSession, MessageTarget::Session);
+        ApiMessage { text: prompt, place, agent, model, mode, ..ApiMessage::default() }
     }
 }
 
 /// Something that is said.
 #[derive(Default)]
-pub(crate) struct Message {
+pub(crate) struct ApiMessage {
     pub(crate) text: String,
-    pub(crate) place: Where,
+    pub(crate) place: MessageTarget,
     pub(crate) agent: Option<String>,
     pub(crate) model: Option<String>,
-    pub(crate) mode: Option<AskedMode>,
+    pub(crate) mode: Option<RequestedMode>,
     pub(crate) delivery: Option<String>,
     /// A task, and what it is given.
     pub(crate) task: Option<(TaskId, BTreeMap<String, String>)>,
@@ -102,20 +102,20 @@ pub(crate) struct Message {
 
 /// Where it goes.
 #[derive(Default)]
-pub(crate) enum Where {
+pub(crate) enum MessageTarget {
     /// To a session of its own.
     #[default]
-    Alone,
+    NewSession,
     /// To the session with this name.
     Session(String),
     /// Where the policies say.
-    Policies,
+    PolicyRoute,
 }
 
 /// What begins a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Begin {
+struct SessionStartBody {
     /// What is said.
     text: String,
     /// Who is to answer.
@@ -123,8 +123,8 @@ struct Begin {
     /// The model.
     model: Option<String>,
     /// The mode; `wiggum` needs a key that opens `approve`.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<AskedMode>,
+    #[schemars(with = "Option<ModeSchema>")]
+    mode: Option<RequestedMode>,
     /// What the session is to be called.
     key: Option<String>,
 }
@@ -132,7 +132,7 @@ struct Begin {
 /// What is said in a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Say {
+struct MessageBody {
     /// What is said.
     text: String,
     /// How it reaches a busy session: steer, followup, collect or interrupt.
@@ -140,49 +140,55 @@ struct Say {
     /// The model, if it begins a run.
     model: Option<String>,
     /// The mode, if it begins a run; `wiggum` needs a key that opens `approve`.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<AskedMode>,
+    #[schemars(with = "Option<ModeSchema>")]
+    mode: Option<RequestedMode>,
 }
 
 /// Something that was taken in.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Sent {
+pub(crate) struct MessageReceipt {
     /// The message.
     pub(crate) event_id: EventId,
     /// Its entry.
     seq: u64,
 }
 
-fn begin(site: &Site, asked: Asked<Nothing, Begin>) -> Result<Sent, Refusal> {
-    let Begin { text, agent, model, mode, key } = asked.body;
-    let place = key.map_or(Where::Alone, Where::Session);
-    let message = Message { text, place, agent, model, mode, ..Message::default() };
-    take(site, &asked.caller, message, asked.once.as_deref())
+fn begin(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, SessionStartBody>,
+) -> Result<MessageReceipt, ApiError> {
+    let SessionStartBody { text, agent, model, mode, key } = asked.body;
+    let place = key.map_or(MessageTarget::NewSession, MessageTarget::Session);
+    let message = ApiMessage { text, place, agent, model, mode, ..ApiMessage::default() };
+    accept_message(site, &asked.caller, message, asked.once.as_deref())
 }
 
-fn say(site: &Site, asked: Asked<Nothing, Say>) -> Result<Sent, Refusal> {
-    let session = mine::session(site, &asked.caller, asked.part(0))?;
-    let Say { text, delivery, model, mode } = asked.body;
+fn say(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, MessageBody>,
+) -> Result<MessageReceipt, ApiError> {
+    let session = visibility::visible_session(site, &asked.caller, asked.part(0))?;
+    let MessageBody { text, delivery, model, mode } = asked.body;
     // Somebody else talks where the policies say; that is the session they see.
     let place = match asked.caller.is_owner() {
-        true => Where::Session(session.key.to_string()),
-        false => Where::Policies,
+        true => MessageTarget::Session(session.key.to_string()),
+        false => MessageTarget::PolicyRoute,
     };
     let agent = asked.caller.is_owner().then(|| session.agent.to_string());
-    let message = Message { text, place, agent, model, mode, delivery, task: None };
-    take(site, &asked.caller, message, asked.once.as_deref())
+    let message = ApiMessage { text, place, agent, model, mode, delivery, task: None };
+    accept_message(site, &asked.caller, message, asked.once.as_deref())
 }
 
 /// Takes something in. It is on disk when this returns.
-pub(crate) fn take(
-    site: &Site,
+pub(crate) fn accept_message(
+    site: &ServerState,
     caller: &Caller,
-    message: Message,
+    message: ApiMessage,
     once: Option<&str>,
-) -> Result<Sent, Refusal> {
+) -> Result<MessageReceipt, ApiError> {
     if message.text.trim().is_empty() {
-        return Err(Refusal::invalid("there is nothing to say"));
+        return Err(ApiError::invalid("there is nothing to say"));
     }
     let (ledger, redactor) = (&site.parts.ledger, &site.parts.redactor);
     let inbound = inbound(caller, message, once, ledger.now())?;
@@ -194,18 +200,18 @@ pub(crate) fn take(
         let before = before.transpose()?.map(|one| (one.body.content.clone(), one.metadata));
         let same = (redactor.hide(&same.0), same.1);
         if before.is_some_and(|before| before != same) {
-            return Err(Refusal::conflict("something else was sent with this Idempotency-Key"));
+            return Err(ApiError::conflict("something else was sent with this Idempotency-Key"));
         }
     }
-    Ok(Sent { event_id, seq: received.seq })
+    Ok(MessageReceipt { event_id, seq: received.seq })
 }
 
 fn inbound(
     caller: &Caller,
-    message: Message,
+    message: ApiMessage,
     once: Option<&str>,
     now: u64,
-) -> Result<Inbound, Refusal> {
+) -> Result<Inbound, ApiError> {
     let holder = key_holder(caller.entity());
     let source = match once {
         Some(once) => format!("{holder}:{once}"),
@@ -222,7 +228,7 @@ fn inbound(
     };
     let sender = Sender { sender_id: holder, sender_name: caller.principal.name.clone() };
     let mut inbound = Inbound::new(&source, now, place, sender)
-        .map_err(|wrong| Refusal::invalid(wrong.to_string()))?;
+        .map_err(|wrong| ApiError::invalid(wrong.to_string()))?;
     inbound.metadata = metadata(caller, &message, &source)?;
     inbound.body = InboundContent { content: message.text, ..InboundContent::default() };
     Ok(inbound)
@@ -230,22 +236,22 @@ fn inbound(
 
 fn metadata(
     caller: &Caller,
-    message: &Message,
+    message: &ApiMessage,
     source: &str,
-) -> Result<Map<String, Value>, Refusal> {
-    let Message { place, agent, model, mode, delivery, task, .. } = message;
+) -> Result<Map<String, Value>, ApiError> {
+    let ApiMessage { place, agent, model, mode, delivery, task, .. } = message;
     let mut metadata = Map::new();
     if let Some(word) = delivery {
         let known: Result<agentry_protocol::access::Delivery, _> = word.parse();
-        known.map_err(|unknown| Refusal::invalid(format!("delivery: {unknown}")))?;
+        known.map_err(|unknown| ApiError::invalid(format!("delivery: {unknown}")))?;
         metadata.insert(DELIVERY.to_owned(), json!(word));
     }
     let chooses = agent.is_some() || model.is_some() || mode.is_some();
     if !caller.is_owner() {
         return match (place, chooses) {
-            (Where::Alone | Where::Policies, false) => Ok(metadata),
-            _ => Err(Refusal::new(
-                Code::Forbidden,
+            (MessageTarget::NewSession | MessageTarget::PolicyRoute, false) => Ok(metadata),
+            _ => Err(ApiError::new(
+                ApiErrorCode::Forbidden,
                 "only the owner chooses session, agent, model and mode",
             )
             .hint("leave them out; the policies say who answers where")),
@@ -253,16 +259,18 @@ fn metadata(
     }
     let mut target = Map::new();
     match place {
-        Where::Alone => target.insert("session".to_owned(), json!(format!("http-{source}"))),
-        Where::Session(key) => target.insert("session".to_owned(), json!(key)),
-        Where::Policies => None,
+        MessageTarget::NewSession => {
+            target.insert("session".to_owned(), json!(format!("http-{source}")))
+        }
+        MessageTarget::Session(key) => target.insert("session".to_owned(), json!(key)),
+        MessageTarget::PolicyRoute => None,
     };
     target.extend(agent.iter().map(|agent| ("persona".to_owned(), json!(agent))));
     metadata.insert(TARGET.to_owned(), Value::Object(target));
     let mut run = Map::new();
     run.extend(model.iter().map(|model| ("model".to_owned(), json!(model))));
     if let Some(mode) = mode {
-        run.insert("mode".to_owned(), json!(mode.allowed(caller)?));
+        run.insert("mode".to_owned(), json!(mode.authorize(caller)?));
     }
     if let Some((task, inputs)) = task {
         run.insert("task".to_owned(), json!(task));
@@ -277,7 +285,7 @@ fn metadata(
 /// How long somebody waits for a message.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Wait {
+struct MessageQuery {
     /// How long to wait until it has a session or is settled, in milliseconds.
     #[schemars(range(max = 30_000))]
     wait_ms: Option<u64>,
@@ -286,7 +294,7 @@ struct Wait {
 /// What became of a message.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Became {
+struct MessageStatus {
     /// The message.
     event_id: EventId,
     /// How far it is.
@@ -301,12 +309,12 @@ struct Became {
     answer: Option<String>,
 }
 
-fn one(site: &Site, asked: Asked<Wait>) -> Result<Became, Refusal> {
-    let row = mine::message(site, &asked.caller, asked.part(0))?;
+fn one(site: &ServerState, asked: ApiRequest<MessageQuery>) -> Result<MessageStatus, ApiError> {
+    let row = visibility::visible_message(site, &asked.caller, asked.part(0))?;
     let ledger = &site.parts.ledger;
     let wait = Duration::from_millis(asked.query.wait_ms.unwrap_or(0)).min(REQUEST_WAIT_TIME_MAX);
     let row = waited(ledger, row, wait)?;
-    Ok(Became {
+    Ok(MessageStatus {
         status: row.status.as_str().to_owned(),
         session_id: row.routed.as_ref().map(|routed| routed.session.to_string()),
         run_id: row.run.as_ref().map(ToString::to_string),
@@ -316,7 +324,7 @@ fn one(site: &Site, asked: Asked<Wait>) -> Result<Became, Refusal> {
     })
 }
 
-fn waited(ledger: &Ledger, row: InboundRow, wait: Duration) -> Result<InboundRow, Refusal> {
+fn waited(ledger: &Ledger, row: InboundRow, wait: Duration) -> Result<InboundRow, ApiError> {
     let until = Instant::now() + wait;
     let is_placed = |row: &InboundRow| row.run.is_some() || row.status.is_settled();
     let mut row = row;
@@ -332,7 +340,7 @@ fn waited(ledger: &Ledger, row: InboundRow, wait: Duration) -> Result<InboundRow
     Ok(row)
 }
 
-fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Refusal> {
+fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, ApiError> {
     if row.status != InboundStatus::Denied {
         return Ok(row.why.clone());
     }
@@ -341,7 +349,7 @@ fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Refusal> {
 }
 
 /// An id as a part of a path.
-pub(crate) fn escaped(id: &str) -> String {
+pub(crate) fn escape_path_segment(id: &str) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
     id.bytes().fold(String::new(), |mut text, byte| {
         match is_plain(&byte) {

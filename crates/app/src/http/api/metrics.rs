@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use agentry_runtime::Enforcer;
 
-use super::health::{ledger_bytes, measured};
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Answer, Asked};
+use super::health::{ledger_bytes, process_usage};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiResponse};
+use crate::http::state::ServerState;
 
 /// The type of the answer.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
@@ -17,13 +17,13 @@ const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
 const SECOND_MS: u64 = 1_000;
 
 /// All counters.
-pub(super) fn text(site: &Site, _: Asked) -> Result<Answer, Refusal> {
+pub(super) fn text(site: &ServerState, _: ApiRequest) -> Result<ApiResponse, ApiError> {
     let ledger = &site.parts.ledger;
-    let mut page = Page::default();
+    let mut page = MetricsWriter::default();
     page.one("agentry_start_time_seconds", "When the server began.", site.started / SECOND_MS);
     page.one("agentry_ledger_last_seq", "The last entry of the ledger.", ledger.last_seq()?);
     page.one("agentry_ledger_bytes", "How large the ledger is.", ledger_bytes(ledger));
-    let (rss, threads) = measured();
+    let (rss, threads) = process_usage();
     if let Some(rss) = rss {
         page.one("agentry_process_resident_bytes", "Memory of the server.", rss);
     }
@@ -66,16 +66,16 @@ pub(super) fn text(site: &Site, _: Asked) -> Result<Answer, Refusal> {
         health().map(|(name, health)| (name, health.restarts)),
     );
     let body = page.text.into_bytes();
-    Ok(Answer { status: 200, content_type: CONTENT_TYPE, body, headers: Vec::new() })
+    Ok(ApiResponse { status: 200, content_type: CONTENT_TYPE, body, headers: Vec::new() })
 }
 
 /// The text so far. All are gauges: the ledger may be another after a restart.
 #[derive(Default)]
-struct Page {
+struct MetricsWriter {
     text: String,
 }
 
-impl Page {
+impl MetricsWriter {
     fn head(&mut self, name: &str, help: &str) {
         writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} gauge")
             .expect("a string takes all");
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_label_ends_only_where_it_ends() {
-        let mut page = Page::default();
+        let mut page = MetricsWriter::default();
         page.many(("agentry_x", "of", "Words."), [("a\"b\\c\nd".to_owned(), 3)]);
         page.one("agentry_y", "Words.", 4);
         assert_eq!(

@@ -10,33 +10,33 @@ use agentry_protocol::token::TokenScope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::agents::named;
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Route};
+use super::agents::find_agent;
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, RouteAccess};
+use crate::http::state::ServerState;
 use crate::limits::API_MODELS_MAX;
 use crate::reception::{Definite, Reception};
 
 /// What stands for the provider of a model that is only played.
 pub(super) const PLAYED: &str = "scripted";
 
-pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Owner(TokenScope::Read);
-    vec![Route::get("/api/models", read, "Which models an agent may use", models)]
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let read = RouteAccess::Owner(TokenScope::Read);
+    vec![ApiRoute::get("/api/models", read, "Which models an agent may use", models)]
 }
 
 /// Models.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Models {
+pub(crate) struct ModelsResponse {
     /// Those that are known.
-    pub(crate) models: Vec<Model>,
+    pub(crate) models: Vec<ModelAvailability>,
 }
 
 /// One model.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Model {
+pub(crate) struct ModelAvailability {
     /// The provider and the model, as they are asked for.
     pub(crate) name: String,
     /// The provider.
@@ -57,23 +57,24 @@ pub(crate) struct ModelsQuery {
     pub(crate) agent: Option<String>,
 }
 
-fn models(site: &Site, asked: Asked<ModelsQuery>) -> Result<Models, Refusal> {
+fn models(site: &ServerState, asked: ApiRequest<ModelsQuery>) -> Result<ModelsResponse, ApiError> {
     let definite = site.reception.read()?;
     let agent = asked
         .query
         .agent
         .as_deref()
         .filter(|id| !id.is_empty())
-        .map(|id| named(&definite, id))
+        .map(|id| find_agent(&definite, id))
         .transpose()?;
-    Ok(Models { models: of(&site.reception, &definite, agent) })
+    Ok(ModelsResponse { models: of(&site.reception, &definite, agent) })
 }
 
 /// The models that providers are known to have, those that the agent gets first.
-fn of(reception: &Reception, definite: &Definite, agent: Option<&Agent>) -> Vec<Model> {
+fn of(reception: &Reception, definite: &Definite, agent: Option<&Agent>) -> Vec<ModelAvailability> {
     let choice = reception.choice(definite, agent).ok();
     let servings = reception.servings();
-    let mut all: Vec<Model> = choice.iter().flat_map(|choice| chosen(choice, servings)).collect();
+    let mut all: Vec<ModelAvailability> =
+        choice.iter().flat_map(|choice| chosen(choice, servings)).collect();
     for serving in servings {
         for name in named_by(serving) {
             let full = format!("{}/{name}", serving.id);
@@ -91,7 +92,7 @@ fn of(reception: &Reception, definite: &Definite, agent: Option<&Agent>) -> Vec<
 fn chosen<'a>(
     choice: &'a ModelChoice,
     servings: &'a [SelectableProvider],
-) -> impl Iterator<Item = Model> + 'a {
+) -> impl Iterator<Item = ModelAvailability> + 'a {
     let first = std::iter::once((&choice.model, true));
     let all = first.chain(choice.fallbacks.iter().map(|model| (model, false)));
     all.map(|(name, default)| {
@@ -103,7 +104,7 @@ fn chosen<'a>(
             None if is_played(name) => PLAYED.to_owned(),
             None => String::new(),
         };
-        Model { name: name.clone(), provider, allowed: true, default, why: None }
+        ModelAvailability { name: name.clone(), provider, allowed: true, default, why: None }
     })
 }
 
@@ -116,12 +117,18 @@ fn named_by(serving: &SelectableProvider) -> impl Iterator<Item = &String> {
     list.iter().filter(|name| !name.ends_with('*'))
 }
 
-fn offered(serving: &SelectableProvider, name: String, agent: Option<&Agent>) -> Model {
+fn offered(serving: &SelectableProvider, name: String, agent: Option<&Agent>) -> ModelAvailability {
     let refused = agent.and_then(|agent| may_use(&agent.models, &name).err());
     let why = match (&serving.ready, refused) {
         (Err(why), _) => Some(why.clone()),
         (Ok(()), Some(_)) => Some("the agent may not use it".to_owned()),
         (Ok(()), None) => None,
     };
-    Model { name, provider: serving.id.clone(), allowed: why.is_none(), default: false, why }
+    ModelAvailability {
+        name,
+        provider: serving.id.clone(),
+        allowed: why.is_none(),
+        default: false,
+        why,
+    }
 }

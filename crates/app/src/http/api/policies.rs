@@ -18,10 +18,10 @@ const HOUR_MINUTES: u16 = 60;
 /// A policy.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Policy {
+pub(crate) struct PolicySummary {
     /// Where it stands.
     #[serde(flatten)]
-    pub(crate) brief: Brief,
+    pub(crate) brief: PolicyExcerpt,
     /// What it is for.
     pub(crate) description: Option<String>,
     /// Whether it holds.
@@ -41,7 +41,7 @@ pub(crate) struct Policy {
 /// A policy, as far as a decision names it.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Brief {
+pub(crate) struct PolicyExcerpt {
     /// Its name.
     pub(crate) name: String,
     /// Its file; one that ships has a name that is no path.
@@ -55,9 +55,13 @@ pub(crate) struct Brief {
 }
 
 /// A policy, with how often it had a part and when it last had one.
-pub(super) fn shown(loaded: &Loaded, policy: &Rule, (uses, last): (u64, Option<u64>)) -> Policy {
-    Policy {
-        brief: brief(loaded, policy),
+pub(super) fn policy_summary(
+    loaded: &Loaded,
+    policy: &Rule,
+    (uses, last): (u64, Option<u64>),
+) -> PolicySummary {
+    PolicySummary {
+        brief: policy_excerpt(loaded, policy),
         description: policy.description.clone(),
         enabled: policy.enabled,
         priority: policy.priority,
@@ -69,11 +73,11 @@ pub(super) fn shown(loaded: &Loaded, policy: &Rule, (uses, last): (u64, Option<u
 }
 
 /// A policy, as far as a decision names it.
-pub(super) fn brief(loaded: &Loaded, policy: &Rule) -> Brief {
+pub(super) fn policy_excerpt(loaded: &Loaded, policy: &Rule) -> PolicyExcerpt {
     let origin = &policy.name.origin;
     let source = loaded.library.access.source(&origin.file);
     let text = source.as_ref().and_then(|source| text_of(source, &policy.name.value));
-    Brief {
+    PolicyExcerpt {
         name: policy.name.value.to_string(),
         file: origin.file.to_string(),
         line: origin.line,

@@ -14,28 +14,37 @@ use agentry_protocol::token::TokenScope;
 use agentry_runtime::run::{Runner, SessionInbox};
 use agentry_runtime::{Attendance, Definitions, RunObserver};
 
-use super::mine;
-use super::runs::{Told, must_be_here};
-use crate::http::Audience;
-use crate::http::refusal::{Code, Refusal};
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route};
+use super::runs::{RunControlReceipt, check_project};
+use super::visibility;
+use crate::http::DeltaSink;
+use crate::http::api_error::{ApiError, ApiErrorCode};
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
+use crate::http::state::ServerState;
 use crate::verb::say;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<ApiRoute> {
     let words = "Take up a run that no process works on";
     vec![
-        Route::post("/api/runs/{id}/resume", Need::Owner(TokenScope::Submit), words, resume)
-            .status(202),
+        ApiRoute::post(
+            "/api/runs/{id}/resume",
+            RouteAccess::Owner(TokenScope::Submit),
+            words,
+            resume,
+        )
+        .status(202),
     ]
 }
 
-fn resume(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> {
-    let row = mine::run(site, &asked.caller, asked.part(0))?;
-    must_be_here(site, &row.id, "resume")?;
+fn resume(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, NoParams>,
+) -> Result<RunControlReceipt, ApiError> {
+    let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
+    check_project(site, &row.id, "resume")?;
     let definitions = site.reception.read()?.definitions;
     let (begun, news) = mpsc::channel();
-    let witness = Arc::new(Beginning { begun: begun.clone(), outer: Audience(site.hub.clone()) });
+    let witness =
+        Arc::new(ResumeObserver { begun: begun.clone(), outer: DeltaSink(site.hub.clone()) });
     let (host, run) = (site.parts.clone(), row.id);
     let working = move || {
         let definitions: &Definitions = &definitions;
@@ -49,20 +58,24 @@ fn resume(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> 
     };
     let spawned = thread::Builder::new().name(format!("resume {}", asked.part(0))).spawn(working);
     spawned.map_err(|error| {
-        Refusal::new(Code::Unavailable, format!("the machine gives no more threads: {error}"))
+        ApiError::new(
+            ApiErrorCode::Unavailable,
+            format!("the machine gives no more threads: {error}"),
+        )
     })?;
-    let broke =
-        |_| Err(Refusal::new(Code::Internal, "the run broke down; the server's log says why"));
-    news.recv().unwrap_or_else(broke).map(|seq| Told { seq })
+    let broke = |_| {
+        Err(ApiError::new(ApiErrorCode::Internal, "the run broke down; the server's log says why"))
+    };
+    news.recv().unwrap_or_else(broke).map(|seq| RunControlReceipt { seq })
 }
 
 /// Tells who waits that the run goes on, and passes everything on.
-struct Beginning {
-    begun: Sender<Result<u64, Refusal>>,
-    outer: Audience,
+struct ResumeObserver {
+    begun: Sender<Result<u64, ApiError>>,
+    outer: DeltaSink,
 }
 
-impl RunObserver for Beginning {
+impl RunObserver for ResumeObserver {
     fn on_entry(&self, envelope: &Envelope) {
         if let Event::RunResumed {} = &envelope.event {
             self.begun.send(Ok(envelope.seq)).unwrap_or_default();

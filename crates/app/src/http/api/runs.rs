@@ -13,44 +13,49 @@ use agentry_store::{EntryFilter, RunRow, RunStatus, SpendingSubject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mine;
-use super::sessions::{self, Turn, Usage};
-use super::timeline::{self, Span};
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::stream::Kind;
-use crate::http::supervision::{AskedLimit, AskedMode, ModeWord, Supervision};
-use crate::http::table::{Asked, Method, Need, Nothing, Route, page_size};
+use super::sessions::{self, TurnSummary, UsageSummary};
+use super::timeline::{self, TimelineSpan};
+use super::visibility;
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, RouteMethod, page_size};
+use crate::http::sse::Kind;
+use crate::http::state::ServerState;
+use crate::http::supervision::{ModeSchema, RequestedLimit, RequestedMode, Supervision};
 use crate::limits::{PAGE_ROWS_MAX, RUN_ENTRIES_MAX};
 
-pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Anybody(TokenScope::Read);
-    let submit = Need::Anybody(TokenScope::Submit);
-    let approve = Need::Owner(TokenScope::Approve);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let read = RouteAccess::AnyCaller(TokenScope::Read);
+    let submit = RouteAccess::AnyCaller(TokenScope::Submit);
+    let approve = RouteAccess::Owner(TokenScope::Approve);
     vec![
-        Route::get("/api/runs", Need::Owner(TokenScope::Read), "Runs, the newest first", list),
-        Route::get("/api/runs/{id}", read, "A run, with its steps, turns and calls", one),
-        Route::stream::<Nothing, Nothing>(
-            Method::Get,
+        ApiRoute::get(
+            "/api/runs",
+            RouteAccess::Owner(TokenScope::Read),
+            "Runs, the newest first",
+            list,
+        ),
+        ApiRoute::get("/api/runs/{id}", read, "A run, with its steps, turns and calls", one),
+        ApiRoute::stream::<NoParams, NoParams>(
+            RouteMethod::Get,
             "/api/runs/{id}/events",
             read,
             "The events of a run as they come; `Last-Event-ID` goes on after a break",
             Kind::Run,
         ),
-        Route::post("/api/runs/{id}/cancel", submit, "Ask a run to end", cancel).status(202),
-        Route::post("/runs/{id}/cancel", submit, "Ask a run to end", cancel).status(202),
-        Route::post("/runs/{id}/approvals", approve, "Answer a question of a run", answer),
-        Route::post(
+        ApiRoute::post("/api/runs/{id}/cancel", submit, "Ask a run to end", cancel).status(202),
+        ApiRoute::post("/runs/{id}/cancel", submit, "Ask a run to end", cancel).status(202),
+        ApiRoute::post("/runs/{id}/approvals", approve, "Answer a question of a run", answer),
+        ApiRoute::post(
             "/api/runs/{id}/mode",
-            Need::Owner(TokenScope::Submit),
+            RouteAccess::Owner(TokenScope::Submit),
             "Change the mode of a run under way",
             change_mode,
         )
         .supervision(Supervision::ReducedBy(&["mode", "maxIterations"]))
         .status(202),
-        Route::post(
+        ApiRoute::post(
             "/api/runs/{id}/replay",
-            Need::Owner(TokenScope::Read),
+            RouteAccess::Owner(TokenScope::Read),
             "Play a run to today's program and files",
             play,
         ),
@@ -60,7 +65,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// A run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Run {
+struct RunSummary {
     /// Which one.
     id: String,
     /// Its session.
@@ -82,7 +87,7 @@ struct Run {
     #[serde(flatten)]
     times: RunTimes,
     /// What it cost.
-    usage: Usage,
+    usage: UsageSummary,
 }
 
 /// When a run was.
@@ -95,9 +100,9 @@ struct RunTimes {
     ended_at: Option<u64>,
 }
 
-fn run(site: &Site, row: RunRow) -> Result<Run, Refusal> {
+fn run(site: &ServerState, row: RunRow) -> Result<RunSummary, ApiError> {
     let usage = site.parts.ledger.spending_total(&SpendingSubject::Run(row.id.clone()))?.into();
-    Ok(Run {
+    Ok(RunSummary {
         id: row.id.to_string(),
         session_id: row.session.map(|id| id.to_string()),
         agent: row.agent.to_string(),
@@ -122,13 +127,13 @@ struct RunsQuery {
     /// Those after this run, which ended the page before.
     before: Option<String>,
     /// Those that stand so.
-    status: Option<Status>,
+    status: Option<RunStatusFilter>,
 }
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum RunStatusFilter {
     Planned,
     Running,
     PausedForApproval,
@@ -137,7 +142,7 @@ enum Status {
     Canceled,
 }
 
-impl Status {
+impl RunStatusFilter {
     fn is(self, status: RunStatus) -> bool {
         let own = match self {
             Self::Planned => RunStatus::Planned,
@@ -155,12 +160,12 @@ impl Status {
 #[derive(Debug, Serialize, JsonSchema)]
 struct RunPage {
     /// They.
-    runs: Vec<Run>,
+    runs: Vec<RunSummary>,
     /// What to say as `before` for the next page; null if there is none.
     next: Option<String>,
 }
 
-fn list(site: &Site, asked: Asked<RunsQuery>) -> Result<RunPage, Refusal> {
+fn list(site: &ServerState, asked: ApiRequest<RunsQuery>) -> Result<RunPage, ApiError> {
     let RunsQuery { limit, before, status } = asked.query;
     let limit = page_size(limit, 50, PAGE_ROWS_MAX)?;
     let mut after = before.map(RunId::new);
@@ -185,23 +190,23 @@ fn list(site: &Site, asked: Asked<RunsQuery>) -> Result<RunPage, Refusal> {
 
 /// A run with what it consists of.
 #[derive(Debug, Serialize, JsonSchema)]
-struct WholeRun {
+struct RunDetails {
     /// The run.
-    run: Run,
+    run: RunSummary,
     /// The steps of its task, in order.
-    steps: Vec<Step>,
+    steps: Vec<RunStep>,
     /// Its turns, in the order they began.
-    turns: Vec<Turn>,
+    turns: Vec<TurnSummary>,
     /// The calls of tools, in the order they were proposed.
-    calls: Vec<Call>,
+    calls: Vec<RunCall>,
     /// What took time, in the order it began.
-    timeline: Vec<Span>,
+    timeline: Vec<TimelineSpan>,
 }
 
 /// A step of a task.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Step {
+struct RunStep {
     /// Its place, from zero.
     index: u32,
     /// Its name.
@@ -219,7 +224,7 @@ struct Step {
 /// A call of a tool.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Call {
+struct RunCall {
     /// Which one.
     id: String,
     /// The tool.
@@ -236,10 +241,10 @@ struct Call {
     finished_seq: Option<u64>,
 }
 
-fn one(site: &Site, asked: Asked) -> Result<WholeRun, Refusal> {
-    let row = mine::run(site, &asked.caller, asked.part(0))?;
+fn one(site: &ServerState, asked: ApiRequest) -> Result<RunDetails, ApiError> {
+    let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
     let ledger = &site.parts.ledger;
-    let steps = ledger.steps(&row.id)?.into_iter().map(|step| Step {
+    let steps = ledger.steps(&row.id)?.into_iter().map(|step| RunStep {
         index: step.index,
         id: step.id,
         uses: step.uses,
@@ -247,7 +252,7 @@ fn one(site: &Site, asked: Asked) -> Result<WholeRun, Refusal> {
         status: step.status.as_str(),
         turn_id: step.turn.map(|id| id.to_string()),
     });
-    let calls = ledger.calls_of_run(&row.id)?.into_iter().map(|call| Call {
+    let calls = ledger.calls_of_run(&row.id)?.into_iter().map(|call| RunCall {
         id: call.id.to_string(),
         tool: call.tool.to_string(),
         status: call.status.as_str(),
@@ -260,60 +265,66 @@ fn one(site: &Site, asked: Asked) -> Result<WholeRun, Refusal> {
     let turns = turns.iter().map(|turn| sessions::turn(site, turn)).collect::<Result<_, _>>()?;
     let of = EntryFilter { run: Some(row.id.clone()), ..EntryFilter::default() };
     let entries = ledger.read_from(0, &of, RUN_ENTRIES_MAX)?;
-    Ok(WholeRun {
+    Ok(RunDetails {
         steps: steps.collect(),
         turns,
         calls: calls.collect(),
-        timeline: timeline::of(&entries),
+        timeline: timeline::timeline_of(&entries),
         run: run(site, row)?,
     })
 }
 
 /// What was asked of a run.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Told {
+pub(super) struct RunControlReceipt {
     /// The entry.
     pub(super) seq: u64,
 }
 
-fn cancel(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Told, Refusal> {
-    let row = mine::run(site, &asked.caller, asked.part(0))?;
+fn cancel(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, NoParams>,
+) -> Result<RunControlReceipt, ApiError> {
+    let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
     tell(site, row, Event::CancelReceived {})
 }
 
 /// The mode that is wanted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct WantedMode {
+struct ModeBody {
     /// The mode; `wiggum` needs a key that opens `approve`.
-    #[schemars(with = "ModeWord")]
-    mode: AskedMode,
+    #[schemars(with = "ModeSchema")]
+    mode: RequestedMode,
     /// The most iterations from now on; needs a key that opens `approve`.
     #[schemars(with = "Option<u32>")]
-    max_iterations: Option<AskedLimit>,
+    max_iterations: Option<RequestedLimit>,
 }
 
-fn change_mode(site: &Site, asked: Asked<Nothing, WantedMode>) -> Result<Told, Refusal> {
-    let row = mine::run(site, &asked.caller, asked.part(0))?;
-    let WantedMode { mode, max_iterations } = asked.body;
-    let mode = mode.allowed(&asked.caller)?;
-    let max_iterations = max_iterations.map(|limit| limit.allowed(&asked.caller)).transpose()?;
+fn change_mode(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, ModeBody>,
+) -> Result<RunControlReceipt, ApiError> {
+    let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
+    let ModeBody { mode, max_iterations } = asked.body;
+    let mode = mode.authorize(&asked.caller)?;
+    let max_iterations = max_iterations.map(|limit| limit.authorize(&asked.caller)).transpose()?;
     tell(site, row, Event::ModeReceived { mode, max_iterations })
 }
 
-fn tell(site: &Site, row: RunRow, event: Event) -> Result<Told, Refusal> {
+fn tell(site: &ServerState, row: RunRow, event: Event) -> Result<RunControlReceipt, ApiError> {
     if row.ending.is_some() {
-        return Err(Refusal::conflict(format!("{} is over", row.id)));
+        return Err(ApiError::conflict(format!("{} is over", row.id)));
     }
     let about = EntrySubject { session: row.session, run: Some(row.id), turn: None };
     let recorded = site.parts.ledger.append(vec![Draft { cause: None, about, event }])?;
-    Ok(Told { seq: recorded.first().map_or(0, |entry| entry.seq) })
+    Ok(RunControlReceipt { seq: recorded.first().map_or(0, |entry| entry.seq) })
 }
 
 /// An answer, as seed 003's clients give it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct GateAnswer {
+struct GateAnswerBody {
     /// The question.
     gate_id: String,
     /// Whether the call may be made.
@@ -324,28 +335,31 @@ struct GateAnswer {
     session: Option<bool>,
 }
 
-fn answer(site: &Site, asked: Asked<Nothing, GateAnswer>) -> Result<Told, Refusal> {
-    let row = mine::run(site, &asked.caller, asked.part(0))?;
-    let GateAnswer { gate_id, allow, reason, session } = asked.body;
+fn answer(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, GateAnswerBody>,
+) -> Result<RunControlReceipt, ApiError> {
+    let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
+    let GateAnswerBody { gate_id, allow, reason, session } = asked.body;
     let id: ApprovalId =
-        gate_id.parse().map_err(|wrong| Refusal::invalid(format!("gateId is {wrong}")))?;
+        gate_id.parse().map_err(|wrong| ApiError::invalid(format!("gateId is {wrong}")))?;
     let parts = &site.parts;
     let approval = parts.ledger.approval(&id)?;
     if approval.is_none_or(|approval| approval.run.as_ref() != Some(&row.id)) {
-        return Err(Refusal::not_found("question", &gate_id));
+        return Err(ApiError::not_found("question", &gate_id));
     }
     let reach = if session == Some(true) { ApprovalScope::Session } else { ApprovalScope::Once };
     let answer =
         if allow { ApprovalAnswer::approved(reach) } else { ApprovalAnswer::declined(reason) };
-    let answer = answer.by(asked.caller.spoken());
+    let answer = answer.by(asked.caller.attribution());
     let book = (&parts.ledger, &*parts.redactor);
     let answered = permission_request::answer(book, &id, answer, parts.new_number)?;
-    Ok(Told { seq: answered.recorded.first().map_or(0, |entry| entry.seq) })
+    Ok(RunControlReceipt { seq: answered.recorded.first().map_or(0, |entry| entry.seq) })
 }
 
 /// What came of a replay.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Difference {
+struct ReplayResponse {
     /// Whether every move is the same.
     identical: bool,
     /// How many are, before the first that is not.
@@ -356,26 +370,29 @@ struct Difference {
     today: Option<String>,
 }
 
-fn play(site: &Site, asked: Asked<Nothing, Nothing>) -> Result<Difference, Refusal> {
-    let row = mine::run(site, &asked.caller, asked.part(0))?;
-    must_be_here(site, &row.id, "replay")?;
+fn play(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, NoParams>,
+) -> Result<ReplayResponse, ApiError> {
+    let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
+    check_project(site, &row.id, "replay")?;
     let definitions = site.reception.read()?.definitions;
     Ok(match replay(&site.parts.ledger, &row.id, &definitions)? {
         ReplayReport::Identical { moves } => {
-            Difference { identical: true, moves, recorded: None, today: None }
+            ReplayResponse { identical: true, moves, recorded: None, today: None }
         }
         ReplayReport::Different { moves, recorded, today } => {
-            Difference { identical: false, moves, recorded: Some(recorded), today: Some(today) }
+            ReplayResponse { identical: false, moves, recorded: Some(recorded), today: Some(today) }
         }
     })
 }
 
 /// Only a run of this project is read with its files; for others there is a command.
-pub(super) fn must_be_here(site: &Site, run: &RunId, verb: &str) -> Result<(), Refusal> {
+pub(super) fn check_project(site: &ServerState, run: &RunId, verb: &str) -> Result<(), ApiError> {
     let plan = agentry_runtime::plan::recorded(&site.parts.ledger, run)?;
     match plan.project == site.project.display().to_string() {
         true => Ok(()),
-        false => Err(Refusal::conflict(format!("{run} belongs to another project"))
+        false => Err(ApiError::conflict(format!("{run} belongs to another project"))
             .hint(format!("`agentry {verb} {run}` looks there"))),
     }
 }

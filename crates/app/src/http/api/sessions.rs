@@ -16,29 +16,29 @@ use agentry_store::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::mine;
+use super::visibility;
 use crate::engine::new_number;
-use crate::http::Audience;
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route, page_size};
+use crate::http::DeltaSink;
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
+use crate::http::state::ServerState;
 use crate::limits::{PAGE_ROWS_MAX, SESSION_SEARCH_MAX, SESSION_TURNS_MAX};
 
-pub(crate) fn routes() -> Vec<Route> {
-    let read = Need::Anybody(TokenScope::Read);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let read = RouteAccess::AnyCaller(TokenScope::Read);
     vec![
-        Route::get("/api/sessions", read, "Sessions, the last used first", list),
-        Route::get("/api/sessions/{id}", read, "A session, with the turns of its branch", one),
-        Route::post(
+        ApiRoute::get("/api/sessions", read, "Sessions, the last used first", list),
+        ApiRoute::get("/api/sessions/{id}", read, "A session, with the turns of its branch", one),
+        ApiRoute::post(
             "/api/turns/{id}/fork",
-            Need::Owner(TokenScope::Submit),
+            RouteAccess::Owner(TokenScope::Submit),
             "Begin a new session that goes on from a turn",
             fork,
         )
         .status(201),
-        Route::post(
+        ApiRoute::post(
             "/api/sessions/{id}/compact",
-            Need::Owner(TokenScope::Submit),
+            RouteAccess::Owner(TokenScope::Submit),
             "Put the older turns of a session into one text, and wait for it",
             compact,
         ),
@@ -48,7 +48,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// A session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Session {
+struct SessionSummary {
     /// Which one.
     id: String,
     /// What people call it.
@@ -70,7 +70,7 @@ struct Session {
     /// How many messages wait.
     waiting: usize,
     /// What it cost.
-    usage: Usage,
+    usage: UsageSummary,
 }
 
 /// When a session was used.
@@ -102,7 +102,7 @@ struct LastRun {
 /// What something cost.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Usage {
+pub(crate) struct UsageSummary {
     /// Tokens read.
     input_tokens: u64,
     /// Tokens written.
@@ -113,7 +113,7 @@ pub(crate) struct Usage {
     cost_usd: Option<f64>,
 }
 
-impl From<SpendingTotal> for Usage {
+impl From<SpendingTotal> for UsageSummary {
     fn from(bill: SpendingTotal) -> Self {
         let is_known = bill.replies > bill.unknown;
         Self {
@@ -148,12 +148,12 @@ struct SessionsQuery {
 #[derive(Debug, Serialize, JsonSchema)]
 struct SessionPage {
     /// They.
-    sessions: Vec<Session>,
+    sessions: Vec<SessionSummary>,
     /// What to say as `before` for the next page; null if there is none.
     next: Option<String>,
 }
 
-fn list(site: &Site, asked: Asked<SessionsQuery>) -> Result<SessionPage, Refusal> {
+fn list(site: &ServerState, asked: ApiRequest<SessionsQuery>) -> Result<SessionPage, ApiError> {
     let SessionsQuery { limit, before, q } = asked.query;
     let limit = page_size(limit, 50, PAGE_ROWS_MAX)?;
     let words = q.unwrap_or_default().to_lowercase();
@@ -169,7 +169,7 @@ fn list(site: &Site, asked: Asked<SessionsQuery>) -> Result<SessionPage, Refusal
             }
             looked += 1;
             after = Some(row.id.clone());
-            if !mine::sees(site, &asked.caller, &row.id) {
+            if !visibility::can_see_session(site, &asked.caller, &row.id) {
                 continue;
             }
             let run = ledger.last_run_of(&row.id)?;
@@ -190,7 +190,11 @@ fn has(row: &SessionRow, run: Option<&RunRow>, words: &str) -> bool {
     words.is_empty() || texts.any(|text| text.to_lowercase().contains(words))
 }
 
-fn session(site: &Site, row: &SessionRow, run: Option<RunRow>) -> Result<Session, Refusal> {
+fn session(
+    site: &ServerState,
+    row: &SessionRow,
+    run: Option<RunRow>,
+) -> Result<SessionSummary, ApiError> {
     let ledger = &site.parts.ledger;
     let waiting = ledger.inbounds_open(&row.id)?.waiting.len();
     let approvals = match &run {
@@ -202,7 +206,7 @@ fn session(site: &Site, row: &SessionRow, run: Option<RunRow>) -> Result<Session
         updated_at: row.updated,
         last_seq: ledger.last_seq_of(&row.id)?,
     };
-    Ok(Session {
+    Ok(SessionSummary {
         id: row.id.to_string(),
         key: row.key.to_string(),
         agent: row.agent.to_string(),
@@ -234,21 +238,21 @@ fn state(run: Option<&RunRow>, waiting: usize) -> &'static str {
 
 /// A session with its turns.
 #[derive(Debug, Serialize, JsonSchema)]
-struct WholeSession {
+struct SessionDetails {
     /// The session.
-    session: Session,
+    session: SessionSummary,
     /// The turns of its branch, the oldest first; of a long branch the last ones.
-    branch: Vec<Turn>,
+    branch: Vec<TurnSummary>,
     /// What waits for its turn.
-    queue: Vec<Queued>,
+    queue: Vec<QueuedMessage>,
     /// How much of the model's window the last request took.
-    context: Option<Window>,
+    context: Option<WindowUsage>,
 }
 
 /// A turn of a branch.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Turn {
+pub(crate) struct TurnSummary {
     /// Which one.
     turn_id: String,
     /// Its run.
@@ -270,13 +274,13 @@ pub(crate) struct Turn {
     /// Whether it only sums up those before it.
     compaction: bool,
     /// What it cost.
-    usage: Usage,
+    usage: UsageSummary,
 }
 
 /// Something that waits.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Queued {
+struct QueuedMessage {
     /// The message.
     event_id: String,
     /// What was said.
@@ -292,15 +296,15 @@ struct Queued {
 /// How full the model's window is.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Window {
+struct WindowUsage {
     /// Tokens that the last request had.
     used_tokens: u64,
     /// Tokens that the model takes.
     window_tokens: u64,
 }
 
-fn one(site: &Site, asked: Asked) -> Result<WholeSession, Refusal> {
-    let row = mine::session(site, &asked.caller, asked.part(0))?;
+fn one(site: &ServerState, asked: ApiRequest) -> Result<SessionDetails, ApiError> {
+    let row = visibility::visible_session(site, &asked.caller, asked.part(0))?;
     let ledger = &site.parts.ledger;
     let mut rows = match &row.head {
         Some(head) => ledger.branch(head, SESSION_TURNS_MAX)?,
@@ -308,9 +312,9 @@ fn one(site: &Site, asked: Asked) -> Result<WholeSession, Refusal> {
     };
     let under_way = ledger.turn_under_way(&row.id)?;
     rows.extend(under_way.filter(|turn| !rows.iter().any(|one| one.id == turn.id)));
-    let branch = rows.iter().map(|row| turn(site, row)).collect::<Result<Vec<Turn>, _>>()?;
+    let branch = rows.iter().map(|row| turn(site, row)).collect::<Result<Vec<TurnSummary>, _>>()?;
     let run = ledger.last_run_of(&row.id)?;
-    Ok(WholeSession {
+    Ok(SessionDetails {
         queue: queue(site, &row)?,
         context: window(site, run.as_ref(), branch.last())?,
         session: session(site, &row, run)?,
@@ -319,7 +323,7 @@ fn one(site: &Site, asked: Asked) -> Result<WholeSession, Refusal> {
 }
 
 /// A turn, as its entries tell of it.
-pub(crate) fn turn(site: &Site, row: &TurnRow) -> Result<Turn, Refusal> {
+pub(crate) fn turn(site: &ServerState, row: &TurnRow) -> Result<TurnSummary, ApiError> {
     let ledger = &site.parts.ledger;
     let started = ledger.entry(row.started_seq)?;
     let ended = row.ended_seq.map(|seq| ledger.entry(seq)).transpose()?.flatten();
@@ -327,7 +331,7 @@ pub(crate) fn turn(site: &Site, row: &TurnRow) -> Result<Turn, Refusal> {
         Some(Event::TurnStarted(plan)) => (plan.prompt.clone(), plan.compaction.is_some()),
         Some(_) | None => (String::new(), false),
     };
-    Ok(Turn {
+    Ok(TurnSummary {
         turn_id: row.id.to_string(),
         run_id: row.run.as_ref().map(ToString::to_string),
         parent_id: row.parent.as_ref().map(ToString::to_string),
@@ -345,13 +349,13 @@ pub(crate) fn turn(site: &Site, row: &TurnRow) -> Result<Turn, Refusal> {
     })
 }
 
-fn queue(site: &Site, row: &SessionRow) -> Result<Vec<Queued>, Refusal> {
+fn queue(site: &ServerState, row: &SessionRow) -> Result<Vec<QueuedMessage>, ApiError> {
     let ledger = &site.parts.ledger;
     let waiting = ledger.inbounds_open(&row.id)?.waiting;
     let queued = waiting.iter().map(|row| {
         let inbound = ledger.inbound_received(row)?;
         let routed = ledger.inbound_routed(row)?;
-        Ok(Queued {
+        Ok(QueuedMessage {
             event_id: row.id.to_string(),
             text: inbound.body.content,
             from: inbound.sender.sender_name.unwrap_or(inbound.sender.sender_id),
@@ -364,10 +368,10 @@ fn queue(site: &Site, row: &SessionRow) -> Result<Vec<Queued>, Refusal> {
 
 /// What the model was last asked with, as far as a provider counted it.
 fn window(
-    site: &Site,
+    site: &ServerState,
     run: Option<&RunRow>,
-    last: Option<&Turn>,
-) -> Result<Option<Window>, Refusal> {
+    last: Option<&TurnSummary>,
+) -> Result<Option<WindowUsage>, ApiError> {
     let ledger = &site.parts.ledger;
     let (Some(run), Some(last)) = (run, last) else { return Ok(None) };
     let of = agentry_store::EntryFilter {
@@ -379,13 +383,16 @@ fn window(
         let Event::ModelReplied { reply, .. } = &entry.event else { return None };
         Some(reply.usage.input_tokens + reply.usage.output_tokens)
     });
-    Ok(used.map(|used_tokens| Window { used_tokens, window_tokens: site.parts.window(&run.model) }))
+    Ok(used.map(|used_tokens| WindowUsage {
+        used_tokens,
+        window_tokens: site.parts.window(&run.model),
+    }))
 }
 
 /// What the new session is to be called.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Fork {
+struct ForkBody {
     /// Its name; made up if none is said.
     #[schemars(length(min = 1, max = 200))]
     key: Option<String>,
@@ -394,33 +401,36 @@ struct Fork {
 /// A session that was begun.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Forked {
+struct ForkResponse {
     /// Which one.
     session_id: String,
     /// What people call it.
     key: String,
 }
 
-fn fork(site: &Site, asked: Asked<Nothing, Fork>) -> Result<Forked, Refusal> {
+fn fork(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, ForkBody>,
+) -> Result<ForkResponse, ApiError> {
     let (ledger, id) = (&site.parts.ledger, TurnId::new(asked.part(0)));
     if ledger.turn(&id)?.is_none() {
-        return Err(Refusal::not_found("turn", asked.part(0)));
+        return Err(ApiError::not_found("turn", asked.part(0)));
     }
     let begun = fork::fork(ledger, &id, asked.body.key, new_number).map_err(|no| match no {
         ForkError::Ledger(error) => error.into(),
-        ForkError::Name(_) => Refusal::invalid(no.to_string()),
-        ForkError::NoSession(_) => Refusal::conflict(no.to_string()),
+        ForkError::Name(_) => ApiError::invalid(no.to_string()),
+        ForkError::NoSession(_) => ApiError::conflict(no.to_string()),
         ForkError::UnderWay(_) => {
-            Refusal::conflict(no.to_string()).hint("wait for its end, or fork the turn before it")
+            ApiError::conflict(no.to_string()).hint("wait for its end, or fork the turn before it")
         }
     })?;
-    Ok(Forked { session_id: begun.session.to_string(), key: begun.key.to_string() })
+    Ok(ForkResponse { session_id: begun.session.to_string(), key: begun.key.to_string() })
 }
 
 /// What the summary is to be like.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Compact {
+struct CompactionBody {
     /// What it gives most room to.
     focus: Option<String>,
 }
@@ -428,15 +438,18 @@ struct Compact {
 /// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Compacted {
+struct CompactionResponse {
     /// Whether there was anything to sum up.
     compacted: bool,
     /// The run that did it.
     run_id: Option<String>,
 }
 
-fn compact(site: &Site, asked: Asked<Nothing, Compact>) -> Result<Compacted, Refusal> {
-    let row = mine::session(site, &asked.caller, asked.part(0))?;
+fn compact(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, CompactionBody>,
+) -> Result<CompactionResponse, ApiError> {
+    let row = visibility::visible_session(site, &asked.caller, asked.part(0))?;
     let focus = asked.body.focus.as_deref();
     let definitions = site.reception.read()?.definitions;
     let wish = agentry_kernel::route::RunWish::default();
@@ -456,11 +469,11 @@ fn compact(site: &Site, asked: Asked<Nothing, Compact>) -> Result<Compacted, Ref
     let runner = Runner {
         host: site.parts.clone(),
         definitions: &definitions,
-        witness: Arc::new(Audience(site.hub.clone())),
+        witness: Arc::new(DeltaSink(site.hub.clone())),
         attendance: Attendance::Absent,
         post: SessionInbox::default(),
     };
     let outcome = runner.compact(order, focus, &mut |_| {})?;
     let run_id = outcome.map(|outcome| outcome.run.to_string());
-    Ok(Compacted { compacted: run_id.is_some(), run_id })
+    Ok(CompactionResponse { compacted: run_id.is_some(), run_id })
 }

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sessions::usd;
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Route};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, RouteAccess};
+use crate::http::state::ServerState;
 use crate::limits::STATS_HOURS_MAX;
 
 /// How many milliseconds an hour has.
@@ -18,9 +18,9 @@ const HOUR_MS: u64 = 60 * 60 * 1_000;
 /// The hours that are shown unless somebody says otherwise.
 const STATS_HOURS: u64 = 24;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<ApiRoute> {
     let words = "What was done, in spans of time";
-    vec![Route::get("/api/stats", Need::Owner(TokenScope::Read), words, stats)]
+    vec![ApiRoute::get("/api/stats", RouteAccess::Owner(TokenScope::Read), words, stats)]
 }
 
 /// How far back.
@@ -38,13 +38,13 @@ pub(crate) struct Stats {
     /// How long each span is.
     pub(crate) bucket_ms: u64,
     /// The spans, the oldest first; those in which nothing happened too.
-    pub(crate) buckets: Vec<Spent>,
+    pub(crate) buckets: Vec<StatsBucket>,
 }
 
 /// What was done in a span of time.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Spent {
+pub(crate) struct StatsBucket {
     /// When it begins, in milliseconds since 1970.
     pub(crate) t: u64,
     /// Turns that ended.
@@ -63,7 +63,7 @@ pub(crate) struct Spent {
     pub(crate) events: u64,
 }
 
-impl From<ActivityBucket> for Spent {
+impl From<ActivityBucket> for StatsBucket {
     fn from(bucket: ActivityBucket) -> Self {
         Self {
             t: bucket.begin,
@@ -78,7 +78,7 @@ impl From<ActivityBucket> for Spent {
     }
 }
 
-fn stats(site: &Site, asked: Asked<StatsQuery>) -> Result<Stats, Refusal> {
+fn stats(site: &ServerState, asked: ApiRequest<StatsQuery>) -> Result<Stats, ApiError> {
     let hours = asked.query.hours.unwrap_or(STATS_HOURS).clamp(1, STATS_HOURS_MAX);
     let ledger = &site.parts.ledger;
     let (now, bucket_ms) = (ledger.now(), span_ms(hours));
@@ -97,7 +97,7 @@ fn span_ms(hours: u64) -> u64 {
 }
 
 /// The spans with those in which nothing happened.
-fn filled(found: &[ActivityBucket], (since, now): (u64, u64), span: u64) -> Vec<Spent> {
+fn filled(found: &[ActivityBucket], (since, now): (u64, u64), span: u64) -> Vec<StatsBucket> {
     let mut found = found.iter().copied().peekable();
     let mut all = Vec::new();
     let mut begin = since;

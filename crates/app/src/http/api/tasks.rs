@@ -9,17 +9,17 @@ use agentry_runtime::plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::messages::{self, BY_MODE, Message, Sent};
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::supervision::{AskedMode, ModeWord};
-use crate::http::table::{Asked, Need, Nothing, Route};
+use super::messages::{self, ApiMessage, BY_MODE, MessageReceipt};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
+use crate::http::state::ServerState;
+use crate::http::supervision::{ModeSchema, RequestedMode};
 
-pub(crate) fn routes() -> Vec<Route> {
-    let submit = Need::Owner(TokenScope::Submit);
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    let submit = RouteAccess::Owner(TokenScope::Submit);
     vec![
-        Route::get("/api/tasks", Need::Owner(TokenScope::Read), "All tasks", tasks),
-        Route::post(
+        ApiRoute::get("/api/tasks", RouteAccess::Owner(TokenScope::Read), "All tasks", tasks),
+        ApiRoute::post(
             "/api/tasks/{id}/runs",
             submit,
             "Have a task done, in a session of its own",
@@ -33,15 +33,15 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Tasks.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Tasks {
+pub(crate) struct TasksResponse {
     /// All that load.
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) tasks: Vec<TaskSummary>,
 }
 
 /// One task.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Task {
+pub(crate) struct TaskSummary {
     /// Its id.
     pub(crate) id: String,
     /// The agent of its first step; null means the one that is asked.
@@ -67,7 +67,7 @@ pub(crate) struct TaskInput {
 /// What a task is to be done with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct RunTask {
+struct TaskRunBody {
     /// Its inputs, by name; those with a default may be left out.
     #[serde(default)]
     inputs: BTreeMap<String, String>,
@@ -76,13 +76,13 @@ struct RunTask {
     /// The model.
     model: Option<String>,
     /// The mode; `wiggum` needs a key that opens `approve`.
-    #[schemars(with = "Option<ModeWord>")]
-    mode: Option<AskedMode>,
+    #[schemars(with = "Option<ModeSchema>")]
+    mode: Option<RequestedMode>,
 }
 
-fn tasks(site: &Site, _: Asked<Nothing>) -> Result<Tasks, Refusal> {
+fn tasks(site: &ServerState, _: ApiRequest<NoParams>) -> Result<TasksResponse, ApiError> {
     let definite = site.reception.read()?;
-    let one = |task: &agentry_agentfile::task::Task| Task {
+    let one = |task: &agentry_agentfile::task::Task| TaskSummary {
         id: task.id.to_string(),
         agent: task
             .steps
@@ -100,26 +100,29 @@ fn tasks(site: &Site, _: Asked<Nothing>) -> Result<Tasks, Refusal> {
             })
             .collect(),
     };
-    Ok(Tasks { tasks: definite.loaded.library.tasks.values().map(one).collect() })
+    Ok(TasksResponse { tasks: definite.loaded.library.tasks.values().map(one).collect() })
 }
 
-fn run(site: &Site, asked: Asked<Nothing, RunTask>) -> Result<Sent, Refusal> {
+fn run(
+    site: &ServerState,
+    asked: ApiRequest<NoParams, TaskRunBody>,
+) -> Result<MessageReceipt, ApiError> {
     let definite = site.reception.read()?;
     let (library, id) = (&definite.loaded.library, asked.part(0));
     if let Some(file) = library.broken_tasks.get(id) {
-        return Err(Refusal::conflict(format!("the task `{id}` ({file}) does not load"))
+        return Err(ApiError::conflict(format!("the task `{id}` ({file}) does not load"))
             .hint("`agentry check` shows what is wrong with it"));
     }
     let task = library
         .tasks
         .get(id)
-        .ok_or_else(|| Refusal::not_found("task", id).hint("list them with GET /api/tasks"))?;
-    let RunTask { inputs, agent, model, mode } = asked.body;
+        .ok_or_else(|| ApiError::not_found("task", id).hint("list them with GET /api/tasks"))?;
+    let TaskRunBody { inputs, agent, model, mode } = asked.body;
     plan::inputs(Some(task), &inputs)?;
     // The task says who, unless somebody says otherwise.
     let first = task.steps.first().and_then(|step| step.agent.as_ref());
     let agent = agent.or_else(|| first.map(|agent| agent.value.to_string()));
     let (text, task) = (task.id.to_string(), Some((task.id.clone(), inputs)));
-    let message = Message { text, agent, model, mode, task, ..Message::default() };
-    messages::take(site, &asked.caller, message, asked.once.as_deref())
+    let message = ApiMessage { text, agent, model, mode, task, ..ApiMessage::default() };
+    messages::accept_message(site, &asked.caller, message, asked.once.as_deref())
 }

@@ -14,20 +14,20 @@ use agentry_runtime::receive::receive;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::refusal::{DiagnosticCode, Refusal};
-use crate::http::site::Site;
-use crate::http::table::{Need, Raw, Route};
+use crate::http::api_error::{ApiError, ApiErrorCode};
+use crate::http::route::{ApiRoute, RawRequest, RouteAccess};
+use crate::http::state::ServerState;
 use crate::verb::say;
 
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<ApiRoute> {
     let words = "Take a call of a program that the settings name under `webhooks`";
-    vec![Route::text("/webhooks/{source}", Need::Signed, words, take).status(202)]
+    vec![ApiRoute::text("/webhooks/{source}", RouteAccess::Signed, words, take).status(202)]
 }
 
 /// A call that was taken.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Called {
+struct WebhookReceipt {
     /// The event that it is.
     event_id: EventId,
     /// Its entry.
@@ -36,28 +36,28 @@ struct Called {
     repeated: bool,
 }
 
-fn take(site: &Site, raw: &Raw) -> Result<Called, Refusal> {
+fn take(site: &ServerState, raw: &RawRequest) -> Result<WebhookReceipt, ApiError> {
     let name = raw.part(0);
     let definite = site.reception.read()?;
     let sources = &definite.loaded.library.settings.config.webhooks;
-    let is_owners = raw.caller.is_owner() && raw.caller.may(TokenScope::Submit);
+    let is_owners = raw.caller.is_owner() && raw.caller.has_scope(TokenScope::Submit);
     let secret = match sources.get(name) {
         Some(Webhook { secret: Some(secret) }) => {
             let known = site.parts.secrets.named(secret).ok_or_else(|| unset(name, secret))?;
             Some(&known.value)
         }
         Some(Webhook { secret: None }) if is_owners => None,
-        None if is_owners => return Err(Refusal::not_found("webhook", name)),
+        None if is_owners => return Err(ApiError::not_found("webhook", name)),
         Some(Webhook { secret: None }) | None => return Err(unknown()),
     };
     let ledger = &site.parts.ledger;
     let source = WebhookSource { name, secret };
     let inbound = webhook::inbound(&source, &headers(raw), &raw.body, ledger.now())?;
     // Counted once it is known who calls, so that nobody else can use it up.
-    site.front.rates.request(&format!("webhook {name} {}", raw.from))?;
+    site.front.rates.count_request(&format!("webhook {name} {}", raw.from))?;
     let event_id = inbound.event_id.clone();
     let received = receive(ledger, &site.parts.redactor, inbound)?;
-    Ok(Called {
+    Ok(WebhookReceipt {
         event_id,
         seq: received.seq,
         repeated: received.taken == InboundAcceptance::Repeated,
@@ -65,7 +65,7 @@ fn take(site: &Site, raw: &Raw) -> Result<Called, Refusal> {
 }
 
 /// Headers that are there once; of one that is there twice nobody can say which counts.
-fn headers(raw: &Raw) -> Vec<(String, String)> {
+fn headers(raw: &RawRequest) -> Vec<(String, String)> {
     let names = raw.headers.keys();
     names
         .filter_map(|name| Some((name.to_string(), raw.header(name.as_str())?.to_owned())))
@@ -73,32 +73,32 @@ fn headers(raw: &Raw) -> Vec<(String, String)> {
 }
 
 /// Who calls cannot help it, and who serves must know.
-fn unset(name: &str, secret: &str) -> Refusal {
+fn unset(name: &str, secret: &str) -> ApiError {
     say(&format!(
         "a call of the webhook `{name}` is refused: its secret `{secret}` has no value; set it with \
          `agentry secret set {secret}` and start the server again"
     ));
-    Refusal::new(DiagnosticCode::Unavailable, format!("calls of `{name}` cannot be checked now"))
+    ApiError::new(ApiErrorCode::Unavailable, format!("calls of `{name}` cannot be checked now"))
 }
 
 /// The same for every name, so that nobody learns which webhooks there are.
-fn unknown() -> Refusal {
+fn unknown() -> ApiError {
     let text = "the call is not signed with the secret of a webhook that is known here";
-    Refusal::new(DiagnosticCode::Unauthenticated, text).hint(
+    ApiError::new(ApiErrorCode::Unauthenticated, text).hint(
         "sign the body with HMAC-SHA256 in X-Hub-Signature-256 or X-Agentry-Signature, or the id, the time \
          and the body in Webhook-Signature; a webhook without a secret takes calls with a key of the owner that opens `submit`",
     )
 }
 
-impl From<WebhookError> for Refusal {
+impl From<WebhookError> for ApiError {
     fn from(error: WebhookError) -> Self {
         let code = match error {
             WebhookError::Unsigned | WebhookError::WrongSignature { .. } => return unknown(),
-            WebhookError::TooLarge { .. } => DiagnosticCode::TooLarge,
+            WebhookError::TooLarge { .. } => ApiErrorCode::TooLarge,
             WebhookError::Source { .. }
             | WebhookError::NotText
             | WebhookError::Stale { .. }
-            | WebhookError::Delivery { .. } => DiagnosticCode::Invalid,
+            | WebhookError::Delivery { .. } => ApiErrorCode::Invalid,
         };
         Self::new(code, error.to_string())
     }

@@ -7,36 +7,38 @@ use std::sync::{Arc, OnceLock};
 use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 
-use crate::http::shown;
+use crate::http::entry_json;
 
 /// Something for a listener.
 #[derive(Clone)]
-pub(crate) enum Frame {
+pub(crate) enum StreamFrame {
     /// Something was recorded.
-    Entry(Arc<Recorded>),
+    Entry(Arc<StreamEntry>),
     /// A piece of what is being said.
-    Piece(Arc<Piece>),
+    Delta(Arc<StreamDelta>),
     /// There is no more.
-    Bye(Bye),
+    Close(CloseReason),
 }
 
-impl Frame {
+impl StreamFrame {
     /// Roughly how much memory it takes while it waits.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Entry(recorded) => recorded.bytes(),
-            Self::Piece(piece) => match &piece.said {
-                Said::Text(text) | Said::Thinking(text) | Said::Progress(text) => text.len(),
-                Said::Restart => 0,
+            Self::Delta(piece) => match &piece.said {
+                DeltaKind::Text(text) | DeltaKind::Thinking(text) | DeltaKind::Progress(text) => {
+                    text.len()
+                }
+                DeltaKind::Restart => 0,
             },
-            Self::Bye(_) => 0,
+            Self::Close(_) => 0,
         }
     }
 }
 
 /// Why a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bye {
+pub(crate) enum CloseReason {
     /// The server stops.
     Stopping,
     /// The listener did not keep up.
@@ -45,7 +47,7 @@ pub(crate) enum Bye {
     Revoked,
 }
 
-impl Bye {
+impl CloseReason {
     /// The word.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -57,12 +59,12 @@ impl Bye {
 }
 
 /// An entry, and its text once somebody needs it.
-pub(crate) struct Recorded {
+pub(crate) struct StreamEntry {
     pub(crate) envelope: Envelope,
     text: OnceLock<String>,
 }
 
-impl Recorded {
+impl StreamEntry {
     pub(crate) fn new(envelope: Envelope) -> Self {
         Self { envelope, text: OnceLock::new() }
     }
@@ -74,25 +76,25 @@ impl Recorded {
 
     /// As the API shows it; made once for all listeners.
     pub(crate) fn text(&self) -> &str {
-        self.text.get_or_init(|| shown::brief(&self.envelope).to_string())
+        self.text.get_or_init(|| entry_json::brief_json(&self.envelope).to_string())
     }
 }
 
 /// A piece of what is being said; never recorded, and safe to miss.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct StreamDelta {
     pub(crate) about: EntrySubject,
     /// The entry that asked the model; none for what a tool says.
     pub(crate) asked: Option<u64>,
     pub(crate) call: Option<CallId>,
-    pub(crate) said: Said,
+    pub(crate) said: DeltaKind,
     /// Whether it is all that was said so far.
     pub(crate) whole: bool,
 }
 
 /// What a piece is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum DeltaKind {
     /// Of the answer.
     Text(String),
     /// Of the thinking before it.

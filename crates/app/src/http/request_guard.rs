@@ -8,17 +8,17 @@ use std::net::IpAddr;
 use agentry_protocol::token::TokenKind;
 use axum::http::{HeaderMap, Method, header};
 
-use super::auth::{self, Caller, Keys};
-use super::proxy::Proxies;
-use super::rates::Rates;
-use super::refusal::{Code, Refusal};
-use super::table::Need;
+use super::api_error::{ApiError, ApiErrorCode};
+use super::auth::{self, Authenticator, Caller};
+use super::proxy::TrustedProxies;
+use super::rate_limit::RateLimiter;
+use super::route::RouteAccess;
 
 /// The header that no page of somebody else can send without asking us first.
 pub(crate) const OURS: &str = "x-agentry";
 
 /// How the server is reached.
-pub(crate) struct Front {
+pub(crate) struct RequestGuard {
     /// The names it answers to, each with its port.
     pub(crate) hosts: Vec<String>,
     /// Whether nobody is asked for a key.
@@ -28,14 +28,18 @@ pub(crate) struct Front {
     /// What the cookie is called; other servers of this machine have other ports.
     pub(crate) cookie: String,
     /// The proxies before it; none if it is reached directly.
-    pub(crate) proxies: Option<Proxies>,
-    pub(crate) rates: Rates,
+    pub(crate) proxies: Option<TrustedProxies>,
+    pub(crate) rates: RateLimiter,
 }
 
-impl Front {
+impl RequestGuard {
     /// That a request is for this server, and from no page of somebody else.
-    pub(crate) fn admit(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
-        let host = one(headers, header::HOST.as_str());
+    pub(crate) fn check_origin(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<(), ApiError> {
+        let host = single_header(headers, header::HOST.as_str());
         if !host.is_some_and(|host| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)))
         {
             let message = match host {
@@ -43,19 +47,21 @@ impl Front {
                 None => "the request does not say which server it is for".to_owned(),
             };
             let names = self.hosts.join(", ");
-            return Err(Refusal::new(Code::WrongHost, message)
+            return Err(ApiError::new(ApiErrorCode::WrongHost, message)
                 .hint(format!("it is called {names}; name others with `agentry serve --host`")));
         }
-        let foreign = || Refusal::new(Code::Csrf, "the request comes from a page of somebody else");
+        let foreign =
+            || ApiError::new(ApiErrorCode::Csrf, "the request comes from a page of somebody else");
         if headers.contains_key(header::ORIGIN) {
             let scheme = if self.is_encrypted { "https" } else { "http" };
             let own = host.map(|host| format!("{scheme}://{host}"));
-            if one(headers, header::ORIGIN.as_str()).map(str::to_owned) != own {
+            if single_header(headers, header::ORIGIN.as_str()).map(str::to_owned) != own {
                 return Err(foreign());
             }
         }
-        let site = one(headers, "sec-fetch-site");
-        let is_page = method == Method::GET && one(headers, "sec-fetch-mode") == Some("navigate");
+        let site = single_header(headers, "sec-fetch-site");
+        let is_page =
+            method == Method::GET && single_header(headers, "sec-fetch-mode") == Some("navigate");
         match site {
             Some("cross-site" | "same-site") if !is_page => Err(foreign()),
             _ => Ok(()),
@@ -63,7 +69,7 @@ impl Front {
     }
 
     /// Where a request comes from; behind trusted proxies, where they say.
-    pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         self.proxies.as_ref().map_or(peer, |proxies| proxies.client(peer, headers))
     }
 
@@ -71,29 +77,31 @@ impl Front {
     /// to be wrong is.
     pub(crate) fn caller(
         &self,
-        keys: &Keys,
+        keys: &Authenticator,
         (method, headers): (&Method, &HeaderMap),
-        need: Need,
+        need: RouteAccess,
         from: IpAddr,
-    ) -> Result<Caller, Refusal> {
-        if need == Need::Nobody {
+    ) -> Result<Caller, ApiError> {
+        if need == RouteAccess::Unauthenticated {
             self.must_be_ours(method, headers)?;
-            return Ok(Caller::nobody());
+            return Ok(Caller::anonymous());
         }
-        if need == Need::Signed && !self.has_key(headers) {
-            return Ok(Caller::nobody());
+        if need == RouteAccess::Signed && !self.has_key(headers) {
+            return Ok(Caller::anonymous());
         }
         let caller = self.identified(keys, method, headers, from)?;
-        self.rates.request(&caller.name())?;
+        self.rates.count_request(&caller.rate_limit_key())?;
         match need {
-            Need::Key | Need::Signed | Need::Nobody => Ok(caller),
-            Need::Owner(scope) if !caller.is_owner() => Err(forbidden(scope.as_str())
+            RouteAccess::AnyKey | RouteAccess::Signed | RouteAccess::Unauthenticated => Ok(caller),
+            RouteAccess::Owner(scope) if !caller.is_owner() => Err(forbidden(scope.as_str())
                 .hint("only the owner may; a policy can let others talk to agents")),
-            Need::Owner(scope) | Need::Anybody(scope) if !caller.may(scope) => {
+            RouteAccess::Owner(scope) | RouteAccess::AnyCaller(scope)
+                if !caller.has_scope(scope) =>
+            {
                 let hint = format!("make a key with `agentry token create --scope {scope}`");
                 Err(forbidden(scope.as_str()).hint(hint))
             }
-            Need::Owner(_) | Need::Anybody(_) => Ok(caller),
+            RouteAccess::Owner(_) | RouteAccess::AnyCaller(_) => Ok(caller),
         }
     }
 
@@ -104,11 +112,11 @@ impl Front {
 
     fn identified(
         &self,
-        keys: &Keys,
+        keys: &Authenticator,
         method: &Method,
         headers: &HeaderMap,
         from: IpAddr,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<Caller, ApiError> {
         let (found, text) = if let Some(text) = bearer(headers)? {
             (keys.caller(text, TokenKind::Bearer), text)
         } else if let Some(text) = self.cookie_of(headers) {
@@ -116,26 +124,26 @@ impl Front {
             (keys.caller(text, TokenKind::Cookie), text)
         } else if self.is_insecure {
             self.must_be_ours_if_a_browser(method, headers)?;
-            return Ok(Caller::unasked());
+            return Ok(Caller::without_key());
         } else {
-            return Err(Refusal::new(Code::Unauthenticated, "the request has no key")
+            return Err(ApiError::new(ApiErrorCode::Unauthenticated, "the request has no key")
                 .hint("send `Authorization: Bearer KEY`; `agentry token create` makes one"));
         };
-        if found.as_ref().is_err_and(|refusal| refusal.code == Code::Unauthenticated) {
-            self.rates.wrong_key(from, auth::claimed_id(text).as_deref())?;
+        if found.as_ref().is_err_and(|refusal| refusal.code == ApiErrorCode::Unauthenticated) {
+            self.rates.count_wrong_key(from, auth::claimed_id(text).as_deref())?;
         }
         found
     }
 
     /// What a browser sends by itself is not enough to change something.
-    fn must_be_ours(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn must_be_ours(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
         if method == Method::GET {
             return Ok(());
         }
         if headers.contains_key(OURS) && headers.contains_key(header::ORIGIN) {
             return Ok(());
         }
-        Err(Refusal::new(Code::Csrf, "the request may come from a page of somebody else")
+        Err(ApiError::new(ApiErrorCode::Csrf, "the request may come from a page of somebody else")
             .hint("send the headers `X-Agentry: 1` and `Origin`, as the console does"))
     }
 
@@ -143,7 +151,7 @@ impl Front {
         &self,
         method: &Method,
         headers: &HeaderMap,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         let is_browser =
             headers.contains_key(header::ORIGIN) || headers.contains_key("sec-fetch-site");
         if is_browser { self.must_be_ours(method, headers) } else { Ok(()) }
@@ -167,27 +175,27 @@ impl Front {
     }
 }
 
-fn forbidden(scope: &str) -> Refusal {
-    Refusal::new(Code::Forbidden, format!("this key does not open `{scope}`"))
+fn forbidden(scope: &str) -> ApiError {
+    ApiError::new(ApiErrorCode::Forbidden, format!("this key does not open `{scope}`"))
 }
 
 /// A header that is there exactly once.
-pub(crate) fn one<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(crate) fn single_header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut all = headers.get_all(name).into_iter();
     let first = all.next().filter(|_| all.next().is_none())?;
     first.to_str().ok()
 }
 
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     if !headers.contains_key(header::AUTHORIZATION) {
         return Ok(None);
     }
-    let text = one(headers, header::AUTHORIZATION.as_str());
+    let text = single_header(headers, header::AUTHORIZATION.as_str());
     let key = text.and_then(|text| text.split_once(' '));
     let key =
         key.filter(|(word, _)| word.eq_ignore_ascii_case("bearer")).map(|(_, key)| key.trim());
     key.map(Some).ok_or_else(|| {
-        Refusal::new(Code::Unauthenticated, "the header Authorization holds no key")
+        ApiError::new(ApiErrorCode::Unauthenticated, "the header Authorization holds no key")
             .hint("write `Authorization: Bearer agt_…`")
     })
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use agentry_runtime::Host as Parts;
 use agentry_runtime::channel::Adapter;
 
-use super::auth::Keys;
-use super::front::Front;
-use super::hub::Hub;
+use super::auth::Authenticator;
+use super::hub::StreamHub;
+use super::request_guard::RequestGuard;
 use crate::reception::Reception;
 
 /// What every route has at hand.
-pub(crate) struct Site {
+pub(crate) struct ServerState {
     /// The parts of the runtime; the ledger among them.
     pub(crate) parts: Arc<Parts>,
     /// The definitions, as of a moment ago.
@@ -27,9 +27,9 @@ pub(crate) struct Site {
     /// When the server began, in milliseconds since 1970.
     pub(crate) started: u64,
     /// How it is reached.
-    pub(crate) front: Front,
+    pub(crate) front: RequestGuard,
     /// Who may come in.
-    pub(crate) keys: Keys,
+    pub(crate) keys: Authenticator,
     /// What goes out as it happens.
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<StreamHub>,
 }

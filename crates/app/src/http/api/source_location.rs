@@ -23,7 +23,7 @@ const ENDINGS: [&str; 5] = [".yml", ".yaml", ".json", ".toml", ".md"];
 /// A place in a definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Place {
+pub(crate) struct DefinitionLocation {
     /// The file, as people see it from the project's directory.
     pub(crate) file: String,
     /// The line, from one.
@@ -33,7 +33,7 @@ pub(crate) struct Place {
 /// A place in a definition, with what stands there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Quoted {
+pub(crate) struct SourceQuote {
     /// The file.
     pub(crate) file: String,
     /// The line, from one.
@@ -45,7 +45,7 @@ pub(crate) struct Quoted {
 /// What one stage said about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct FindingLine {
+pub(crate) struct StageFinding {
     /// The stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook.
     pub(crate) source: String,
     /// allow, ask or deny.
@@ -56,7 +56,7 @@ pub(crate) struct FindingLine {
     pub(crate) rule: Option<String>,
 }
 
-impl From<&Finding> for FindingLine {
+impl From<&Finding> for StageFinding {
     fn from(finding: &Finding) -> Self {
         Self {
             source: finding.stage.to_string(),
@@ -67,14 +67,14 @@ impl From<&Finding> for FindingLine {
     }
 }
 
-impl Place {
+impl DefinitionLocation {
     /// The place of an origin; none for what is said by no file.
-    pub(crate) fn of(origin: &Origin) -> Option<Self> {
+    pub(crate) fn from_origin(origin: &Origin) -> Option<Self> {
         (origin.line > 0).then(|| Self { file: origin.file.to_string(), line: origin.line })
     }
 
     /// The place that a rule of a ruling names; none for what is built in.
-    pub(crate) fn of_rule(rule: &str) -> Option<Self> {
+    pub(crate) fn from_rule(rule: &str) -> Option<Self> {
         let (file, line) = rule.rsplit_once(':')?;
         let line = line.parse().ok().filter(|line| *line > 0)?;
         Some(Self { file: file.to_owned(), line })
@@ -82,7 +82,7 @@ impl Place {
 }
 
 /// Where the texts of definitions are.
-pub(crate) struct Sources<'a> {
+pub(crate) struct SourceReader<'a> {
     /// What was read.
     pub(crate) definite: &'a Definite,
     /// The directory that was read.
@@ -91,15 +91,15 @@ pub(crate) struct Sources<'a> {
     pub(crate) redactor: &'a Redactor,
 }
 
-impl Sources<'_> {
+impl SourceReader<'_> {
     /// What stands at a place now.
-    pub(crate) fn quoted(&self, place: Place) -> Quoted {
+    pub(crate) fn quote(&self, place: DefinitionLocation) -> SourceQuote {
         let text = self.line(&place);
-        Quoted { file: place.file, line: place.line, text }
+        SourceQuote { file: place.file, line: place.line, text }
     }
 
     /// The line at a place, as it is now.
-    pub(crate) fn line(&self, place: &Place) -> Option<String> {
+    pub(crate) fn line(&self, place: &DefinitionLocation) -> Option<String> {
         let rules = &self.definite.loaded.library.access;
         let text = match rules.source(&place.file) {
             Some(source) => source.text.to_string(),
@@ -154,10 +154,10 @@ mod tests {
 
     #[test]
     fn a_rule_names_a_line_of_a_file_or_nothing() {
-        let place = Place { file: "agents/a:b/agent.yml".to_owned(), line: 12 };
-        assert_eq!(Place::of_rule("agents/a:b/agent.yml:12"), Some(place));
+        let place = DefinitionLocation { file: "agents/a:b/agent.yml".to_owned(), line: 12 };
+        assert_eq!(DefinitionLocation::from_rule("agents/a:b/agent.yml:12"), Some(place));
         for rule in ["built-in", "built-in rm:root", "agent.yml:0", "agent.yml:x", ""] {
-            assert_eq!(Place::of_rule(rule), None, "{rule}");
+            assert_eq!(DefinitionLocation::from_rule(rule), None, "{rule}");
         }
     }
 }

@@ -11,14 +11,14 @@ use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::api::messages::{self, Prompt};
-use super::api::mine;
+use super::api::messages::{self, PromptBody};
+use super::api::visibility;
+use super::api_error::{ApiError, ApiErrorCode};
 use super::hub::Topic;
-use super::refusal::{Code, Refusal};
+use super::route::{NoParams, RawRequest, read_body, read_query};
 use super::server::blocking;
-use super::site::Site;
-use super::stream::{self, Frames, Kind, LineId};
-use super::table::{Nothing, Raw, read_body, read_query};
+use super::sse::{self, Kind, LineId, SseStream};
+use super::state::ServerState;
 
 /// The header by which a stream goes on after a break.
 const LAST_EVENT: &str = "last-event-id";
@@ -26,7 +26,7 @@ const LAST_EVENT: &str = "last-event-id";
 /// Which entries somebody listens to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct EntriesQuery {
+pub(crate) struct EntryStreamQuery {
     /// Those after this one; the header `Last-Event-ID` wins. Without either, those from now on.
     after: Option<u64>,
     /// Those of this session.
@@ -38,105 +38,122 @@ pub(crate) struct EntriesQuery {
 }
 
 /// Opens a stream.
-pub(super) async fn stream(site: Arc<Site>, kind: Kind, raw: Raw) -> Result<Response, Refusal> {
+pub(super) async fn stream(
+    site: Arc<ServerState>,
+    kind: Kind,
+    raw: RawRequest,
+) -> Result<Response, ApiError> {
     let opening = site.clone();
     match kind {
         Kind::Entries => {
             let opened = blocking(move || entries(&opening, &raw)).await?;
-            let Opened { listening, after, of } = opened;
-            Ok(stream::answer(stream::entries(site, listening, after, of)))
+            let EntryStream { listening, after, of } = opened;
+            Ok(sse::sse_response(sse::entries(site, listening, after, of)))
         }
         Kind::Run => {
             let (listening, run, after) = blocking(move || run(&opening, &raw)).await?;
-            Ok(stream::answer(stream::run(site, listening, run, after)))
+            Ok(sse::sse_response(sse::run(site, listening, run, after)))
         }
         Kind::Message => {
             let event = blocking(move || message(&opening, &raw)).await?;
             let (listening, event, after) = event;
-            Ok(stream::answer(stream::message(site, listening, event, after)))
+            Ok(sse::sse_response(sse::message(site, listening, event, after)))
         }
         Kind::Prompt => prompt(site, raw).await,
     }
 }
 
-struct Opened {
-    listening: super::hub::Listening,
+struct EntryStream {
+    listening: super::hub::StreamSubscription,
     after: u64,
     of: EntryFilter,
 }
 
-fn entries(site: &Site, raw: &Raw) -> Result<Opened, Refusal> {
-    let query: EntriesQuery = read_query(&raw.query)?;
+fn entries(site: &ServerState, raw: &RawRequest) -> Result<EntryStream, ApiError> {
+    let query: EntryStreamQuery = read_query(&raw.query)?;
     let session = query.session.as_deref().map(SessionId::new);
     let run = query.run.as_deref().map(RunId::new);
     let topic = match (&run, &session) {
         (Some(run), _) => {
-            mine::run(site, &raw.caller, run.as_str())?;
+            visibility::visible_run(site, &raw.caller, run.as_str())?;
             Topic::Run(run.clone())
         }
         (None, Some(session)) => {
-            mine::session(site, &raw.caller, session.as_str())?;
+            visibility::visible_session(site, &raw.caller, session.as_str())?;
             Topic::Session(session.clone())
         }
         (None, None) if raw.caller.is_owner() => Topic::All,
         (None, None) => {
-            return Err(Refusal::new(Code::Forbidden, "only the owner listens to everything")
-                .hint("name a session or a run of yours"));
+            return Err(ApiError::new(
+                ApiErrorCode::Forbidden,
+                "only the owner listens to everything",
+            )
+            .hint("name a session or a run of yours"));
         }
     };
     let listening =
-        site.hub.listen(topic, query.deltas.unwrap_or(false), raw.caller.token.as_ref())?;
+        site.hub.subscribe(topic, query.deltas.unwrap_or(false), raw.caller.token.as_ref())?;
     let last = raw.header(LAST_EVENT).map(|text| {
-        text.parse::<u64>().map_err(|_| Refusal::invalid("Last-Event-ID is no number of an entry"))
+        text.parse::<u64>().map_err(|_| ApiError::invalid("Last-Event-ID is no number of an entry"))
     });
     let after = last.transpose()?.or(query.after).unwrap_or(listening.after_seq);
     let of =
         EntryFilter { session: session.filter(|_| run.is_none()), run, ..EntryFilter::default() };
-    Ok(Opened { listening, after, of })
+    Ok(EntryStream { listening, after, of })
 }
 
-type RunStream = (super::hub::Listening, RunId, Option<LineId>);
+type RunStream = (super::hub::StreamSubscription, RunId, Option<LineId>);
 
-fn run(site: &Site, raw: &Raw) -> Result<RunStream, Refusal> {
-    let Nothing {} = read_query(&raw.query)?;
-    let row = mine::run(site, &raw.caller, raw.part(0))?;
+fn run(site: &ServerState, raw: &RawRequest) -> Result<RunStream, ApiError> {
+    let NoParams {} = read_query(&raw.query)?;
+    let row = visibility::visible_run(site, &raw.caller, raw.part(0))?;
     let after = line_id(raw)?;
-    let listening = site.hub.listen(Topic::Run(row.id.clone()), true, raw.caller.token.as_ref())?;
+    let listening =
+        site.hub.subscribe(Topic::Run(row.id.clone()), true, raw.caller.token.as_ref())?;
     Ok((listening, row.id, after))
 }
 
-type MessageStream = (super::hub::Listening, EventId, Option<LineId>);
+type MessageStream = (super::hub::StreamSubscription, EventId, Option<LineId>);
 
-fn message(site: &Site, raw: &Raw) -> Result<MessageStream, Refusal> {
-    let Nothing {} = read_query(&raw.query)?;
+fn message(site: &ServerState, raw: &RawRequest) -> Result<MessageStream, ApiError> {
+    let NoParams {} = read_query(&raw.query)?;
     let id = raw.part(0);
-    let row = mine::message(site, &raw.caller, id)?;
+    let row = visibility::visible_message(site, &raw.caller, id)?;
     listen_to(site, raw, row.id)
 }
 
-fn listen_to(site: &Site, raw: &Raw, event: EventId) -> Result<MessageStream, Refusal> {
+fn listen_to(
+    site: &ServerState,
+    raw: &RawRequest,
+    event: EventId,
+) -> Result<MessageStream, ApiError> {
     let after = line_id(raw)?;
     let listening =
-        site.hub.listen(Topic::Inbound(event.clone()), true, raw.caller.token.as_ref())?;
+        site.hub.subscribe(Topic::Inbound(event.clone()), true, raw.caller.token.as_ref())?;
     Ok((listening, event, after))
 }
 
-fn line_id(raw: &Raw) -> Result<Option<LineId>, Refusal> {
+fn line_id(raw: &RawRequest) -> Result<Option<LineId>, ApiError> {
     let id = raw.header(LAST_EVENT).filter(|text| !text.is_empty()).map(|text| {
-        LineId::parse(text).ok_or_else(|| Refusal::invalid("Last-Event-ID was not sent by us"))
+        LineId::parse(text).ok_or_else(|| ApiError::invalid("Last-Event-ID was not sent by us"))
     });
     id.transpose()
 }
 
 /// A prompt begins a run: its events follow, or where to find them.
-async fn prompt(site: Arc<Site>, raw: Raw) -> Result<Response, Refusal> {
+async fn prompt(site: Arc<ServerState>, raw: RawRequest) -> Result<Response, ApiError> {
     let wants_stream =
         raw.header("accept").is_some_and(|types| types.contains("text/event-stream"));
     let taking = site.clone();
-    let (sent, opened): (messages::Sent, Option<MessageStream>) = blocking(move || {
-        let Nothing {} = read_query(&raw.query)?;
-        let prompt: Prompt = read_body(&raw.body)?;
-        let sent = messages::take(&taking, &raw.caller, prompt.message(), raw.once())?;
+    let (sent, opened): (messages::MessageReceipt, Option<MessageStream>) = blocking(move || {
+        let NoParams {} = read_query(&raw.query)?;
+        let prompt: PromptBody = read_body(&raw.body)?;
+        let sent = messages::accept_message(
+            &taking,
+            &raw.caller,
+            prompt.message(),
+            raw.idempotency_key(),
+        )?;
         let opened = match wants_stream {
             true => Some(listen_to(&taking, &raw, sent.event_id.clone())?),
             false => None,
@@ -144,11 +161,11 @@ async fn prompt(site: Arc<Site>, raw: Raw) -> Result<Response, Refusal> {
         Ok((sent, opened))
     })
     .await?;
-    let place = format!("/run/{}", messages::escaped(sent.event_id.as_str()));
+    let place = format!("/run/{}", messages::escape_path_segment(sent.event_id.as_str()));
     let mut response = match opened {
         Some((listening, event, after)) => {
-            let frames: Frames = stream::message(site, listening, event, after);
-            stream::answer(frames)
+            let frames: SseStream = sse::message(site, listening, event, after);
+            sse::sse_response(frames)
         }
         None => {
             let body = serde_json::to_vec(&sent).unwrap_or_default();

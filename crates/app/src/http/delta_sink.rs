@@ -10,12 +10,12 @@ use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::RunObserver;
 
-use super::hub::{Hub, Piece, Said};
+use super::hub::{DeltaKind, StreamDelta, StreamHub};
 
 /// Hands pieces of what runs of this process say to the hub.
-pub(crate) struct Audience(pub(crate) Arc<Hub>);
+pub(crate) struct DeltaSink(pub(crate) Arc<StreamHub>);
 
-impl RunObserver for Audience {
+impl RunObserver for DeltaSink {
     fn on_entry(&self, envelope: &Envelope) {
         let is_whole = matches!(
             envelope.event,
@@ -25,24 +25,24 @@ impl RunObserver for Audience {
                 | Event::RunEnded { .. }
         );
         if let Some(run) = envelope.about.run.as_ref().filter(|_| is_whole) {
-            self.0.said_whole(run);
+            self.0.clear_partial(run);
         }
     }
 
     fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
         let said = match delta {
-            Delta::Text(text) => Said::Text(text.clone()),
-            Delta::Thinking(text) => Said::Thinking(text.clone()),
-            Delta::Restart => Said::Restart,
+            Delta::Text(text) => DeltaKind::Text(text.clone()),
+            Delta::Thinking(text) => DeltaKind::Thinking(text.clone()),
+            Delta::Restart => DeltaKind::Restart,
             Delta::Call { .. } => return,
         };
         let (about, asked) = (about.clone(), Some(asked));
-        self.0.say(Piece { about, asked, call: None, said, whole: false });
+        self.0.publish_delta(StreamDelta { about, asked, call: None, said, whole: false });
     }
 
     fn on_progress(&self, about: &EntrySubject, call: &CallId, line: &str) {
         let (about, call) = (about.clone(), Some(call.clone()));
-        let said = Said::Progress(line.to_owned());
-        self.0.say(Piece { about, asked: None, call, said, whole: false });
+        let said = DeltaKind::Progress(line.to_owned());
+        self.0.publish_delta(StreamDelta { about, asked: None, call, said, whole: false });
     }
 }

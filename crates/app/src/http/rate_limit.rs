@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use agentry_protocol::ContentHash;
 
-use super::refusal::{Code, Refusal};
+use super::api_error::{ApiError, ApiErrorCode};
 use crate::limits::{
     COUNTED_CALLERS_MAX, REQUESTS_BURST, REQUESTS_PER_SECOND, WRONG_KEYS_PER_MINUTE,
     WRONG_KEYS_TOLD_TIME_MIN,
@@ -24,26 +24,26 @@ use crate::verb::say;
 
 /// How often each may call.
 #[derive(Default)]
-pub(crate) struct Rates {
-    callers: Counters<String>,
-    wrong_addresses: Counters<IpAddr>,
+pub(crate) struct RateLimiter {
+    callers: TokenBuckets<String>,
+    wrong_addresses: TokenBuckets<IpAddr>,
     /// By the hash of the id that the key claims.
-    wrong_ids: Counters<ContentHash>,
+    wrong_ids: TokenBuckets<ContentHash>,
     /// How many wrong keys there were since the server began.
     wrong_count: AtomicU64,
     /// When the operator was last told that somebody shows one wrong key after the other.
     told: Mutex<Option<Instant>>,
 }
 
-impl Rates {
+impl RateLimiter {
     /// Counts a request of somebody who is known.
-    pub(crate) fn request(&self, name: &str) -> Result<(), Refusal> {
+    pub(crate) fn count_request(&self, name: &str) -> Result<(), ApiError> {
         let size = (REQUESTS_BURST, f64::from(REQUESTS_PER_SECOND));
         self.callers.take(name.to_owned(), size, Instant::now())
     }
 
     /// Counts a wrong key, code or signature. It is refused as one too many where there were many.
-    pub(crate) fn wrong_key(&self, from: IpAddr, id: Option<&str>) -> Result<(), Refusal> {
+    pub(crate) fn count_wrong_key(&self, from: IpAddr, id: Option<&str>) -> Result<(), ApiError> {
         self.wrong_count.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
         let by_address = self.wrong_addresses.take(counted(from), wrong_size(), now);
@@ -83,30 +83,34 @@ fn counted(address: IpAddr) -> IpAddr {
 }
 
 /// A bucket for each that is counted.
-struct Counters<K> {
-    buckets: Mutex<HashMap<K, Bucket>>,
+struct TokenBuckets<K> {
+    buckets: Mutex<HashMap<K, TokenBucket>>,
 }
 
-impl<K> Default for Counters<K> {
+impl<K> Default for TokenBuckets<K> {
     fn default() -> Self {
         Self { buckets: Mutex::default() }
     }
 }
 
-impl<K: Eq + Hash + Clone> Counters<K> {
-    fn take(&self, name: K, size: (u32, f64), now: Instant) -> Result<(), Refusal> {
+impl<K: Eq + Hash + Clone> TokenBuckets<K> {
+    fn take(&self, name: K, size: (u32, f64), now: Instant) -> Result<(), ApiError> {
         let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= COUNTED_CALLERS_MAX && !all.contains_key(&name) {
             make_room(&mut all, size, now);
         }
-        let bucket = all.entry(name).or_insert_with(|| Bucket::full(size.0, now));
+        let bucket = all.entry(name).or_insert_with(|| TokenBucket::full(size.0, now));
         bucket.take(size, now).map_err(limited)
     }
 }
 
 /// Forgets those who could call as often as anybody new; where that is nobody, the half that called longest ago.
-fn make_room<K: Eq + Hash + Clone>(all: &mut HashMap<K, Bucket>, size: (u32, f64), now: Instant) {
-    let is_full = |bucket: &Bucket| bucket.refilled(size, now).level >= f64::from(size.0);
+fn make_room<K: Eq + Hash + Clone>(
+    all: &mut HashMap<K, TokenBucket>,
+    size: (u32, f64),
+    now: Instant,
+) {
+    let is_full = |bucket: &TokenBucket| bucket.refilled(size, now).level >= f64::from(size.0);
     all.retain(|_, bucket| !is_full(bucket));
     if all.len() < COUNTED_CALLERS_MAX {
         return;
@@ -121,12 +125,12 @@ fn make_room<K: Eq + Hash + Clone>(all: &mut HashMap<K, Bucket>, size: (u32, f64
 
 /// Fills up with time, and is emptied by requests.
 #[derive(Clone, Copy)]
-struct Bucket {
+struct TokenBucket {
     level: f64,
     at: Instant,
 }
 
-impl Bucket {
+impl TokenBucket {
     fn full(size: u32, now: Instant) -> Self {
         Self { level: f64::from(size), at: now }
     }
@@ -152,10 +156,10 @@ fn wrong_size() -> (u32, f64) {
     (WRONG_KEYS_PER_MINUTE, f64::from(WRONG_KEYS_PER_MINUTE) / 60.0)
 }
 
-fn limited(seconds: u64) -> Refusal {
-    Refusal {
+fn limited(seconds: u64) -> ApiError {
+    ApiError {
         retry_after: Some(seconds),
-        ..Refusal::new(Code::RateLimited, "there were too many requests")
+        ..ApiError::new(ApiErrorCode::RateLimited, "there were too many requests")
             .hint(format!("try again in {seconds} s"))
     }
 }
@@ -169,7 +173,7 @@ mod tests {
     #[test]
     fn a_bucket_is_emptied_by_requests_and_filled_by_time() {
         let (size, begin) = ((2, 1.0), Instant::now());
-        let mut bucket = Bucket::full(2, begin);
+        let mut bucket = TokenBucket::full(2, begin);
         assert_eq!([0; 3].map(|_| bucket.take(size, begin)), [Ok(()), Ok(()), Err(1)]);
         assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Ok(()));
         assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Err(1));
@@ -177,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_counters_stay_few_however_many_come() {
-        let (counters, now) = (Counters::<usize>::default(), Instant::now());
+        let (counters, now) = (TokenBuckets::<usize>::default(), Instant::now());
         for name in 0..3 * COUNTED_CALLERS_MAX {
             counters.take(name, (2, 0.001), now + Duration::from_nanos(name as u64)).unwrap();
             let len = counters.buckets.lock().unwrap().len();
@@ -189,21 +193,21 @@ mod tests {
 
     #[test]
     fn wrong_keys_are_counted_by_address_and_by_the_key_they_claim_to_be() {
-        let rates = Rates::default();
+        let rates = RateLimiter::default();
         let from = |last: u32| IpAddr::V4(std::net::Ipv4Addr::from(0x0a00_0000 + last));
         let wrongs = |from: IpAddr, id: Option<&str>| {
-            (0..WRONG_KEYS_PER_MINUTE).filter(|_| rates.wrong_key(from, id).is_ok()).count()
+            (0..WRONG_KEYS_PER_MINUTE).filter(|_| rates.count_wrong_key(from, id).is_ok()).count()
         };
         let all = WRONG_KEYS_PER_MINUTE as usize;
         assert_eq!(wrongs(from(1), None), all);
-        assert!(rates.wrong_key(from(1), None).is_err());
-        assert!(rates.wrong_key(from(2), None).is_ok(), "somebody else is not concerned");
+        assert!(rates.count_wrong_key(from(1), None).is_err());
+        assert!(rates.count_wrong_key(from(2), None).is_ok(), "somebody else is not concerned");
         // From many addresses, about one key.
         let about_one =
-            (0..all as u32).filter(|one| rates.wrong_key(from(100 + one), Some("a")).is_ok());
+            (0..all as u32).filter(|one| rates.count_wrong_key(from(100 + one), Some("a")).is_ok());
         assert_eq!(about_one.count(), all);
-        assert!(rates.wrong_key(from(999), Some("a")).is_err());
-        assert!(rates.wrong_key(from(999), Some("b")).is_ok());
+        assert!(rates.count_wrong_key(from(999), Some("a")).is_err());
+        assert!(rates.count_wrong_key(from(999), Some("b")).is_ok());
     }
 
     #[test]

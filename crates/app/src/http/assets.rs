@@ -8,13 +8,13 @@ use rust_embed::{Embed, EmbeddedFile};
 #[derive(Embed)]
 #[folder = "../../console/dist"]
 #[allow_missing = true]
-struct Files;
+struct ConsoleFiles;
 
 /// A build without the console says how to get it.
-const UNBUILT: &str = include_str!("pages/unbuilt.html");
+const UNBUILT: &str = include_str!("assets/unbuilt.html");
 
 /// A file on its way.
-pub(super) struct Page {
+pub(super) struct ConsoleAsset {
     pub(super) body: Vec<u8>,
     pub(super) content_type: &'static str,
     pub(super) encoding: Option<&'static str>,
@@ -23,7 +23,7 @@ pub(super) struct Page {
 }
 
 /// The file that a path names, or the page that finds its own way from there.
-pub(super) fn page(path: &str, accepts: &str) -> Option<Page> {
+pub(super) fn page(path: &str, accepts: &str) -> Option<ConsoleAsset> {
     let name = path.trim_start_matches('/');
     if let Some(page) = file(name, accepts).filter(|_| !name.is_empty()) {
         return Some(page);
@@ -35,7 +35,7 @@ pub(super) fn page(path: &str, accepts: &str) -> Option<Page> {
     }
     file("index.html", accepts).or_else(|| {
         let body = UNBUILT.as_bytes().to_vec();
-        Some(Page {
+        Some(ConsoleAsset {
             body,
             content_type: "text/html; charset=utf-8",
             encoding: None,
@@ -45,10 +45,10 @@ pub(super) fn page(path: &str, accepts: &str) -> Option<Page> {
 }
 
 /// In the shortest form that the browser takes.
-fn file(name: &str, accepts: &str) -> Option<Page> {
+fn file(name: &str, accepts: &str) -> Option<ConsoleAsset> {
     let content_type = content_type(name)?;
     let is_lasting = name.starts_with("assets/");
-    let page = |file: EmbeddedFile, encoding| Page {
+    let page = |file: EmbeddedFile, encoding| ConsoleAsset {
         body: file.data.into_owned(),
         content_type,
         encoding,
@@ -61,11 +61,13 @@ fn file(name: &str, accepts: &str) -> Option<Page> {
         })
     };
     for (word, end) in [("br", "br"), ("gzip", "gz")] {
-        if let Some(file) = takes(word).then(|| Files::get(&format!("{name}.{end}"))).flatten() {
+        if let Some(file) =
+            takes(word).then(|| ConsoleFiles::get(&format!("{name}.{end}"))).flatten()
+        {
             return Some(page(file, Some(word)));
         }
     }
-    Files::get(name).map(|file| page(file, None))
+    ConsoleFiles::get(name).map(|file| page(file, None))
 }
 
 fn content_type(name: &str) -> Option<&'static str> {

@@ -19,7 +19,7 @@ struct Scene {
 }
 
 /// A link, without its words.
-type Told = (Option<u64>, Stage, Option<Verdict>, Option<String>);
+type Told = (Option<u64>, ProvenanceStage, Option<Verdict>, Option<String>);
 
 fn event(value: Value) -> Event {
     serde_json::from_value(value).unwrap()
@@ -39,12 +39,13 @@ impl Scene {
 
     fn links(&self, seq: u64) -> Vec<Told> {
         let policy = |name: &str| {
-            let place = Place { file: "access/people.yml".to_owned(), line: 3 };
+            let place = DefinitionLocation { file: "access/people.yml".to_owned(), line: 3 };
             (name == "friends").then_some(place)
         };
-        let line = |place: &Place| Some(format!("line {} of {}", place.line, place.file));
-        let lookup = Lookup { policy: &policy, agent: &|_| None, line: &line };
-        let links = chain(&self.ledger, &lookup, seq).unwrap().unwrap();
+        let line =
+            |place: &DefinitionLocation| Some(format!("line {} of {}", place.line, place.file));
+        let lookup = DefinitionLookup { policy: &policy, agent: &|_| None, line: &line };
+        let links = provenance_of(&self.ledger, &lookup, seq).unwrap().unwrap();
         links.into_iter().map(|link| (link.seq, link.stage, link.verdict, link.text)).collect()
     }
 }
@@ -154,20 +155,25 @@ fn a_call_is_told_from_who_wrote_to_what_came_of_it() {
     let (allow, ask) = (Some(Verdict::Allow), Some(Verdict::Ask));
     let rule = Some("line 7 of agents/helper/agent.yml".to_owned());
     let expected = [
-        (Some(received), Stage::Received, None, None),
-        (Some(decided), Stage::Access, allow, None),
-        (Some(decided), Stage::Access, allow, Some("line 3 of access/people.yml".to_owned())),
-        (Some(routed), Stage::Route, None, None),
-        (Some(run), Stage::Agent, None, None),
-        (Some(turn), Stage::Agent, None, None),
-        (Some(proposed), Stage::Agent, None, None),
-        (Some(proposed), Stage::Rule, allow, None),
-        (Some(proposed), Stage::Rule, ask, rule.clone()),
-        (Some(asked), Stage::Approval, ask, rule),
-        (Some(answered), Stage::Approval, allow, None),
-        (Some(started), Stage::Approval, allow, None),
-        (Some(started), Stage::Confinement, None, None),
-        (Some(finished), Stage::Result, None, None),
+        (Some(received), ProvenanceStage::Received, None, None),
+        (Some(decided), ProvenanceStage::Access, allow, None),
+        (
+            Some(decided),
+            ProvenanceStage::Access,
+            allow,
+            Some("line 3 of access/people.yml".to_owned()),
+        ),
+        (Some(routed), ProvenanceStage::Route, None, None),
+        (Some(run), ProvenanceStage::Agent, None, None),
+        (Some(turn), ProvenanceStage::Agent, None, None),
+        (Some(proposed), ProvenanceStage::Agent, None, None),
+        (Some(proposed), ProvenanceStage::Rule, allow, None),
+        (Some(proposed), ProvenanceStage::Rule, ask, rule.clone()),
+        (Some(asked), ProvenanceStage::Approval, ask, rule),
+        (Some(answered), ProvenanceStage::Approval, allow, None),
+        (Some(started), ProvenanceStage::Approval, allow, None),
+        (Some(started), ProvenanceStage::Confinement, None, None),
+        (Some(finished), ProvenanceStage::Result, None, None),
     ];
     for seq in [proposed, asked, answered, started, finished] {
         assert_eq!(scene.links(seq), expected, "{seq}");
@@ -191,9 +197,14 @@ fn a_denial_ends_with_the_policy_that_denies() {
     assert_eq!(
         scene.links(decided),
         [
-            (Some(received), Stage::Received, None, None),
-            (Some(decided), Stage::Access, deny, None),
-            (Some(decided), Stage::Access, deny, Some("line 3 of access/people.yml".to_owned())),
+            (Some(received), ProvenanceStage::Received, None, None),
+            (Some(decided), ProvenanceStage::Access, deny, None),
+            (
+                Some(decided),
+                ProvenanceStage::Access,
+                deny,
+                Some("line 3 of access/people.yml".to_owned())
+            ),
         ]
     );
 }

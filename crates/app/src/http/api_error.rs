@@ -12,7 +12,7 @@ use crate::fault::{Blame, Fault};
 /// What kind of refusal it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Code {
+pub(crate) enum ApiErrorCode {
     /// Nobody is known by the key that was sent, or none was sent.
     Unauthenticated,
     /// The key does not open this.
@@ -45,7 +45,7 @@ pub(crate) enum Code {
     Internal,
 }
 
-impl Code {
+impl ApiErrorCode {
     /// The status of the answer.
     pub(crate) fn status(self) -> u16 {
         match self {
@@ -69,9 +69,9 @@ impl Code {
 
 /// Why a request is not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Refusal {
+pub(crate) struct ApiError {
     /// For programs.
-    pub(crate) code: Code,
+    pub(crate) code: ApiErrorCode,
     /// For people: what happened.
     pub(crate) message: String,
     /// For people: what to do.
@@ -83,14 +83,14 @@ pub(crate) struct Refusal {
 
 /// What the answer to a refused request holds.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Refused {
+pub(crate) struct ApiErrorBody {
     /// Why.
-    pub(crate) error: Refusal,
+    pub(crate) error: ApiError,
 }
 
-impl Refusal {
+impl ApiError {
     /// What happened.
-    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: ApiErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, retry_after: None }
     }
 
@@ -102,25 +102,25 @@ impl Refusal {
 
     /// There is no such thing for this caller.
     pub(crate) fn not_found(what: &str, id: &str) -> Self {
-        Self::new(Code::NotFound, format!("there is no {what} `{id}`"))
+        Self::new(ApiErrorCode::NotFound, format!("there is no {what} `{id}`"))
     }
 
     /// The request cannot be understood.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(Code::Invalid, message)
+        Self::new(ApiErrorCode::Invalid, message)
     }
 
     /// It does not fit how things stand.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
-        Self::new(Code::Conflict, message)
+        Self::new(ApiErrorCode::Conflict, message)
     }
 }
 
-impl From<Store> for Refusal {
+impl From<Store> for ApiError {
     fn from(error: Store) -> Self {
         let code = match &error {
-            Store::Unknown { .. } => Code::NotFound,
-            Store::Ambiguous { .. } | Store::Unstorable { .. } => Code::Invalid,
+            Store::Unknown { .. } => ApiErrorCode::NotFound,
+            Store::Ambiguous { .. } | Store::Unstorable { .. } => ApiErrorCode::Invalid,
             Store::HeadMoved { .. }
             | Store::SessionExists { .. }
             | Store::NotWaiting { .. }
@@ -137,9 +137,9 @@ impl From<Store> for Refusal {
             | Store::HooksMatched { .. }
             | Store::HooksPending { .. }
             | Store::InvocationMoved { .. }
-            | Store::Busy { .. } => Code::Conflict,
-            Store::Locked { .. } | Store::IntakeBusy { .. } => Code::Unavailable,
-            Store::DiskFull { .. } => Code::StorageFull,
+            | Store::Busy { .. } => ApiErrorCode::Conflict,
+            Store::Locked { .. } | Store::IntakeBusy { .. } => ApiErrorCode::Unavailable,
+            Store::DiskFull { .. } => ApiErrorCode::StorageFull,
             Store::File { .. }
             | Store::Read { .. }
             | Store::Upgrade { .. }
@@ -151,36 +151,36 @@ impl From<Store> for Refusal {
             | Store::NothingLost { .. }
             | Store::ReadOnly { .. }
             | Store::NeedsUpgrade { .. }
-            | Store::Broken { .. } => Code::Internal,
+            | Store::Broken { .. } => ApiErrorCode::Internal,
         };
         Self::new(code, error.to_string())
     }
 }
 
-impl From<Runtime> for Refusal {
+impl From<Runtime> for ApiError {
     fn from(error: Runtime) -> Self {
         let code = match error {
             Runtime::Ledger(error) => return error.into(),
-            Runtime::Definition(_) | Runtime::Model(_) => Code::Invalid,
+            Runtime::Definition(_) | Runtime::Model(_) => ApiErrorCode::Invalid,
             Runtime::Ended { .. } | Runtime::Diverged { .. } | Runtime::Untrusted { .. } => {
-                Code::Conflict
+                ApiErrorCode::Conflict
             }
-            Runtime::Unready(_) | Runtime::Workspace { .. } => Code::Unavailable,
-            Runtime::Denied(_) => Code::Forbidden,
-            Runtime::Halted(_) => Code::Internal,
+            Runtime::Unready(_) | Runtime::Workspace { .. } => ApiErrorCode::Unavailable,
+            Runtime::Denied(_) => ApiErrorCode::Forbidden,
+            Runtime::Halted(_) => ApiErrorCode::Internal,
         };
         Self::new(code, error.to_string())
     }
 }
 
-impl From<Fault> for Refusal {
+impl From<Fault> for ApiError {
     fn from(fault: Fault) -> Self {
         let code = match fault.blame() {
-            Blame::Caller => Code::Invalid,
-            Blame::Agent => Code::Conflict,
-            Blame::Machine => Code::Unavailable,
-            Blame::Access => Code::Forbidden,
-            Blame::Us | Blame::Reader => Code::Internal,
+            Blame::Caller => ApiErrorCode::Invalid,
+            Blame::Agent => ApiErrorCode::Conflict,
+            Blame::Machine => ApiErrorCode::Unavailable,
+            Blame::Access => ApiErrorCode::Forbidden,
+            Blame::Us | Blame::Reader => ApiErrorCode::Internal,
         };
         let (message, hint) = fault.into_parts();
         Self { code, message, hint, retry_after: None }

@@ -22,20 +22,20 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::place::{Place, Sources};
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
-use crate::http::table::{Asked, Need, Nothing, Route};
+use super::source_location::{DefinitionLocation, SourceReader};
+use crate::http::api_error::ApiError;
+use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
+use crate::http::state::ServerState;
 use crate::limits::{API_TEXT_CHARS_MAX, WHY_CAUSES_MAX, WHY_INBOUNDS_MAX};
 use crate::verb::to_whom;
 
 /// How many entries of a run are looked at for its plan.
 const PLAN_ENTRIES: usize = 8;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get(
+pub(crate) fn routes() -> Vec<ApiRoute> {
+    vec![ApiRoute::get(
         "/api/entries/{seq}/why",
-        Need::Owner(TokenScope::Read),
+        RouteAccess::Owner(TokenScope::Read),
         "The decisions that led to an entry",
         why,
     )]
@@ -44,21 +44,21 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Why something happened.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Why {
+pub(crate) struct Provenance {
     /// The entry.
     pub(crate) seq: u64,
     /// What led to it, in the order in which one led to the other.
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<ProvenanceLink>,
 }
 
 /// One step on the way to an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Link {
+pub(crate) struct ProvenanceLink {
     /// The entry that says it; null for what only follows from one.
     pub(crate) seq: Option<u64>,
     /// What kind of step it is.
-    pub(crate) stage: Stage,
+    pub(crate) stage: ProvenanceStage,
     /// What it is, in a few words.
     pub(crate) title: String,
     /// What there is to know.
@@ -67,7 +67,7 @@ pub(crate) struct Link {
     pub(crate) verdict: Option<Verdict>,
     /// The rule that said so.
     #[serde(rename = "where")]
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<DefinitionLocation>,
     /// What stands there now; null if the file has no such line any more.
     pub(crate) text: Option<String>,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Link {
 /// What kind of step it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
+pub(crate) enum ProvenanceStage {
     /// Something came in.
     Received,
     /// It was decided who may.
@@ -100,8 +100,8 @@ pub(crate) enum Stage {
     Result,
 }
 
-impl Link {
-    fn new(seq: u64, stage: Stage, title: impl Into<String>) -> Self {
+impl ProvenanceLink {
+    fn new(seq: u64, stage: ProvenanceStage, title: impl Into<String>) -> Self {
         Self {
             seq: Some(seq),
             stage,
@@ -125,49 +125,49 @@ impl Link {
 }
 
 /// The definitions as they are now.
-pub(super) struct Lookup<'a> {
+pub(super) struct DefinitionLookup<'a> {
     /// Where a policy stands.
-    pub(super) policy: &'a dyn Fn(&str) -> Option<Place>,
+    pub(super) policy: &'a dyn Fn(&str) -> Option<DefinitionLocation>,
     /// Where an agent begins.
-    pub(super) agent: &'a dyn Fn(&str) -> Option<Place>,
+    pub(super) agent: &'a dyn Fn(&str) -> Option<DefinitionLocation>,
     /// What stands at a place.
-    pub(super) line: &'a dyn Fn(&Place) -> Option<String>,
+    pub(super) line: &'a dyn Fn(&DefinitionLocation) -> Option<String>,
 }
 
-fn why(site: &Site, asked: Asked<Nothing>) -> Result<Why, Refusal> {
-    let unknown = || Refusal::not_found("entry", asked.part(0));
+fn why(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<Provenance, ApiError> {
+    let unknown = || ApiError::not_found("entry", asked.part(0));
     let seq = asked.part(0).parse().map_err(|_| unknown())?;
     let definite = site.reception.read()?;
     let (project, redactor) = (site.project.as_path(), &*site.parts.redactor);
-    let sources = Sources { definite: &definite, project, redactor };
+    let sources = SourceReader { definite: &definite, project, redactor };
     let policy = |name: &str| {
         let policy = definite.access.policies().find(|policy| *policy.name.value == *name)?;
-        Place::of(&policy.name.origin)
+        DefinitionLocation::from_origin(&policy.name.origin)
     };
     let agent = |id: &str| {
         let agent = definite.loaded.library.agents.get(id)?;
         let instructions = agent.texts.instructions.iter().map(|text| &text.origin);
         let mut origins = std::iter::once(&agent.identity.name.origin).chain(instructions);
-        origins.find_map(Place::of)
+        origins.find_map(DefinitionLocation::from_origin)
     };
-    let line = |place: &Place| sources.line(place);
-    let lookup = Lookup { policy: &policy, agent: &agent, line: &line };
-    let links = chain(&site.parts.ledger, &lookup, seq)?.ok_or_else(unknown)?;
-    Ok(Why { seq, links })
+    let line = |place: &DefinitionLocation| sources.line(place);
+    let lookup = DefinitionLookup { policy: &policy, agent: &agent, line: &line };
+    let links = provenance_of(&site.parts.ledger, &lookup, seq)?.ok_or_else(unknown)?;
+    Ok(Provenance { seq, links })
 }
 
 /// What led to an entry; none if there is no such entry.
-pub(super) fn chain(
+pub(super) fn provenance_of(
     ledger: &Ledger,
-    lookup: &Lookup<'_>,
+    lookup: &DefinitionLookup<'_>,
     seq: u64,
-) -> Result<Option<Vec<Link>>, Refusal> {
+) -> Result<Option<Vec<ProvenanceLink>>, ApiError> {
     let Some(entry) = ledger.entry(seq)? else { return Ok(None) };
-    let call = call::meant_by(ledger, &entry)?;
+    let call = call::subject_call(ledger, &entry)?;
     // A call is told to its end, whichever of its entries was asked about.
     let until = if call.is_some() { u64::MAX } else { seq };
     let begun = call.as_ref().map_or(seq, |call| call.proposed_seq);
-    let mut chain = Chain { ledger, lookup, until, links: Vec::new() };
+    let mut chain = ProvenanceChain { ledger, lookup, until, links: Vec::new() };
     for row in inbounds(ledger, &entry)? {
         if row.seq <= begun {
             chain.inbound(&row)?;
@@ -188,7 +188,7 @@ pub(super) fn chain(
 }
 
 /// What came in and is what an entry is about.
-fn inbounds(ledger: &Ledger, entry: &Envelope) -> Result<Vec<InboundRow>, Refusal> {
+fn inbounds(ledger: &Ledger, entry: &Envelope) -> Result<Vec<InboundRow>, ApiError> {
     let event: Option<EventId> = match &entry.event {
         Event::Intake(IntakeStage::Received { inbound }) => Some(inbound.event_id.clone()),
         Event::Intake(IntakeStage::Decided { record }) => record.event_id.clone(),
@@ -213,16 +213,16 @@ fn inbounds(ledger: &Ledger, entry: &Envelope) -> Result<Vec<InboundRow>, Refusa
 }
 
 /// The links so far.
-struct Chain<'a> {
+struct ProvenanceChain<'a> {
     ledger: &'a Ledger,
-    lookup: &'a Lookup<'a>,
+    lookup: &'a DefinitionLookup<'a>,
     /// What was recorded later did not lead to the entry.
     until: u64,
-    links: Vec<Link>,
+    links: Vec<ProvenanceLink>,
 }
 
-impl Chain<'_> {
-    fn add(&mut self, mut link: Link) {
+impl ProvenanceChain<'_> {
+    fn add(&mut self, mut link: ProvenanceLink) {
         if link.seq.is_some_and(|seq| seq > self.until) {
             return;
         }
@@ -230,28 +230,39 @@ impl Chain<'_> {
         self.links.push(link);
     }
 
-    fn inbound(&mut self, row: &InboundRow) -> Result<(), Refusal> {
+    fn inbound(&mut self, row: &InboundRow) -> Result<(), ApiError> {
         let inbound = self.ledger.inbound_received(row)?;
         let sender = inbound.sender.sender_name.as_ref().unwrap_or(&inbound.sender.sender_id);
         let title = format!("came in on {} from {sender}", inbound.place.channel);
-        self.add(Link::new(row.seq, Stage::Received, title).detail(&*inbound.body.content));
+        self.add(
+            ProvenanceLink::new(row.seq, ProvenanceStage::Received, title)
+                .detail(&*inbound.body.content),
+        );
         if let (Some((_, seq)), Some(record)) = (&row.decided, self.ledger.inbound_decided(row)?) {
             self.decision(*seq, &record)?;
         }
         self.routed(row)
     }
 
-    fn decision(&mut self, seq: u64, record: &AccessRecord) -> Result<(), Refusal> {
+    fn decision(&mut self, seq: u64, record: &AccessRecord) -> Result<(), ApiError> {
         let (word, verdict) = match record.decision.effect {
             Effect::Allow => ("may reach the agent", Verdict::Allow),
             Effect::Deny => ("may not reach the agent", Verdict::Deny),
         };
         let who = name_of(&record.principal);
         let title = format!("{who} {word}");
-        self.add(Link::new(seq, Stage::Access, title).detail(decided(record)).verdict(verdict));
+        self.add(
+            ProvenanceLink::new(seq, ProvenanceStage::Access, title)
+                .detail(decided(record))
+                .verdict(verdict),
+        );
         for part in &record.decision.matched {
-            let mut link = Link::new(seq, Stage::Access, format!("the policy `{}`", part.policy))
-                .detail(part.part.to_string());
+            let mut link = ProvenanceLink::new(
+                seq,
+                ProvenanceStage::Access,
+                format!("the policy `{}`", part.policy),
+            )
+            .detail(part.part.to_string());
             link.verdict = match part.part {
                 PolicyOutcome::Allowed => Some(Verdict::Allow),
                 PolicyOutcome::Denied => Some(Verdict::Deny),
@@ -265,8 +276,8 @@ impl Chain<'_> {
         record.decision.grants.iter().try_for_each(|grant| self.grant(seq, grant))
     }
 
-    fn grant(&mut self, seq: u64, id: &GrantId) -> Result<(), Refusal> {
-        let link = Link::new(seq, Stage::Grant, format!("the grant `{id}`"));
+    fn grant(&mut self, seq: u64, id: &GrantId) -> Result<(), ApiError> {
+        let link = ProvenanceLink::new(seq, ProvenanceStage::Grant, format!("the grant `{id}`"));
         let Some(grant) = self.ledger.grant(id)? else {
             self.add(link);
             return Ok(());
@@ -279,13 +290,13 @@ impl Chain<'_> {
     }
 
     /// Where it went, or why it has no turn.
-    fn routed(&mut self, row: &InboundRow) -> Result<(), Refusal> {
+    fn routed(&mut self, row: &InboundRow) -> Result<(), ApiError> {
         if let (Some(at), Some(routed)) = (&row.routed, self.ledger.inbound_routed(row)?) {
             let session = self.ledger.session(&at.session)?;
             let key = session.map_or_else(|| at.session.to_string(), |row| row.key.to_string());
             let title = format!("goes to the session `{key}`");
             let detail = format!("{} answers; it waits as {}", routed.agent, routed.settings.mode);
-            self.add(Link::new(at.seq, Stage::Route, title).detail(detail));
+            self.add(ProvenanceLink::new(at.seq, ProvenanceStage::Route, title).detail(detail));
         }
         let (Some(_), Some(seq)) = (&row.why, row.settled_seq) else { return Ok(()) };
         let entry = self.ledger.entry(seq)?;
@@ -293,12 +304,14 @@ impl Chain<'_> {
             entry.map(|one| one.event)
         {
             let detail = detail.unwrap_or_else(|| why.to_string());
-            self.add(Link::new(seq, Stage::Route, "has no turn").detail(detail));
+            self.add(
+                ProvenanceLink::new(seq, ProvenanceStage::Route, "has no turn").detail(detail),
+            );
         }
         Ok(())
     }
 
-    fn run(&mut self, run: &RunId) -> Result<(), Refusal> {
+    fn run(&mut self, run: &RunId) -> Result<(), ApiError> {
         let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
         for entry in self.ledger.read_from(0, &filter, PLAN_ENTRIES)? {
             let Event::RunCreated(plan) = entry.event else { continue };
@@ -307,7 +320,8 @@ impl Chain<'_> {
                 None => format!("`{}` takes it up", plan.agent),
             };
             let detail = format!("{run}, {}, {}", plan.asked.model, plan.mode.as_str());
-            let mut link = Link::new(entry.seq, Stage::Agent, what).detail(detail);
+            let mut link =
+                ProvenanceLink::new(entry.seq, ProvenanceStage::Agent, what).detail(detail);
             link.place = (self.lookup.agent)(plan.agent.as_str());
             self.add(link);
             break;
@@ -315,7 +329,7 @@ impl Chain<'_> {
         Ok(())
     }
 
-    fn turn(&mut self, turn: &TurnId) -> Result<(), Refusal> {
+    fn turn(&mut self, turn: &TurnId) -> Result<(), ApiError> {
         let Some(row) = self.ledger.turn(turn)? else { return Ok(()) };
         let Some(entry) = self.ledger.entry(row.started_seq)? else { return Ok(()) };
         let Event::TurnStarted(plan) = entry.event else { return Ok(()) };
@@ -328,12 +342,15 @@ impl Chain<'_> {
             false => format!("tools: {}", tools.join(", ")),
         };
         let detail = format!("{detail}; sandbox: {}", level.unwrap_or("not said"));
-        self.add(Link::new(entry.seq, Stage::Agent, "its turn begins").detail(detail));
+        self.add(
+            ProvenanceLink::new(entry.seq, ProvenanceStage::Agent, "its turn begins")
+                .detail(detail),
+        );
         Ok(())
     }
 
     /// The entry itself and what is recorded as its cause, unless both were told.
-    fn last(&mut self, entry: Envelope) -> Result<(), Refusal> {
+    fn last(&mut self, entry: Envelope) -> Result<(), ApiError> {
         let mut rest = Vec::new();
         let mut next = Some(entry);
         while let Some(entry) = next.take() {
@@ -342,7 +359,7 @@ impl Chain<'_> {
                 break;
             }
             next = entry.cause.map(|cause| self.ledger.entry(cause)).transpose()?.flatten();
-            rest.push(Link::new(entry.seq, Stage::Result, name(&entry.event)));
+            rest.push(ProvenanceLink::new(entry.seq, ProvenanceStage::Result, name(&entry.event)));
         }
         while let Some(link) = rest.pop() {
             self.add(link);

@@ -11,13 +11,13 @@ use crate::limits::ENTRY_TEXT_BYTES_MAX;
 const LEFT_OUT: [(&str, &str); 2] = [("turn_started", "charter"), ("turn_ended", "messages")];
 
 /// An entry with all that it has.
-pub(crate) fn whole(envelope: &Envelope) -> Value {
+pub(crate) fn full_json(envelope: &Envelope) -> Value {
     serde_json::to_value(envelope).unwrap_or_default()
 }
 
 /// An entry without its largest parts.
-pub(crate) fn brief(envelope: &Envelope) -> Value {
-    let mut value = whole(envelope);
+pub(crate) fn brief_json(envelope: &Envelope) -> Value {
+    let mut value = full_json(envelope);
     if let Some(event) = value.get_mut("event").and_then(Value::as_object_mut) {
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         for (of, field) in LEFT_OUT {

@@ -14,22 +14,22 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::api_error::{ApiError, ApiErrorCode};
 use super::auth::Caller;
-use super::front::one;
-use super::refusal::{Code, Refusal};
-use super::site::Site;
+use super::request_guard::single_header;
+use super::state::ServerState;
 use super::supervision::Supervision;
 
 /// How a route is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum RouteMethod {
     /// Looks.
     Get,
     /// Does something.
     Post,
 }
 
-impl Method {
+impl RouteMethod {
     /// The word in the document of the API.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -41,26 +41,26 @@ impl Method {
 
 /// Who may call a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Need {
+pub(crate) enum RouteAccess {
     /// The owner, with a key that has this scope.
     Owner(TokenScope),
     /// Anybody who has a key with this scope; the route sees to it that each gets their own.
-    Anybody(TokenScope),
+    AnyCaller(TokenScope),
     /// Whoever has a key at all.
-    Key,
+    AnyKey,
     /// Whoever signs what they say, or has a key that opens `submit`; the route sees to it.
     Signed,
     /// Anybody: whoever calls it has no key yet.
-    Nobody,
+    Unauthenticated,
 }
 
 /// A route that takes no query or no body.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Nothing {}
+pub(crate) struct NoParams {}
 
 /// What a request asks for, once it is known who asks.
-pub(crate) struct Asked<Q = Nothing, B = Nothing> {
+pub(crate) struct ApiRequest<Q = NoParams, B = NoParams> {
     /// Who asks.
     pub(crate) caller: Caller,
     /// The parts of the path that the route leaves open, in order.
@@ -73,7 +73,7 @@ pub(crate) struct Asked<Q = Nothing, B = Nothing> {
     pub(crate) once: Option<String>,
 }
 
-impl<Q, B> Asked<Q, B> {
+impl<Q, B> ApiRequest<Q, B> {
     /// A part of the path.
     pub(crate) fn part(&self, at: usize) -> &str {
         self.path.get(at).map_or("", String::as_str)
@@ -81,7 +81,7 @@ impl<Q, B> Asked<Q, B> {
 }
 
 /// A request before its parts are understood.
-pub(crate) struct Raw {
+pub(crate) struct RawRequest {
     pub(crate) caller: Caller,
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
@@ -91,7 +91,7 @@ pub(crate) struct Raw {
     pub(crate) from: IpAddr,
 }
 
-impl Raw {
+impl RawRequest {
     /// A part of the path.
     pub(crate) fn part(&self, at: usize) -> &str {
         self.path.get(at).map_or("", String::as_str)
@@ -99,177 +99,186 @@ impl Raw {
 
     /// A header that is there exactly once.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        one(&self.headers, name)
+        single_header(&self.headers, name)
     }
 
     /// The key under which the same request is done once.
-    pub(crate) fn once(&self) -> Option<&str> {
+    pub(crate) fn idempotency_key(&self) -> Option<&str> {
         self.header("idempotency-key")
     }
 }
 
 /// An answer, ready to be sent.
-pub(crate) struct Answer {
+pub(crate) struct ApiResponse {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
     pub(crate) body: Vec<u8>,
     /// Headers beside those that all answers have.
-    pub(crate) headers: Headers,
+    pub(crate) headers: ResponseHeaders,
 }
 
 /// Headers beside those that all answers have.
-pub(crate) type Headers = Vec<(&'static str, String)>;
+pub(crate) type ResponseHeaders = Vec<(&'static str, String)>;
 
 /// What a route does whose answer has headers of its own.
-pub(crate) type WithHeaders<B, A> = fn(&Site, Asked<Nothing, B>) -> Result<(A, Headers), Refusal>;
+pub(crate) type HeaderHandlerFn<B, A> =
+    fn(&ServerState, ApiRequest<NoParams, B>) -> Result<(A, ResponseHeaders), ApiError>;
 
 /// What a route does.
-pub(crate) type Work = Arc<dyn Fn(&Site, Raw) -> Result<Answer, Refusal> + Send + Sync>;
+pub(crate) type HandlerFn =
+    Arc<dyn Fn(&ServerState, RawRequest) -> Result<ApiResponse, ApiError> + Send + Sync>;
 
 /// A schema, when the document is made.
-pub(crate) type Describe = fn(&mut SchemaGenerator) -> Schema;
+pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
 /// One route.
-pub(crate) struct Route {
-    pub(crate) method: Method,
+pub(crate) struct ApiRoute {
+    pub(crate) method: RouteMethod,
     /// With `{name}` where a part is left open.
     pub(crate) path: &'static str,
-    pub(crate) need: Need,
+    pub(crate) need: RouteAccess,
     /// Whether it can leave fewer questions to a person.
     pub(crate) supervision: Supervision,
     /// One line for people.
     pub(crate) words: &'static str,
-    pub(crate) query: Describe,
-    pub(crate) takes: Takes,
-    pub(crate) answer: Gives,
-    pub(crate) work: Does,
+    pub(crate) query: SchemaFn,
+    pub(crate) takes: RequestFormat,
+    pub(crate) answer: ResponseFormat,
+    pub(crate) work: RouteHandler,
 }
 
 /// What a route takes as its body.
 #[derive(Clone, Copy)]
-pub(crate) enum Takes {
+pub(crate) enum RequestFormat {
     /// Nothing.
-    Nothing,
+    Empty,
     /// JSON.
-    Json(Describe),
+    Json(SchemaFn),
     /// Text of any type, which the route reads by itself.
     Text,
 }
 
 /// What a route gives.
-pub(crate) enum Gives {
+pub(crate) enum ResponseFormat {
     /// JSON.
-    Json(u16, Describe),
+    Json(u16, SchemaFn),
     /// Something else, of this type.
     Other(u16, &'static str),
 }
 
 /// How a route does its work.
 #[derive(Clone)]
-pub(crate) enum Does {
+pub(crate) enum RouteHandler {
     /// An answer, once.
-    Answers(Work),
+    Response(HandlerFn),
     /// A stream of events, by its name.
-    Streams(super::stream::Kind),
+    Stream(super::sse::Kind),
 }
 
 /// How a route is called, who may, and one line for people.
-type Line = (&'static str, Need, &'static str);
+type RouteSignature = (&'static str, RouteAccess, &'static str);
 
-impl Route {
+impl ApiRoute {
     /// A route that looks.
     pub(crate) fn get<Q, A>(
         path: &'static str,
-        need: Need,
+        need: RouteAccess,
         words: &'static str,
-        work: fn(&Site, Asked<Q>) -> Result<A, Refusal>,
+        work: fn(&ServerState, ApiRequest<Q>) -> Result<A, ApiError>,
     ) -> Self
     where
         Q: DeserializeOwned + JsonSchema + 'static,
         A: Serialize + JsonSchema + 'static,
     {
-        let answer = Gives::Json(200, describe::<A>);
-        let does = move |site: &Site, asked: Asked<Q>| json(200, &work(site, asked)?);
-        Self::answering(Method::Get, (path, need, words), answer, does)
+        let answer = ResponseFormat::Json(200, describe::<A>);
+        let does = move |site: &ServerState, asked: ApiRequest<Q>| json(200, &work(site, asked)?);
+        Self::answering(RouteMethod::Get, (path, need, words), answer, does)
     }
 
     /// A route that does something.
     pub(crate) fn post<B, A>(
         path: &'static str,
-        need: Need,
+        need: RouteAccess,
         words: &'static str,
-        work: fn(&Site, Asked<Nothing, B>) -> Result<A, Refusal>,
+        work: fn(&ServerState, ApiRequest<NoParams, B>) -> Result<A, ApiError>,
     ) -> Self
     where
         B: DeserializeOwned + JsonSchema + 'static,
         A: Serialize + JsonSchema + 'static,
     {
-        let answer = Gives::Json(200, describe::<A>);
-        let does = move |site: &Site, asked: Asked<Nothing, B>| json(200, &work(site, asked)?);
-        Self::answering(Method::Post, (path, need, words), answer, does)
+        let answer = ResponseFormat::Json(200, describe::<A>);
+        let does = move |site: &ServerState, asked: ApiRequest<NoParams, B>| {
+            json(200, &work(site, asked)?)
+        };
+        Self::answering(RouteMethod::Post, (path, need, words), answer, does)
     }
 
     /// The same, with headers that come of the answer.
     pub(crate) fn with_headers<B, A>(
         path: &'static str,
-        need: Need,
+        need: RouteAccess,
         words: &'static str,
-        work: WithHeaders<B, A>,
+        work: HeaderHandlerFn<B, A>,
     ) -> Self
     where
         B: DeserializeOwned + JsonSchema + 'static,
         A: Serialize + JsonSchema + 'static,
     {
-        let does = move |site: &Site, asked: Asked<Nothing, B>| {
+        let does = move |site: &ServerState, asked: ApiRequest<NoParams, B>| {
             let (value, headers) = work(site, asked)?;
-            Ok(Answer { headers, ..json(200, &value)? })
+            Ok(ApiResponse { headers, ..json(200, &value)? })
         };
-        let answer = Gives::Json(200, describe::<A>);
-        Self::answering(Method::Post, (path, need, words), answer, does)
+        let answer = ResponseFormat::Json(200, describe::<A>);
+        Self::answering(RouteMethod::Post, (path, need, words), answer, does)
     }
 
     /// A route that gives something that is not JSON.
     pub(crate) fn raw(
         path: &'static str,
-        need: Need,
+        need: RouteAccess,
         words: &'static str,
         content_type: &'static str,
-        work: fn(&Site, Asked) -> Result<Answer, Refusal>,
+        work: fn(&ServerState, ApiRequest) -> Result<ApiResponse, ApiError>,
     ) -> Self {
-        Self::answering(Method::Get, (path, need, words), Gives::Other(200, content_type), work)
+        Self::answering(
+            RouteMethod::Get,
+            (path, need, words),
+            ResponseFormat::Other(200, content_type),
+            work,
+        )
     }
 
     /// A route that takes text, whatever its type, and looks at the headers.
     pub(crate) fn text<A>(
         path: &'static str,
-        need: Need,
+        need: RouteAccess,
         words: &'static str,
-        work: fn(&Site, &Raw) -> Result<A, Refusal>,
+        work: fn(&ServerState, &RawRequest) -> Result<A, ApiError>,
     ) -> Self
     where
         A: Serialize + JsonSchema + 'static,
     {
-        let does = move |site: &Site, raw: Raw| json(200, &work(site, &raw)?);
+        let does = move |site: &ServerState, raw: RawRequest| json(200, &work(site, &raw)?);
         Self {
-            method: Method::Post,
+            method: RouteMethod::Post,
             path,
             need,
             supervision: Supervision::Kept,
             words,
-            query: describe::<Nothing>,
-            takes: Takes::Text,
-            answer: Gives::Json(200, describe::<A>),
-            work: Does::Answers(Arc::new(does)),
+            query: describe::<NoParams>,
+            takes: RequestFormat::Text,
+            answer: ResponseFormat::Json(200, describe::<A>),
+            work: RouteHandler::Response(Arc::new(does)),
         }
     }
 
     /// A stream of events.
     pub(crate) fn stream<Q, B>(
-        method: Method,
+        method: RouteMethod,
         path: &'static str,
-        need: Need,
+        need: RouteAccess,
         words: &'static str,
-        kind: super::stream::Kind,
+        kind: super::sse::Kind,
     ) -> Self
     where
         Q: JsonSchema + 'static,
@@ -283,27 +292,30 @@ impl Route {
             words,
             query: describe::<Q>,
             takes: taken::<B>(),
-            answer: Gives::Other(200, "text/event-stream"),
-            work: Does::Streams(kind),
+            answer: ResponseFormat::Other(200, "text/event-stream"),
+            work: RouteHandler::Stream(kind),
         }
     }
 
     fn answering<Q, B>(
-        method: Method,
-        (path, need, words): Line,
-        answer: Gives,
-        work: impl Fn(&Site, Asked<Q, B>) -> Result<Answer, Refusal> + Send + Sync + 'static,
+        method: RouteMethod,
+        (path, need, words): RouteSignature,
+        answer: ResponseFormat,
+        work: impl Fn(&ServerState, ApiRequest<Q, B>) -> Result<ApiResponse, ApiError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self
     where
         Q: DeserializeOwned + JsonSchema + 'static,
         B: DeserializeOwned + JsonSchema + 'static,
     {
-        let does = move |site: &Site, raw: Raw| {
-            let once = raw.once().map(str::to_owned);
+        let does = move |site: &ServerState, raw: RawRequest| {
+            let once = raw.idempotency_key().map(str::to_owned);
             let query = read_query(&raw.query)?;
             let body = read_body(&raw.body)?;
-            let Raw { caller, path, .. } = raw;
-            work(site, Asked { caller, path, query, body, once })
+            let RawRequest { caller, path, .. } = raw;
+            work(site, ApiRequest { caller, path, query, body, once })
         };
         Self {
             method,
@@ -314,7 +326,7 @@ impl Route {
             query: describe::<Q>,
             takes: taken::<B>(),
             answer,
-            work: Does::Answers(Arc::new(does)),
+            work: RouteHandler::Response(Arc::new(does)),
         }
     }
 
@@ -326,13 +338,13 @@ impl Route {
 
     /// The same, answered with another status.
     pub(crate) fn status(mut self, status: u16) -> Self {
-        if let Gives::Json(given, _) = &mut self.answer {
+        if let ResponseFormat::Json(given, _) = &mut self.answer {
             *given = status;
         }
-        if let Does::Answers(work) = &self.work {
+        if let RouteHandler::Response(work) = &self.work {
             let work = work.clone();
-            self.work = Does::Answers(Arc::new(move |site, raw| {
-                work(site, raw).map(|answer| Answer { status, ..answer })
+            self.work = RouteHandler::Response(Arc::new(move |site, raw| {
+                work(site, raw).map(|answer| ApiResponse { status, ..answer })
             }));
         }
         self
@@ -344,10 +356,10 @@ fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 /// A body of this type; a route that needs nothing takes none.
-fn taken<B: JsonSchema + 'static>() -> Takes {
-    match std::any::TypeId::of::<B>() == std::any::TypeId::of::<Nothing>() {
-        true => Takes::Nothing,
-        false => Takes::Json(describe::<B>),
+fn taken<B: JsonSchema + 'static>() -> RequestFormat {
+    match std::any::TypeId::of::<B>() == std::any::TypeId::of::<NoParams>() {
+        true => RequestFormat::Empty,
+        false => RequestFormat::Json(describe::<B>),
     }
 }
 
@@ -356,30 +368,30 @@ pub(crate) fn page_size(
     wanted: Option<usize>,
     usual: usize,
     most: usize,
-) -> Result<usize, Refusal> {
+) -> Result<usize, ApiError> {
     let wanted = wanted.unwrap_or(usual);
     match (1..=most).contains(&wanted) {
         true => Ok(wanted),
-        false => Err(Refusal::invalid(format!("`limit` is a number from 1 to {most}"))),
+        false => Err(ApiError::invalid(format!("`limit` is a number from 1 to {most}"))),
     }
 }
 
 /// An answer in JSON.
-pub(crate) fn json(status: u16, value: &impl Serialize) -> Result<Answer, Refusal> {
+pub(crate) fn json(status: u16, value: &impl Serialize) -> Result<ApiResponse, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
-        Refusal::new(Code::Internal, format!("the answer cannot be written: {error}"))
+        ApiError::new(ApiErrorCode::Internal, format!("the answer cannot be written: {error}"))
     })?;
-    Ok(Answer { status, content_type: "application/json", body, headers: Vec::new() })
+    Ok(ApiResponse { status, content_type: "application/json", body, headers: Vec::new() })
 }
 
-pub(crate) fn read_query<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
+pub(crate) fn read_query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiError> {
     serde_urlencoded::from_str(text)
-        .map_err(|error| Refusal::invalid(format!("the query cannot be understood: {error}")))
+        .map_err(|error| ApiError::invalid(format!("the query cannot be understood: {error}")))
 }
 
 /// A body that is not there is an empty object.
-pub(crate) fn read_body<B: DeserializeOwned>(bytes: &[u8]) -> Result<B, Refusal> {
+pub(crate) fn read_body<B: DeserializeOwned>(bytes: &[u8]) -> Result<B, ApiError> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     serde_json::from_slice(bytes)
-        .map_err(|error| Refusal::invalid(format!("the body cannot be understood: {error}")))
+        .map_err(|error| ApiError::invalid(format!("the body cannot be understood: {error}")))
 }

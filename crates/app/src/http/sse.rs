@@ -22,9 +22,11 @@ use futures_core::Stream;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::hub::{Bye, Frame, Listening, Piece, Recorded, Said};
-use super::refusal::{Code, Refusal};
-use super::site::Site;
+use super::api_error::{ApiError, ApiErrorCode};
+use super::hub::{
+    CloseReason, DeltaKind, StreamDelta, StreamEntry, StreamFrame, StreamSubscription,
+};
+use super::state::ServerState;
 use crate::limits::{
     STREAM_PAGE_ENTRIES, STREAM_QUIET_TIME_MAX, STREAM_UNSENT_FRAMES_MAX, UNREAD_TIME_MAX,
 };
@@ -44,9 +46,9 @@ pub(crate) enum Kind {
 }
 
 /// Frames on their way to one listener.
-pub(crate) struct Frames(mpsc::Receiver<sse::Event>);
+pub(crate) struct SseStream(mpsc::Receiver<sse::Event>);
 
-impl Stream for Frames {
+impl Stream for SseStream {
     type Item = Result<sse::Event, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -55,38 +57,41 @@ impl Stream for Frames {
 }
 
 /// The listener is gone.
-struct Gone;
+struct SseDisconnect;
 
 /// Where frames go.
 #[derive(Clone)]
-struct Out(mpsc::Sender<sse::Event>);
+struct SseSender(mpsc::Sender<sse::Event>);
 
-impl Out {
+impl SseSender {
     /// A listener that takes nothing for a while is gone, and what waits for it is given back.
-    async fn send(&self, event: sse::Event) -> Result<(), Gone> {
+    async fn send(&self, event: sse::Event) -> Result<(), SseDisconnect> {
         let sent = tokio::time::timeout(UNREAD_TIME_MAX, self.0.send(event)).await;
-        sent.map_err(|_| Gone)?.map_err(|_| Gone)
+        sent.map_err(|_| SseDisconnect)?.map_err(|_| SseDisconnect)
     }
 
-    async fn named(&self, name: &str, data: &Value) -> Result<(), Gone> {
+    async fn named(&self, name: &str, data: &Value) -> Result<(), SseDisconnect> {
         self.send(sse::Event::default().event(name).data(data.to_string())).await
     }
 
     /// What comes next, unless the listener goes away first.
-    async fn next(&self, listening: &mut Listening) -> Result<Option<Frame>, Gone> {
+    async fn next(
+        &self,
+        listening: &mut StreamSubscription,
+    ) -> Result<Option<StreamFrame>, SseDisconnect> {
         tokio::select! {
             frame = listening.next() => Ok(frame),
-            () = self.0.closed() => Err(Gone),
+            () = self.0.closed() => Err(SseDisconnect),
         }
     }
 
-    async fn bye(&self, bye: Bye) -> Result<(), Gone> {
+    async fn bye(&self, bye: CloseReason) -> Result<(), SseDisconnect> {
         self.named("bye", &json!({ "reason": bye.as_str() })).await
     }
 }
 
 /// The answer that sends frames for as long as there are some.
-pub(crate) fn answer(frames: Frames) -> axum::response::Response {
+pub(crate) fn sse_response(frames: SseStream) -> axum::response::Response {
     use axum::response::IntoResponse;
     let quiet = sse::KeepAlive::new().interval(STREAM_QUIET_TIME_MAX).text("");
     sse::Sse::new(frames).keep_alive(quiet).into_response()
@@ -94,45 +99,45 @@ pub(crate) fn answer(frames: Frames) -> axum::response::Response {
 
 /// The entries of the ledger that somebody listens to, from a place on.
 pub(crate) fn entries(
-    site: Arc<Site>,
-    listening: Listening,
+    site: Arc<ServerState>,
+    listening: StreamSubscription,
     after: u64,
     of: EntryFilter,
-) -> Frames {
+) -> SseStream {
     fed(move |out| async move { feed_entries(&site, listening, after, &of, &out).await })
 }
 
 /// Frames that are made beside the answer, for as long as somebody takes them.
-fn fed<F>(feed: impl FnOnce(Out) -> F + Send + 'static) -> Frames
+fn fed<F>(feed: impl FnOnce(SseSender) -> F + Send + 'static) -> SseStream
 where
-    F: Future<Output = Result<(), Gone>> + Send + 'static,
+    F: Future<Output = Result<(), SseDisconnect>> + Send + 'static,
 {
     let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
-    let feeding = feed(Out(out));
+    let feeding = feed(SseSender(out));
     tokio::spawn(async move {
         // Who went away needs nothing more.
         feeding.await.unwrap_or(());
     });
-    Frames(frames)
+    SseStream(frames)
 }
 
 async fn feed_entries(
-    site: &Arc<Site>,
-    mut listening: Listening,
+    site: &Arc<ServerState>,
+    mut listening: StreamSubscription,
     after: u64,
     of: &EntryFilter,
-    out: &Out,
-) -> Result<(), Gone> {
+    out: &SseSender,
+) -> Result<(), SseDisconnect> {
     let until = listening.after_seq;
-    let mut past = Past { site, of: of.clone(), after, until };
+    let mut past = EntryBacklog { site, of: of.clone(), after, until };
     loop {
-        let Ok(page) = past.next().await else { return out.bye(Bye::Stopping).await };
+        let Ok(page) = past.next().await else { return out.bye(CloseReason::Stopping).await };
         if page.is_empty() {
             break;
         }
         // Only what is sent is held while it waits, which is cut; the entry may be long.
         let page: Vec<sse::Event> =
-            page.into_iter().map(|envelope| entry(&Recorded::new(envelope))).collect();
+            page.into_iter().map(|envelope| entry(&StreamEntry::new(envelope))).collect();
         for event in page {
             out.send(event).await?;
         }
@@ -143,25 +148,25 @@ async fn feed_entries(
     }
     loop {
         match out.next(&mut listening).await? {
-            Some(Frame::Entry(recorded)) => out.send(entry(&recorded)).await?,
-            Some(Frame::Piece(piece)) => out.named("delta", &piece_value(&piece)).await?,
-            Some(Frame::Bye(bye)) => return out.bye(bye).await,
-            None => return out.bye(Bye::Slow).await,
+            Some(StreamFrame::Entry(recorded)) => out.send(entry(&recorded)).await?,
+            Some(StreamFrame::Delta(piece)) => out.named("delta", &piece_value(&piece)).await?,
+            Some(StreamFrame::Close(bye)) => return out.bye(bye).await,
+            None => return out.bye(CloseReason::Slow).await,
         }
     }
 }
 
-fn entry(recorded: &Recorded) -> sse::Event {
+fn entry(recorded: &StreamEntry) -> sse::Event {
     let seq = recorded.envelope.seq.to_string();
     sse::Event::default().event("entry").id(seq).data(recorded.text())
 }
 
-fn piece_value(piece: &Piece) -> Value {
+fn piece_value(piece: &StreamDelta) -> Value {
     let (kind, content) = match &piece.said {
-        Said::Text(text) => ("text", text.as_str()),
-        Said::Thinking(text) => ("thinking", text.as_str()),
-        Said::Restart => ("restart", ""),
-        Said::Progress(text) => ("progress", text.as_str()),
+        DeltaKind::Text(text) => ("text", text.as_str()),
+        DeltaKind::Thinking(text) => ("thinking", text.as_str()),
+        DeltaKind::Restart => ("restart", ""),
+        DeltaKind::Progress(text) => ("progress", text.as_str()),
     };
     json!({
         "sessionId": piece.about.session, "runId": piece.about.run, "turnId": piece.about.turn,
@@ -171,22 +176,23 @@ fn piece_value(piece: &Piece) -> Value {
 }
 
 /// What a listener missed, a page at a time.
-struct Past<'a> {
-    site: &'a Arc<Site>,
+struct EntryBacklog<'a> {
+    site: &'a Arc<ServerState>,
     of: EntryFilter,
     after: u64,
     until: u64,
 }
 
-impl Past<'_> {
-    async fn next(&mut self) -> Result<Vec<Envelope>, Refusal> {
+impl EntryBacklog<'_> {
+    async fn next(&mut self) -> Result<Vec<Envelope>, ApiError> {
         if self.after >= self.until {
             return Ok(Vec::new());
         }
         let (site, of, after) = (self.site.clone(), self.of.clone(), self.after);
         let read = move || site.parts.ledger.read_from(after, &of, STREAM_PAGE_ENTRIES);
         let read = tokio::task::spawn_blocking(read).await;
-        let mut page = read.map_err(|_| Refusal::new(Code::Internal, "a reader broke down"))??;
+        let mut page =
+            read.map_err(|_| ApiError::new(ApiErrorCode::Internal, "a reader broke down"))??;
         page.retain(|envelope| envelope.seq <= self.until);
         self.after = page.last().map_or(self.until, |envelope| envelope.seq);
         Ok(page)
@@ -219,49 +225,51 @@ impl LineId {
 
 /// A run, as AgentEvents, after the one that the listener has.
 pub(crate) fn run(
-    site: Arc<Site>,
-    listening: Listening,
+    site: Arc<ServerState>,
+    listening: StreamSubscription,
     run: RunId,
     after: Option<LineId>,
-) -> Frames {
+) -> SseStream {
     fed(move |out| async move {
-        Speaking::begin(out, after).follow(&site, listening, Some(run), None).await
+        AgentEventStream::begin(out, after).follow(&site, listening, Some(run), None).await
     })
 }
 
 /// What answers something that came in, as AgentEvents.
 pub(crate) fn message(
-    site: Arc<Site>,
-    listening: Listening,
+    site: Arc<ServerState>,
+    listening: StreamSubscription,
     event: EventId,
     after: Option<LineId>,
-) -> Frames {
-    fed(move |out| async move { Speaking::begin(out, after).answer(&site, listening, event).await })
+) -> SseStream {
+    fed(move |out| async move {
+        AgentEventStream::begin(out, after).answer(&site, listening, event).await
+    })
 }
 
 /// A stream of AgentEvents.
-struct Speaking {
+struct AgentEventStream {
     lines: Lines,
     /// What the listener has.
     after: Option<LineId>,
-    out: Out,
+    out: SseSender,
     is_over: bool,
 }
 
-impl Speaking {
-    fn begin(out: Out, after: Option<LineId>) -> Self {
+impl AgentEventStream {
+    fn begin(out: SseSender, after: Option<LineId>) -> Self {
         Self { lines: Lines::default(), after, out, is_over: false }
     }
 
     async fn answer(
         &mut self,
-        site: &Arc<Site>,
-        listening: Listening,
+        site: &Arc<ServerState>,
+        listening: StreamSubscription,
         event: EventId,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), SseDisconnect> {
         let (reading, asked) = (site.clone(), event.clone());
         let row = tokio::task::spawn_blocking(move || reading.parts.ledger.inbound(&asked)).await;
-        let Ok(Ok(Some(row))) = row else { return self.out.bye(Bye::Stopping).await };
+        let Ok(Ok(Some(row))) = row else { return self.out.bye(CloseReason::Stopping).await };
         let settled = row.settled_seq.filter(|seq| *seq <= listening.after_seq);
         if let (Some(seq), None) = (settled, &row.run) {
             let why = row.why.clone().unwrap_or_else(|| row.status.as_str().to_owned());
@@ -270,23 +278,25 @@ impl Speaking {
         }
         let mut listening = listening;
         if let Some(run) = &row.run {
-            listening.after_seq = site.hub.follow(&listening, run.clone());
+            listening.after_seq = site.hub.subscribe_to_run(&listening, run.clone());
         }
         self.follow(site, listening, row.run, Some(event)).await
     }
 
     async fn follow(
         &mut self,
-        site: &Arc<Site>,
-        mut listening: Listening,
+        site: &Arc<ServerState>,
+        mut listening: StreamSubscription,
         run: Option<RunId>,
         event: Option<EventId>,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), SseDisconnect> {
         if let Some(run) = run {
             let of = EntryFilter { run: Some(run), ..EntryFilter::default() };
-            let mut past = Past { site, of, after: 0, until: listening.after_seq };
+            let mut past = EntryBacklog { site, of, after: 0, until: listening.after_seq };
             loop {
-                let Ok(page) = past.next().await else { return self.out.bye(Bye::Stopping).await };
+                let Ok(page) = past.next().await else {
+                    return self.out.bye(CloseReason::Stopping).await;
+                };
                 if page.is_empty() {
                     break;
                 }
@@ -297,18 +307,22 @@ impl Speaking {
         }
         while !self.is_over {
             match self.out.next(&mut listening).await? {
-                Some(Frame::Entry(recorded)) => {
+                Some(StreamFrame::Entry(recorded)) => {
                     self.entry(&recorded.envelope, event.as_ref()).await?;
                 }
-                Some(Frame::Piece(piece)) => self.piece(&piece).await?,
-                Some(Frame::Bye(bye)) => return self.out.bye(bye).await,
-                None => return self.out.bye(Bye::Slow).await,
+                Some(StreamFrame::Delta(piece)) => self.piece(&piece).await?,
+                Some(StreamFrame::Close(bye)) => return self.out.bye(bye).await,
+                None => return self.out.bye(CloseReason::Slow).await,
             }
         }
         Ok(())
     }
 
-    async fn entry(&mut self, envelope: &Envelope, event: Option<&EventId>) -> Result<(), Gone> {
+    async fn entry(
+        &mut self,
+        envelope: &Envelope,
+        event: Option<&EventId>,
+    ) -> Result<(), SseDisconnect> {
         if let Some((code, why)) = refused(envelope, event) {
             return self.refuse(envelope.seq, code, &why).await;
         }
@@ -318,7 +332,7 @@ impl Speaking {
         Ok(())
     }
 
-    async fn line(&mut self, id: LineId, line: &AgentEventLine) -> Result<(), Gone> {
+    async fn line(&mut self, id: LineId, line: &AgentEventLine) -> Result<(), SseDisconnect> {
         self.is_over |= matches!(line.event, AgentEvent::Done { .. });
         if self.after.is_some_and(|after| id <= after) {
             return Ok(());
@@ -327,15 +341,15 @@ impl Speaking {
     }
 
     /// Only what is being said; how far a tool is stands in other streams.
-    async fn piece(&mut self, piece: &Piece) -> Result<(), Gone> {
-        let Said::Text(text) = &piece.said else { return Ok(()) };
+    async fn piece(&mut self, piece: &StreamDelta) -> Result<(), SseDisconnect> {
+        let DeltaKind::Text(text) = &piece.said else { return Ok(()) };
         let event = AgentEvent::Text { content: text.clone(), is_partial: true };
         let line = AgentEventLine { event, seq: piece.asked, about: piece.about.clone() };
         self.out.send(sse::Event::default().data(lines::text(&line))).await
     }
 
     /// There is no run, and this is why.
-    async fn refuse(&mut self, seq: u64, code: &str, why: &str) -> Result<(), Gone> {
+    async fn refuse(&mut self, seq: u64, code: &str, why: &str) -> Result<(), SseDisconnect> {
         let (code, message) = (code.to_owned(), why.to_owned());
         let error = AgentEvent::Error { code, message, recoverable: false };
         let usage = agentry_protocol::message::Usage::default().into();

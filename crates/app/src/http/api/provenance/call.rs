@@ -13,13 +13,13 @@ use agentry_protocol::verdict::{Finding, Stage as Spoke, Verdict};
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_store::{CallRow, EntryFilter, Ledger};
 
-use super::{Chain, Link, Stage};
-use crate::http::api::place::Place;
-use crate::http::refusal::Refusal;
+use super::{ProvenanceChain, ProvenanceLink, ProvenanceStage};
+use crate::http::api::source_location::DefinitionLocation;
+use crate::http::api_error::ApiError;
 use crate::limits::WHY_ENTRIES_MAX;
 
 /// The call that an entry is about.
-pub(super) fn meant_by(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallRow>, Refusal> {
+pub(super) fn subject_call(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallRow>, ApiError> {
     let id = match &entry.event {
         Event::CallProposed { call, .. } => call.id.clone(),
         Event::ApprovalAsked(approval) => approval.call.id.clone(),
@@ -46,7 +46,7 @@ pub(super) fn meant_by(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallR
 }
 
 /// The call that a hook of a turn was about.
-fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<CallId>, Refusal> {
+fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<CallId>, ApiError> {
     let Some(turn) = &entry.about.turn else { return Ok(None) };
     let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
     let before = ledger.read_before(entry.seq, &filter, WHY_ENTRIES_MAX)?;
@@ -57,32 +57,35 @@ fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<Call
 }
 
 /// What of a call was told so far.
-struct Told<'a> {
+struct CallReferences<'a> {
     id: &'a CallId,
     hooks: BTreeSet<u32>,
     approvals: BTreeSet<ApprovalId>,
 }
 
-impl Chain<'_> {
+impl ProvenanceChain<'_> {
     /// All that is recorded about a call.
-    pub(super) fn call(&mut self, row: &CallRow) -> Result<(), Refusal> {
+    pub(super) fn call(&mut self, row: &CallRow) -> Result<(), ApiError> {
         let Some(after) = row.proposed_seq.checked_sub(1) else { return Ok(()) };
         let filter = EntryFilter { turn: row.turn.clone(), ..EntryFilter::default() };
         let entries = self.ledger.read_from(after, &filter, WHY_ENTRIES_MAX)?;
         let (hooks, approvals) = (BTreeSet::new(), BTreeSet::new());
-        let mut told = Told { id: &row.id, hooks, approvals };
+        let mut told = CallReferences { id: &row.id, hooks, approvals };
         for entry in &entries {
             self.step(&mut told, entry)?;
         }
         Ok(())
     }
 
-    fn step(&mut self, told: &mut Told<'_>, entry: &Envelope) -> Result<(), Refusal> {
+    fn step(&mut self, told: &mut CallReferences<'_>, entry: &Envelope) -> Result<(), ApiError> {
         let (seq, id) = (entry.seq, told.id);
         match &entry.event {
             Event::CallProposed { call, ruling } if call.id == *id => {
                 let title = format!("the model asks for `{}`", call.tool);
-                self.add(Link::new(seq, Stage::Agent, title).detail(call.input.to_string()));
+                self.add(
+                    ProvenanceLink::new(seq, ProvenanceStage::Agent, title)
+                        .detail(call.input.to_string()),
+                );
                 ruling.findings.iter().for_each(|finding| self.finding(seq, finding));
             }
             Event::Hook(HookChange::Started { number, call: Some(call), .. }) if call == id => {
@@ -91,17 +94,21 @@ impl Chain<'_> {
             Event::Hook(HookChange::Finished { number, moment, program, report })
                 if told.hooks.contains(number) =>
             {
-                let link = Link::new(seq, Stage::Hook, format!("{program} at {moment}"));
+                let link = ProvenanceLink::new(
+                    seq,
+                    ProvenanceStage::Hook,
+                    format!("{program} at {moment}"),
+                );
                 self.add(with_report(link, report));
             }
             Event::ApprovalAsked(approval) if approval.call.id == *id => {
                 told.approvals.insert(approval.id.clone());
                 let deciding = approval.ruling.deciding();
                 let why = deciding.map(|finding| finding.why.clone()).unwrap_or_default();
-                let link = Link::new(seq, Stage::Approval, "a person is asked");
+                let link = ProvenanceLink::new(seq, ProvenanceStage::Approval, "a person is asked");
                 let mut link = link.detail(why).verdict(Verdict::Ask);
                 let rule = deciding.and_then(|finding| finding.rule.as_deref());
-                link.place = rule.and_then(Place::of_rule);
+                link.place = rule.and_then(DefinitionLocation::from_rule);
                 self.add(link);
             }
             Event::ApprovalAnswered { approval, answer } if told.approvals.contains(approval) => {
@@ -112,29 +119,35 @@ impl Chain<'_> {
             }
             Event::ConnectionEnded { call, connection } if call == id => {
                 let title = format!("reaches for {}:{}", connection.host, connection.port);
-                let link = Link::new(seq, Stage::Confinement, title);
+                let link = ProvenanceLink::new(seq, ProvenanceStage::Confinement, title);
                 self.add(match &connection.refused {
                     Some(why) => link.detail(why.clone()).verdict(Verdict::Deny),
                     None => link.detail("let through").verdict(Verdict::Allow),
                 });
             }
             Event::CallRefused { call, why } if call == id => {
-                let link = Link::new(seq, Stage::Result, "it is refused, and nothing was done");
+                let link = ProvenanceLink::new(
+                    seq,
+                    ProvenanceStage::Result,
+                    "it is refused, and nothing was done",
+                );
                 self.add(link.detail(why.clone()).verdict(Verdict::Deny));
             }
             Event::CallWithheld { call, facts } if call == id => {
                 let title = "it is not made, because what it depends on changed";
-                let link = Link::new(seq, Stage::Result, title);
+                let link = ProvenanceLink::new(seq, ProvenanceStage::Result, title);
                 self.add(
                     link.detail(facts.change_summary().unwrap_or_default()).verdict(Verdict::Ask),
                 );
             }
             Event::CallStopped { call } if call == id => {
-                self.add(Link::new(seq, Stage::Result, "it is asked to stop"));
+                self.add(ProvenanceLink::new(seq, ProvenanceStage::Result, "it is asked to stop"));
             }
             Event::CallFinished { call, outcome } if call == id => {
                 let title = came(outcome.status);
-                self.add(Link::new(seq, Stage::Result, title).detail(&*outcome.text));
+                self.add(
+                    ProvenanceLink::new(seq, ProvenanceStage::Result, title).detail(&*outcome.text),
+                );
             }
             _ => {}
         }
@@ -144,20 +157,21 @@ impl Chain<'_> {
     /// What one stage said.
     fn finding(&mut self, seq: u64, finding: &Finding) {
         let stage = match finding.stage {
-            Spoke::Access => Stage::Access,
-            Spoke::Sandbox => Stage::Confinement,
-            Spoke::Danger => Stage::Guard,
-            Spoke::Hook => Stage::Hook,
+            Spoke::Access => ProvenanceStage::Access,
+            Spoke::Sandbox => ProvenanceStage::Confinement,
+            Spoke::Danger => ProvenanceStage::Guard,
+            Spoke::Hook => ProvenanceStage::Hook,
             Spoke::Content
             | Spoke::Registered
             | Spoke::Input
             | Spoke::Scope
             | Spoke::ToolAccess
-            | Spoke::Rules => Stage::Rule,
+            | Spoke::Rules => ProvenanceStage::Rule,
         };
-        let link = Link::new(seq, stage, format!("{}: {}", finding.stage, finding.verdict));
+        let link =
+            ProvenanceLink::new(seq, stage, format!("{}: {}", finding.stage, finding.verdict));
         let mut link = link.detail(finding.why.clone()).verdict(finding.verdict);
-        link.place = finding.rule.as_deref().and_then(Place::of_rule);
+        link.place = finding.rule.as_deref().and_then(DefinitionLocation::from_rule);
         self.add(link);
     }
 
@@ -167,41 +181,56 @@ impl Chain<'_> {
         seq: u64,
         (by, under): (&Permit, &CallConfinement),
         edited: Option<&CallEdit>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ApiError> {
         if let Some(edited) = edited {
             let (stage, who) = match &edited.by {
-                Some(program) => (Stage::Hook, program.as_str()),
-                None => (Stage::Approval, "a person"),
+                Some(program) => (ProvenanceStage::Hook, program.as_str()),
+                None => (ProvenanceStage::Approval, "a person"),
             };
-            let link = Link::new(seq, stage, format!("{who} changed its arguments"));
+            let link = ProvenanceLink::new(seq, stage, format!("{who} changed its arguments"));
             self.add(link.detail(edited.input.to_string()));
             edited.ruling.findings.iter().for_each(|finding| self.finding(seq, finding));
         }
         let (stage, title, rule) = match by {
-            Permit::Rule { rule } => (Stage::Rule, format!("goes ahead by {rule}"), Some(rule)),
+            Permit::Rule { rule } => {
+                (ProvenanceStage::Rule, format!("goes ahead by {rule}"), Some(rule))
+            }
             Permit::Approval { approval } => {
-                (Stage::Approval, format!("goes ahead by the answer to {approval}"), None)
+                (ProvenanceStage::Approval, format!("goes ahead by the answer to {approval}"), None)
             }
             Permit::Earlier { approval } => {
                 let row = self.ledger.approval(approval)?;
                 if let Some(seq) = row.and_then(|row| row.answered_seq) {
-                    let link = Link::new(seq, Stage::Approval, "the same call was allowed before");
+                    let link = ProvenanceLink::new(
+                        seq,
+                        ProvenanceStage::Approval,
+                        "the same call was allowed before",
+                    );
                     self.add(link.detail(approval.to_string()).verdict(Verdict::Allow));
                 }
-                (Stage::Approval, format!("goes ahead by the earlier answer to {approval}"), None)
+                (
+                    ProvenanceStage::Approval,
+                    format!("goes ahead by the earlier answer to {approval}"),
+                    None,
+                )
             }
-            Permit::Mode {} => (Stage::Rule, "goes ahead, since nobody is asked".to_owned(), None),
+            Permit::Mode {} => {
+                (ProvenanceStage::Rule, "goes ahead, since nobody is asked".to_owned(), None)
+            }
         };
-        let mut link = Link::new(seq, stage, title).verdict(Verdict::Allow);
-        link.place = rule.and_then(|rule| Place::of_rule(rule));
+        let mut link = ProvenanceLink::new(seq, stage, title).verdict(Verdict::Allow);
+        link.place = rule.and_then(|rule| DefinitionLocation::from_rule(rule));
         self.add(link);
         let title = format!("runs in the sandbox {}", under.level);
-        self.add(Link::new(seq, Stage::Confinement, title).detail(under.hash.to_string()));
+        self.add(
+            ProvenanceLink::new(seq, ProvenanceStage::Confinement, title)
+                .detail(under.hash.to_string()),
+        );
         Ok(())
     }
 }
 
-fn with_report(link: Link, report: &HookReport) -> Link {
+fn with_report(link: ProvenanceLink, report: &HookReport) -> ProvenanceLink {
     match &report.result {
         HookResult::Shaped { .. } => link.detail("it shaped what comes next"),
         HookResult::Failed { why } => link.detail(format!("it failed: {why}")),
@@ -219,7 +248,7 @@ fn with_report(link: Link, report: &HookReport) -> Link {
     }
 }
 
-fn answered(seq: u64, answer: &ApprovalAnswer) -> Link {
+fn answered(seq: u64, answer: &ApprovalAnswer) -> ProvenanceLink {
     let (title, verdict) = match (answer.allow, answer.expired) {
         (true, _) => ("a person says yes", Verdict::Allow),
         (false, true) => ("nobody answers in time", Verdict::Deny),
@@ -231,7 +260,7 @@ fn answered(seq: u64, answer: &ApprovalAnswer) -> Link {
         (None, true) => reach,
         (None, false) => String::new(),
     };
-    Link::new(seq, Stage::Approval, title).detail(detail).verdict(verdict)
+    ProvenanceLink::new(seq, ProvenanceStage::Approval, title).detail(detail).verdict(verdict)
 }
 
 fn came(status: OutcomeStatus) -> &'static str {

@@ -8,29 +8,42 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::{RunId, SessionId};
 use agentry_store::{InboundRow, RunRow, SessionRow};
 
+use crate::http::api_error::ApiError;
 use crate::http::auth::Caller;
-use crate::http::refusal::Refusal;
-use crate::http::site::Site;
+use crate::http::state::ServerState;
 
 /// A session that the caller may see.
-pub(crate) fn session(site: &Site, caller: &Caller, id: &str) -> Result<SessionRow, Refusal> {
+pub(crate) fn visible_session(
+    site: &ServerState,
+    caller: &Caller,
+    id: &str,
+) -> Result<SessionRow, ApiError> {
     let row = site.parts.ledger.session(&SessionId::new(id))?;
-    let row = row.filter(|row| sees(site, caller, &row.id));
-    row.ok_or_else(|| Refusal::not_found("session", id))
+    let row = row.filter(|row| can_see_session(site, caller, &row.id));
+    row.ok_or_else(|| ApiError::not_found("session", id))
 }
 
 /// A run that the caller may see.
-pub(crate) fn run(site: &Site, caller: &Caller, id: &str) -> Result<RunRow, Refusal> {
+pub(crate) fn visible_run(
+    site: &ServerState,
+    caller: &Caller,
+    id: &str,
+) -> Result<RunRow, ApiError> {
     let row = site.parts.ledger.run(&RunId::new(id))?;
     let seen = |row: &RunRow| {
-        caller.is_owner() || row.session.as_ref().is_some_and(|id| sees(site, caller, id))
+        caller.is_owner()
+            || row.session.as_ref().is_some_and(|id| can_see_session(site, caller, id))
     };
-    row.filter(seen).ok_or_else(|| Refusal::not_found("run", id))
+    row.filter(seen).ok_or_else(|| ApiError::not_found("run", id))
 }
 
 /// Something that came in and that the caller may see.
-pub(crate) fn message(site: &Site, caller: &Caller, id: &str) -> Result<InboundRow, Refusal> {
-    let none = || Refusal::not_found("message", id);
+pub(crate) fn visible_message(
+    site: &ServerState,
+    caller: &Caller,
+    id: &str,
+) -> Result<InboundRow, ApiError> {
+    let none = || ApiError::not_found("message", id);
     let event = EventId::try_from(id.to_owned()).map_err(|_| none())?;
     let ledger = &site.parts.ledger;
     let row = ledger.inbound(&event)?.ok_or_else(none)?;
@@ -46,7 +59,7 @@ pub(crate) fn message(site: &Site, caller: &Caller, id: &str) -> Result<InboundR
 }
 
 /// Whether nobody but the caller spoke in a session; the owner sees all.
-pub(crate) fn sees(site: &Site, caller: &Caller, session: &SessionId) -> bool {
+pub(crate) fn can_see_session(site: &ServerState, caller: &Caller, session: &SessionId) -> bool {
     if caller.is_owner() {
         return true;
     }
