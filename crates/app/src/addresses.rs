@@ -13,16 +13,16 @@ use agentry_agentfile::source::Origin;
 use agentry_protocol::trust::{TrustChange, TrustedAddresses};
 use agentry_store::Ledger;
 
-use crate::engine;
+use crate::bootstrap;
+use crate::cli_context::{CliContext, LoadedProject};
+use crate::diagnostics::{escaped, visible};
 use crate::fault::Fault;
-use crate::host::{Host, Loaded};
 use crate::providers;
-use crate::render::{escaped, visible};
 use crate::trust;
 
 /// An address of a provider that only a project's file names.
 #[derive(Clone, Debug)]
-pub(crate) struct Address {
+pub(crate) struct ProviderAddress {
     /// The provider's name in the settings.
     pub(crate) provider: String,
     /// Where prompts would go.
@@ -35,35 +35,35 @@ pub(crate) struct Address {
 
 /// The addresses that the owner trusts in one project.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trusts {
+pub(crate) struct AddressTrust {
     project: PathBuf,
     addresses: BTreeSet<String>,
 }
 
-impl Trusts {
+impl AddressTrust {
     /// Looks up what the owner trusts in a project.
     pub(crate) fn in_ledger(ledger: &Ledger, project: &Path) -> Result<Self, Fault> {
         let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
         let found = ledger.trusted_addresses(&project.display().to_string());
-        let addresses = found.map_err(engine::store_fault)?.map(|one| one.addresses);
+        let addresses = found.map_err(bootstrap::store_fault)?.map(|one| one.addresses);
         Ok(Self { project, addresses: addresses.unwrap_or_default() })
     }
 
     /// The same, where nothing may have been recorded yet.
-    pub(crate) fn of(host: &Host, project: &Path) -> Result<Self, Fault> {
-        match engine::has_ledger(host) {
-            true => Self::in_ledger(&engine::open_ledger(host)?, project),
+    pub(crate) fn of(host: &CliContext, project: &Path) -> Result<Self, Fault> {
+        match bootstrap::has_ledger(host) {
+            true => Self::in_ledger(&bootstrap::open_ledger(host)?, project),
             false => Ok(Self { project: project.to_owned(), addresses: BTreeSet::new() }),
         }
     }
 
     /// Tells whether the owner trusts an address as it is.
-    pub(crate) fn hold(&self, line: &str) -> bool {
+    pub(crate) fn contains(&self, line: &str) -> bool {
         self.addresses.contains(line)
     }
 
     /// Says why a provider is not used.
-    pub(crate) fn why_not(&self, address: &Address) -> String {
+    pub(crate) fn why_not(&self, address: &ProviderAddress) -> String {
         let project = escaped(&self.project.display().to_string());
         format!(
             "{} says that it is at {}, which you have not trusted: agentry trust {project}",
@@ -72,7 +72,7 @@ impl Trusts {
     }
 
     /// Warns of every address that is not used.
-    pub(crate) fn warn(&self, untrusted: &[Address]) {
+    pub(crate) fn warn(&self, untrusted: &[ProviderAddress]) {
         let mut stderr = crate::output::stderr().lock();
         for address in untrusted {
             let text = format!(
@@ -90,29 +90,33 @@ impl Trusts {
 }
 
 /// Everything in a project's files that the owner has to look at before it counts, one line each.
-pub(crate) fn all(host: &Host, loaded: &Loaded) -> BTreeSet<String> {
+pub(crate) fn all(host: &CliContext, loaded: &LoadedProject) -> BTreeSet<String> {
     let providers = providers::of_project(host, &loaded.library.settings);
     let providers = providers.into_iter().map(|address| address.line);
     providers.chain(loaded.library.project_servers()).collect()
 }
 
 /// The providers of a project that are not used, because the owner has not trusted their addresses.
-pub(crate) fn untrusted(host: &Host, settings: &Settings, trusts: &Trusts) -> Vec<Address> {
+pub(crate) fn untrusted(
+    host: &CliContext,
+    settings: &Settings,
+    trusts: &AddressTrust,
+) -> Vec<ProviderAddress> {
     let mut all = providers::of_project(host, settings);
-    all.retain(|address| !trusts.hold(&address.line));
+    all.retain(|address| !trusts.contains(&address.line));
     all
 }
 
 /// Shows the addresses of a project, each with what is known about it.
 pub(crate) fn show(
     lines: &BTreeSet<String>,
-    (project, trusts): (&Path, &Trusts),
+    (project, trusts): (&Path, &AddressTrust),
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
     let project = escaped(&project.display().to_string());
     writeln!(out, "Files of the project in {project} decide what is reached:")?;
     for line in lines {
-        let what = if trusts.hold(line) { "trusted" } else { "new" };
+        let what = if trusts.contains(line) { "trusted" } else { "new" };
         writeln!(out, "  {what:<8} {}", escaped(line))?;
     }
     Ok(())

@@ -18,8 +18,8 @@ use agentry_runtime::receive::LedgerSink;
 use agentry_runtime::secrets::SecretRegistry;
 use agentry_store::Ledger;
 
+use crate::cli_context::CliContext;
 use crate::fault::{Blame, Fault};
-use crate::host::Host;
 
 /// The channels under way.
 pub(crate) struct Channels {
@@ -38,7 +38,7 @@ impl Channels {
 
 /// Starts all channels.
 pub(crate) fn start(
-    host: &Host,
+    host: &CliContext,
     parts: &Arc<Parts>,
     settings: &Settings,
     project: &Path,

@@ -3,29 +3,29 @@
 //! Must never: wait for anything but the next thing that happens, or leave the terminal changed behind.
 
 mod call;
+mod chat_session;
 mod command;
-mod complete;
-mod draw;
-mod edit;
+mod completion;
+mod editor;
+mod events;
 mod export;
 mod files;
 mod highlight;
 mod history;
-mod ink;
 mod keys;
+mod live_rows;
 mod markdown;
 mod plain;
 mod question;
+mod recent_turns;
 mod screen;
 mod scroll;
 mod shell;
 mod snapshot;
 mod stream;
-mod tail;
-mod talk;
+mod style;
 mod turn;
-mod wake;
-mod work;
+mod turn_control;
 mod wrap;
 
 use std::collections::VecDeque;
@@ -41,40 +41,40 @@ use ratatui::crossterm::event::Event as Input;
 use ratatui::crossterm::terminal;
 use ratatui::style::Style;
 
+use crate::cli_context::CliContext;
 use crate::fault::{Blame, Fault};
-use crate::host::Host;
 use crate::limits::{CHAT_FRAME_MS, CHAT_SPINNER_MS};
-use call::Past;
-use edit::Edit;
-use history::History;
-use ink::{BAD, DIM, Ink, WARN, span};
+use call::FinishedChatCall;
+use editor::PromptEditor;
+use events::ChatEvent;
+use history::PromptHistory;
 use screen::Screen;
-use scroll::{Kind, Scroll};
-use turn::Turn;
-use wake::Wake;
+use scroll::{Kind, ScrollbackBuffer};
+use style::{BAD, DIM, StyleMode, WARN, span};
+use turn::ChatTurn;
 
-pub(crate) use talk::{Talk, last_run, new_key, sessions};
+pub(crate) use chat_session::{ChatSession, last_run, new_key, sessions};
 
 /// What a chat begins with.
-pub(crate) struct Opened {
-    pub(crate) talk: Talk,
+pub(crate) struct ChatSetup {
+    pub(crate) talk: ChatSession,
     /// What the person should know first.
     pub(crate) notes: Vec<String>,
-    pub(crate) start: Start,
+    pub(crate) start: ChatStart,
 }
 
 /// Whether something was said before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum ChatStart {
     /// A new talk, or a session by its name.
-    Fresh,
+    New,
     /// One that is gone on with.
-    GoOn,
+    Continued,
 }
 
 /// What the typed text is for.
 #[derive(Default)]
-enum Typing {
+enum InputMode {
     /// The agent, or a command.
     #[default]
     Prompt,
@@ -85,26 +85,26 @@ enum Typing {
 }
 
 /// The chat.
-pub(crate) struct Chat<'a> {
-    host: &'a Host,
-    talk: Talk,
-    wake: Sender<Wake>,
+pub(crate) struct TerminalChat<'a> {
+    host: &'a CliContext,
+    talk: ChatSession,
+    wake: Sender<ChatEvent>,
     screen: Screen<Stdout>,
-    scroll: Scroll,
-    typed: Typed,
-    turn: Option<Turn>,
+    scroll: ScrollbackBuffer,
+    typed: ChatInput,
+    turn: Option<ChatTurn>,
     /// A command of the person that is under way.
     shell: Option<(String, Instant, CancelToken)>,
-    desk: Desk,
+    desk: ChatBacklog,
     leave: Option<ExitCode>,
 }
 
 /// What is typed, was typed, and is offered.
-struct Typed {
-    edit: Edit,
-    typing: Typing,
-    history: History,
-    offers: complete::Offers,
+struct ChatInput {
+    edit: PromptEditor,
+    typing: InputMode,
+    history: PromptHistory,
+    offers: completion::CompletionList,
     /// Which offer was taken last.
     chosen: Option<usize>,
     files: Option<Vec<String>>,
@@ -112,12 +112,12 @@ struct Typed {
 
 /// What lies ready for later.
 #[derive(Default)]
-struct Desk {
+struct ChatBacklog {
     /// Prompts that wait for the turn to end.
     queue: VecDeque<String>,
     /// What goes along with the next prompt.
     context: Vec<String>,
-    past: Option<Past>,
+    past: Option<FinishedChatCall>,
     /// A word that is shown for a moment.
     hint: Option<(String, Instant)>,
     /// When leaving was asked for first.
@@ -128,20 +128,20 @@ struct Desk {
 const MOMENT: Duration = Duration::from_secs(2);
 
 /// Runs a chat until somebody leaves it.
-pub(crate) fn run(host: &Host, opened: Opened) -> Result<ExitCode, Fault> {
+pub(crate) fn run(host: &CliContext, opened: ChatSetup) -> Result<ExitCode, Fault> {
     if host.environment.variable("TERM").is_none_or(|term| term == "dumb" || term.is_empty()) {
         return plain::run(opened);
     }
     let (sender, receiver) = mpsc::channel();
     let size = terminal::size().unwrap_or((80, 24));
-    let guard = Guard::take(&sender)?;
-    wake::listen(&sender);
-    wake::watch_signals(&sender);
-    let mut chat = Chat::new(host, opened.talk, sender, size);
+    let guard = TerminalGuard::take(&sender)?;
+    events::listen(&sender);
+    events::watch_signals(&sender);
+    let mut chat = TerminalChat::new(host, opened.talk, sender, size);
     chat.greet(&opened.notes, opened.start);
     let code = chat.work(&receiver);
     let cleared = chat.screen.clear();
-    chat.let_go(&receiver);
+    chat.detach_turn(&receiver);
     let (key, said) = (chat.talk.key.clone(), chat.talk.session.is_some());
     let unfinished = chat.turn.is_some();
     drop(guard);
@@ -156,38 +156,38 @@ pub(crate) fn run(host: &Host, opened: Opened) -> Result<ExitCode, Fault> {
 }
 
 /// Gives the terminal back when it goes.
-struct Guard;
+struct TerminalGuard;
 
-impl Guard {
-    fn take(wake: &Sender<Wake>) -> Result<Self, Fault> {
-        screen::take().map_err(|error| {
+impl TerminalGuard {
+    fn take(wake: &Sender<ChatEvent>) -> Result<Self, Fault> {
+        screen::enter_raw_mode().map_err(|error| {
             Fault::new(Blame::Machine, format!("the terminal cannot be used: {error}"))
                 .hint("pipe a prompt in instead, as in `echo hello | agentry`")
         })?;
         let (wake, main) = (Mutex::new(wake.clone()), std::thread::current().id());
         std::panic::set_hook(Box::new(move |panic| {
             if std::thread::current().id() == main {
-                screen::give_back();
+                screen::restore_terminal();
                 writeln!(io::stderr(), "\r\n{panic}").unwrap_or_default();
             } else if let Ok(wake) = wake.lock() {
-                wake.send(Wake::Broken(panic.to_string())).unwrap_or_default();
+                wake.send(ChatEvent::ThreadPanicked(panic.to_string())).unwrap_or_default();
             }
         }));
         Ok(Self)
     }
 }
 
-impl Drop for Guard {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             drop(std::panic::take_hook());
         }
-        screen::give_back();
+        screen::restore_terminal();
     }
 }
 
 /// Whether colors are wanted here.
-fn ink() -> Ink {
+fn ink() -> StyleMode {
     let choice = anstream::ColorChoice::global();
     let wanted = match choice {
         anstream::ColorChoice::Never => false,
@@ -197,16 +197,21 @@ fn ink() -> Ink {
             !none && io::stdout().is_terminal()
         }
     };
-    if wanted { Ink::Color } else { Ink::Plain }
+    if wanted { StyleMode::Color } else { StyleMode::Plain }
 }
 
-impl<'a> Chat<'a> {
-    fn new(host: &'a Host, talk: Talk, wake: Sender<Wake>, size: (u16, u16)) -> Self {
-        let typed = Typed {
-            edit: Edit::default(),
-            typing: Typing::default(),
-            history: History::open(host.environment.state.as_deref()),
-            offers: complete::Offers::default(),
+impl<'a> TerminalChat<'a> {
+    fn new(
+        host: &'a CliContext,
+        talk: ChatSession,
+        wake: Sender<ChatEvent>,
+        size: (u16, u16),
+    ) -> Self {
+        let typed = ChatInput {
+            edit: PromptEditor::default(),
+            typing: InputMode::default(),
+            history: PromptHistory::open(host.environment.state.as_deref()),
+            offers: completion::CompletionList::default(),
             chosen: None,
             files: None,
         };
@@ -215,16 +220,16 @@ impl<'a> Chat<'a> {
             talk,
             wake,
             screen: Screen::new(io::stdout(), ink(), size),
-            scroll: Scroll::default(),
+            scroll: ScrollbackBuffer::default(),
             typed,
             turn: None,
             shell: None,
-            desk: Desk::default(),
+            desk: ChatBacklog::default(),
             leave: None,
         }
     }
 
-    fn work(&mut self, receiver: &Receiver<Wake>) -> Result<ExitCode, Fault> {
+    fn work(&mut self, receiver: &Receiver<ChatEvent>) -> Result<ExitCode, Fault> {
         let frame = Duration::from_millis(CHAT_FRAME_MS);
         loop {
             self.draw()?;
@@ -238,7 +243,7 @@ impl<'a> Chat<'a> {
             };
             // What comes within one frame is drawn in one go; what is typed is drawn at once.
             while let Some(one) = wake {
-                let typed = matches!(one, Wake::Input(_));
+                let typed = matches!(one, ChatEvent::Input(_));
                 self.take(one)?;
                 let left =
                     if typed { Duration::ZERO } else { frame.saturating_sub(drawn.elapsed()) };
@@ -255,34 +260,34 @@ impl<'a> Chat<'a> {
         spinner.into_iter().chain(hint).min()
     }
 
-    fn take(&mut self, wake: Wake) -> Result<(), Fault> {
+    fn take(&mut self, wake: ChatEvent) -> Result<(), Fault> {
         let columns = self.screen.width();
         match wake {
-            Wake::Input(Input::Key(key)) => self.key(key),
-            Wake::Input(Input::Paste(text)) => self.pasted(&text),
+            ChatEvent::Input(Input::Key(key)) => self.key(key),
+            ChatEvent::Input(Input::Paste(text)) => self.pasted(&text),
             // Every drawing looks at the size first: the terminal may have it before we are told.
-            Wake::Input(
+            ChatEvent::Input(
                 Input::Resize(..) | Input::FocusGained | Input::FocusLost | Input::Mouse(_),
             ) => {}
-            Wake::Deaf => self.leave = Some(ExitCode::FAILURE),
-            Wake::Signal(signal) => self.signal(signal),
-            Wake::Began(about) => {
+            ChatEvent::InputClosed => self.leave = Some(ExitCode::FAILURE),
+            ChatEvent::Signal(signal) => self.signal(signal),
+            ChatEvent::RunStarted(about) => {
                 self.talk.session = about.session.clone();
                 if let Some(turn) = &mut self.turn {
                     turn.about = Some(about);
                 }
             }
-            Wake::Entry(envelope) => self.entry(&envelope),
-            Wake::Piece(delta) => {
+            ChatEvent::Entry(envelope) => self.entry(&envelope),
+            ChatEvent::Delta(delta) => {
                 if let Some(turn) = &mut self.turn {
                     turn.piece(&delta);
                 }
             }
-            Wake::Over(outcome) => self.over(*outcome),
-            Wake::Shell(ran) => self.ran(*ran),
-            Wake::Rows(rows) => self.scroll.add(Kind::Page, rows, columns),
-            Wake::Progress(line) => self.note(&format!("… {line}"), DIM),
-            Wake::Broken(why) => {
+            ChatEvent::RunEnded(outcome) => self.finish_turn(*outcome),
+            ChatEvent::Shell(ran) => self.ran(*ran),
+            ChatEvent::Rows(rows) => self.scroll.add(Kind::Page, rows, columns),
+            ChatEvent::Progress(line) => self.note(&format!("… {line}"), DIM),
+            ChatEvent::ThreadPanicked(why) => {
                 self.scroll.note(&format!("Something broke down: {why}"), BAD, columns);
             }
         }
@@ -302,13 +307,13 @@ impl<'a> Chat<'a> {
         self.scroll.note(text, style, columns);
     }
 
-    fn greet(&mut self, notes: &[String], start: Start) {
+    fn greet(&mut self, notes: &[String], start: ChatStart) {
         let columns = self.screen.width();
         let head = [
-            span("agentry", ink::BOLD),
+            span("agentry", style::BOLD),
             span(format!("  {} in {}", self.talk.agent, self.talk.workspace().display()), DIM),
         ];
-        let head = wrap::cut(&ink::joined(head), columns);
+        let head = wrap::cut(&style::joined(head), columns);
         self.scroll.add(Kind::Note, [head], columns);
         self.note("/help shows commands and keys", DIM);
         if self.talk.engine.definitions.level == ConfinementLevel::Off {
@@ -318,14 +323,14 @@ impl<'a> Chat<'a> {
             self.note(note, WARN);
         }
         let found = self.talk.row().ok().flatten().is_some();
-        if start == Start::GoOn || found {
-            self.go_on();
+        if start == ChatStart::Continued || found {
+            self.resume_session();
         }
     }
 }
 
 /// The next thing that happened, at once or within a moment.
-fn next(receiver: &Receiver<Wake>, within: Duration) -> Option<Wake> {
+fn next(receiver: &Receiver<ChatEvent>, within: Duration) -> Option<ChatEvent> {
     receiver.try_recv().ok().or_else(|| match within.is_zero() {
         true => None,
         false => receiver.recv_timeout(within).ok(),

@@ -48,7 +48,7 @@ pub(crate) struct Environment {
 }
 
 /// What works here, if it is an agent: what it says of itself in the environment.
-pub(crate) struct Working {
+pub(crate) struct CallingAgent {
     pub(crate) agent: Option<String>,
     pub(crate) session: Option<String>,
     pub(crate) turn: Option<String>,
@@ -66,12 +66,12 @@ impl Environment {
     }
 
     /// What works here, by the names of seed 004 or by ours.
-    pub(crate) fn working(&self) -> Working {
+    pub(crate) fn working(&self) -> CallingAgent {
         let either = |name: &str| {
             let of = |family: &str| self.variable(&format!("{family}_{name}"));
             of("NEXUS").or_else(|| of("AGENTRY")).filter(|value| !value.is_empty())
         };
-        Working {
+        CallingAgent {
             agent: either("AGENT_ID"),
             session: either("SESSION_ID"),
             turn: either("THREAD_ID"),

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use crate::render::visible;
+use crate::diagnostics::visible;
 
 /// Who can do something about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

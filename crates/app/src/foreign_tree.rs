@@ -36,7 +36,7 @@ const CAREFUL: OFlags = OFlags::RDONLY
 
 /// Something that was not taken over.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct LeftOut {
+pub(crate) struct SkippedEntry {
     /// Where it is.
     pub(crate) path: PathBuf,
     /// What it is.
@@ -44,19 +44,19 @@ pub(crate) struct LeftOut {
 }
 
 /// Copies a directory. Links are all left out.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<Vec<LeftOut>, Fault> {
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<Vec<SkippedEntry>, Fault> {
     // The root may be named by a link of the caller's; what is below it may not.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let source = rustix::fs::openat(CWD, from, flags, Mode::empty());
     let source = source.map_err(|error| unreadable(from, &error.into()))?;
-    let mut copying = Copying { left_out: Vec::new() };
+    let mut copying = TreeCopier { left_out: Vec::new() };
     fs::create_dir_all(to).map_err(|error| unwritable(to, &error))?;
-    copying.directory(&source, Paths { from, to }, 0)?;
+    copying.directory(&source, CopyPaths { from, to }, 0)?;
     Ok(copying.left_out)
 }
 
 /// Removes from a clone what would not be copied. Links within the tree stay.
-pub(crate) fn clean(root: &Path) -> Result<Vec<LeftOut>, Fault> {
+pub(crate) fn clean(root: &Path) -> Result<Vec<SkippedEntry>, Fault> {
     let real = root.canonicalize().map_err(|error| unreadable(root, &error))?;
     let mut left_out = Vec::new();
     let mut open = vec![root.to_owned()];
@@ -83,7 +83,7 @@ pub(crate) fn clean(root: &Path) -> Result<Vec<LeftOut>, Fault> {
                         false => fs::remove_file(&path),
                     };
                     removed.map_err(|error| unwritable(&path, &error))?;
-                    left_out.push(LeftOut { path, what });
+                    left_out.push(SkippedEntry { path, what });
                 }
                 None if kind.is_dir() => open.push(path),
                 None => {}
@@ -132,20 +132,20 @@ fn leads_out(link: &Path, root: &Path, real: &Path) -> Option<&'static str> {
 
 /// Where something is, and where its copy shall be.
 #[derive(Clone, Copy)]
-struct Paths<'a> {
+struct CopyPaths<'a> {
     from: &'a Path,
     to: &'a Path,
 }
 
-struct Copying {
-    left_out: Vec<LeftOut>,
+struct TreeCopier {
+    left_out: Vec<SkippedEntry>,
 }
 
-impl Copying {
+impl TreeCopier {
     fn directory(
         &mut self,
         source: &OwnedFd,
-        Paths { from, to }: Paths<'_>,
+        CopyPaths { from, to }: CopyPaths<'_>,
         depth: usize,
     ) -> Result<(), Fault> {
         if depth > FOREIGN_TREE_DEPTH_MAX {
@@ -167,12 +167,12 @@ impl Copying {
                     let inner = rustix::fs::openat(source, &*name, flags, Mode::empty());
                     let inner = inner.map_err(|error| unreadable(&from, &error.into()))?;
                     fs::create_dir(&to).map_err(|error| unwritable(&to, &error))?;
-                    self.directory(&inner, Paths { from: &from, to: &to }, depth + 1)?;
+                    self.directory(&inner, CopyPaths { from: &from, to: &to }, depth + 1)?;
                 }
                 FileType::RegularFile => {
                     let file = rustix::fs::openat(source, &*name, CAREFUL, Mode::empty());
                     let file = file.map_err(|error| unreadable(&from, &error.into()))?;
-                    copy_file(File::from(file), Paths { from: &from, to: &to })?;
+                    copy_file(File::from(file), CopyPaths { from: &from, to: &to })?;
                 }
                 FileType::Symlink => self.leave(from, "a link"),
                 _ => self.leave(from, SPECIAL),
@@ -182,12 +182,12 @@ impl Copying {
     }
 
     fn leave(&mut self, path: PathBuf, what: &'static str) {
-        self.left_out.push(LeftOut { path, what });
+        self.left_out.push(SkippedEntry { path, what });
     }
 }
 
 /// The content, and whether it is a program.
-fn copy_file(mut file: File, Paths { from, to }: Paths<'_>) -> Result<(), Fault> {
+fn copy_file(mut file: File, CopyPaths { from, to }: CopyPaths<'_>) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;
     let facts = file.metadata().map_err(|error| unreadable(from, &error))?;
     if !facts.is_file() {
@@ -274,8 +274,8 @@ mod tests {
         }
     }
 
-    fn below(root: &Path, left_out: &[LeftOut]) -> Vec<String> {
-        let name = |one: &LeftOut| one.path.strip_prefix(root).unwrap().display().to_string();
+    fn below(root: &Path, left_out: &[SkippedEntry]) -> Vec<String> {
+        let name = |one: &SkippedEntry| one.path.strip_prefix(root).unwrap().display().to_string();
         let mut names: Vec<String> = left_out.iter().map(name).collect();
         names.sort();
         names

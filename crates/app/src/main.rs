@@ -2,45 +2,45 @@
 //!
 //! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
 
-mod access;
 mod addresses;
-mod asked;
+mod agent_events;
+mod agent_report;
+mod approval_text;
+mod bootstrap;
 mod channels;
 mod chat;
-mod choice;
-mod enforce;
-mod engine;
+mod cli_context;
+mod commands;
+mod confirmation;
+mod definition_cache;
+mod definition_overlay;
+mod diagnostics;
 mod env;
 mod fault;
 mod foreign_tree;
-mod host;
 mod http;
 mod image;
-mod interrupt;
-mod known;
 mod limits;
-mod lines;
+mod model_choice;
 mod output;
-mod programs;
-mod progress;
-mod prompt;
+mod policies;
+mod program_text;
+mod prompt_preview;
 mod providers;
-mod reception;
-mod render;
-mod resolved;
-mod secret;
-mod stage;
-mod trees;
+mod run_output;
+mod sandbox_setup;
+mod secret_store;
+mod signals;
+mod text_output;
+mod timezone;
 mod trust;
-mod verb;
-mod zone;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use verb::Cli;
+use commands::Cli;
 
 fn main() -> ExitCode {
     // The template process is this binary too; it must not read any settings.
@@ -56,13 +56,13 @@ fn main() -> ExitCode {
     }
     // So is the helper that starts sandboxes.
     if std::env::args_os().nth(1).is_some_and(|word| word == agentry_sandbox::helper::VERB) {
-        let served = agentry_sandbox::helper::serve(&enforce::ROLES);
+        let served = agentry_sandbox::helper::serve(&sandbox_setup::ROLES);
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
-    enforce::close_ourselves();
+    sandbox_setup::harden_process();
     let cli = Cli::parse();
     cli.color.apply();
-    let done = verb::run(cli);
+    let done = commands::run(cli);
     agentry_sandbox::private_directory::remove_own();
     match done {
         Ok(code) => code,

@@ -13,37 +13,37 @@ use std::io::{self, Write};
 use crate::limits::STYLE_BYTES_MAX;
 
 /// Where text for people and programs goes.
-pub(crate) struct Output<W: Write> {
+pub(crate) struct EscapingWriter<W: Write> {
     to: W,
     /// The beginning of a character or of a color that is not whole yet.
     held: Vec<u8>,
 }
 
 /// Standard output.
-pub(crate) fn stdout() -> Output<anstream::Stdout> {
-    Output::new(anstream::stdout())
+pub(crate) fn stdout() -> EscapingWriter<anstream::Stdout> {
+    EscapingWriter::new(anstream::stdout())
 }
 
 /// Standard error.
-pub(crate) fn stderr() -> Output<anstream::Stderr> {
-    Output::new(anstream::stderr())
+pub(crate) fn stderr() -> EscapingWriter<anstream::Stderr> {
+    EscapingWriter::new(anstream::stderr())
 }
 
-impl Output<anstream::Stdout> {
+impl EscapingWriter<anstream::Stdout> {
     /// Keeps others from writing in between.
-    pub(crate) fn lock(self) -> Output<anstream::AutoStream<io::StdoutLock<'static>>> {
-        Output::new(anstream::stdout().lock())
+    pub(crate) fn lock(self) -> EscapingWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
+        EscapingWriter::new(anstream::stdout().lock())
     }
 }
 
-impl Output<anstream::Stderr> {
+impl EscapingWriter<anstream::Stderr> {
     /// Keeps others from writing in between.
-    pub(crate) fn lock(self) -> Output<anstream::AutoStream<io::StderrLock<'static>>> {
-        Output::new(anstream::stderr().lock())
+    pub(crate) fn lock(self) -> EscapingWriter<anstream::AutoStream<io::StderrLock<'static>>> {
+        EscapingWriter::new(anstream::stderr().lock())
     }
 }
 
-impl<W: Write> Output<W> {
+impl<W: Write> EscapingWriter<W> {
     pub(crate) fn new(to: W) -> Self {
         Self { to, held: Vec::new() }
     }
@@ -58,7 +58,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-impl<W: Write> Write for Output<W> {
+impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.held.extend_from_slice(bytes);
         let all = std::mem::take(&mut self.held);
@@ -74,7 +74,7 @@ impl<W: Write> Write for Output<W> {
     }
 }
 
-impl<W: Write> Drop for Output<W> {
+impl<W: Write> Drop for EscapingWriter<W> {
     fn drop(&mut self) {
         // With nowhere left to write to there is nobody to tell.
         self.end().unwrap_or_default();
@@ -180,7 +180,7 @@ mod tests {
 
     fn written(pieces: &[&[u8]]) -> String {
         let mut out = Vec::new();
-        let mut output = Output::new(&mut out);
+        let mut output = EscapingWriter::new(&mut out);
         for piece in pieces {
             output.write_all(piece).unwrap();
         }

@@ -22,15 +22,15 @@ use agentry_runtime::redact::Redactor;
 use agentry_runtime::secrets::SecretRegistry;
 use secrecy::SecretString;
 
-use crate::addresses::{self, Address, Trusts};
+use crate::addresses::{self, AddressTrust, ProviderAddress};
+use crate::cli_context::{CliContext, LoadedProject};
 use crate::fault::Fault;
-use crate::host::{Host, Loaded};
 use crate::limits::OLLAMA_LOOK_MS_MAX;
 
 pub(crate) use project::of_project;
 
 /// A provider that everybody knows.
-struct Usual {
+struct WellKnownProvider {
     id: &'static str,
     protocol: Protocol,
     /// Variables that may hold its key.
@@ -43,8 +43,8 @@ struct Usual {
 }
 
 /// In the order in which they are taken when nothing is said.
-const USUAL: [Usual; 7] = [
-    Usual {
+const USUAL: [WellKnownProvider; 7] = [
+    WellKnownProvider {
         id: "anthropic",
         protocol: Protocol::Anthropic,
         keys: &["ANTHROPIC_API_KEY"],
@@ -52,7 +52,7 @@ const USUAL: [Usual; 7] = [
         base_url: "https://api.anthropic.com",
         default_model: Some("claude-sonnet-4-5"),
     },
-    Usual {
+    WellKnownProvider {
         id: "openai",
         protocol: Protocol::Openai,
         keys: &["OPENAI_API_KEY"],
@@ -60,7 +60,7 @@ const USUAL: [Usual; 7] = [
         base_url: "https://api.openai.com/v1",
         default_model: Some("gpt-5"),
     },
-    Usual {
+    WellKnownProvider {
         id: "gemini",
         protocol: Protocol::Gemini,
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
@@ -68,7 +68,7 @@ const USUAL: [Usual; 7] = [
         base_url: "https://generativelanguage.googleapis.com",
         default_model: Some("gemini-2.5-pro"),
     },
-    Usual {
+    WellKnownProvider {
         id: "openrouter",
         protocol: Protocol::OpenaiChat,
         keys: &["OPENROUTER_API_KEY"],
@@ -76,7 +76,7 @@ const USUAL: [Usual; 7] = [
         base_url: "https://openrouter.ai/api/v1",
         default_model: Some("anthropic/claude-sonnet-4.5"),
     },
-    Usual {
+    WellKnownProvider {
         id: "groq",
         protocol: Protocol::OpenaiChat,
         keys: &["GROQ_API_KEY"],
@@ -84,7 +84,7 @@ const USUAL: [Usual; 7] = [
         base_url: "https://api.groq.com/openai/v1",
         default_model: None,
     },
-    Usual {
+    WellKnownProvider {
         id: "mistral",
         protocol: Protocol::OpenaiChat,
         keys: &["MISTRAL_API_KEY"],
@@ -92,7 +92,7 @@ const USUAL: [Usual; 7] = [
         base_url: "https://api.mistral.ai/v1",
         default_model: None,
     },
-    Usual {
+    WellKnownProvider {
         id: "deepseek",
         protocol: Protocol::OpenaiChat,
         keys: &["DEEPSEEK_API_KEY"],
@@ -110,30 +110,30 @@ const OLLAMA_PRIORITY: i64 = i64::MIN + 1;
 const LOCAL_PRIORITY: i64 = i64::MIN;
 
 /// Providers, and what the choice among them needs to know.
-pub(crate) struct Known {
-    pub(crate) servings: Servings,
+pub(crate) struct ProviderSet {
+    pub(crate) servings: ServingList,
     pub(crate) providers: ProviderRegistry,
     /// Where weights are, if there is a place for them.
     pub(crate) weights: Option<WeightStore>,
     /// The providers of the project that are not used.
-    pub(crate) untrusted: Vec<Address>,
+    pub(crate) untrusted: Vec<ProviderAddress>,
 }
 
 /// Who serves which models, before anything was looked at.
 #[derive(Clone)]
-pub(crate) struct Servings {
+pub(crate) struct ServingList {
     all: Vec<SelectableProvider>,
     /// Where Ollama would be, if the settings do not speak of it.
     ollama: Option<String>,
 }
 
 /// All providers of this host.
-pub(crate) fn known_here(
-    host: &Host,
-    loaded: &Loaded,
+pub(crate) fn provider_set(
+    host: &CliContext,
+    loaded: &LoadedProject,
     (secrets, redactor): (&SecretRegistry, &Arc<Redactor>),
-    trusts: &Trusts,
-) -> Result<Known, Fault> {
+    trusts: &AddressTrust,
+) -> Result<ProviderSet, Fault> {
     let tape = host.tape();
     let plays = matches!(tape, Some(RecordingMode::Play(_)));
     let settings = &loaded.library.settings;
@@ -174,21 +174,21 @@ pub(crate) fn known_here(
     let (servings, remote): (Vec<SelectableProvider>, Vec<Option<Provider>>) =
         all.into_iter().map(|one| (one.serving, one.provider)).unzip();
     let providers = ProviderRegistry::new(remote.into_iter().flatten().collect(), settings, local);
-    let mut servings = Servings { all: servings, ollama: ollama_base };
+    let mut servings = ServingList { all: servings, ollama: ollama_base };
     let said = loaded.library.settings.config.providers.values();
     let said = said.into_iter().find(|one| one.kind == Some(ProviderKind::Local));
     if let Some(weights) = &weights {
         servings.all.push(in_the_box(weights, said, servings.all.len()));
     }
-    Ok(Known { servings, providers, weights, untrusted })
+    Ok(ProviderSet { servings, providers, weights, untrusted })
 }
 
 /// A provider whose address only the project names, and that is not trusted.
 fn not_used(
     said: &config::ProviderToml,
-    (address, trusts): (&Address, &Trusts),
+    (address, trusts): (&ProviderAddress, &AddressTrust),
     order: usize,
-) -> One {
+) -> ProviderEntry {
     let serving = SelectableProvider {
         id: address.provider.clone(),
         models: ServedModels::Listed(said.model_allowlist.clone()),
@@ -198,11 +198,11 @@ fn not_used(
         order,
         ready: Err(trusts.why_not(address)),
     };
-    One { serving, provider: None }
+    ProviderEntry { serving, provider: None }
 }
 
 /// Where a provider of the settings is; none for one that has no address.
-fn address_of(host: &Host, (id, said): (&str, &config::ProviderToml)) -> Option<String> {
+fn address_of(host: &CliContext, (id, said): (&str, &config::ProviderToml)) -> Option<String> {
     let usual = usual(id);
     let protocol = protocol_of(id, said)?;
     let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
@@ -240,28 +240,28 @@ fn same_address(one: &str, other: &str) -> bool {
 }
 
 /// A provider, and what the choice knows of it.
-struct One {
+struct ProviderEntry {
     serving: SelectableProvider,
     /// None for what needs no connection.
     provider: Option<Provider>,
 }
 
-fn has(all: &[One], id: &str) -> bool {
+fn has(all: &[ProviderEntry], id: &str) -> bool {
     all.iter().any(|one| one.serving.id == id)
 }
 
-fn usual(id: &str) -> Option<&'static Usual> {
+fn usual(id: &str) -> Option<&'static WellKnownProvider> {
     USUAL.iter().find(|usual| usual.id == id)
 }
 
 /// A provider of the settings. What it serves is what its list names.
 fn configured(
-    host: &Host,
-    loaded: &Loaded,
+    host: &CliContext,
+    loaded: &LoadedProject,
     secrets: &SecretRegistry,
     (id, said): (&String, &config::ProviderToml),
     order: usize,
-) -> Option<One> {
+) -> Option<ProviderEntry> {
     let usual = usual(id);
     let protocol = protocol_of(id, said)?;
     let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
@@ -302,18 +302,23 @@ fn configured(
         ready,
     };
     let provider = base_url.map(|base_url| Provider { id: id.clone(), protocol, base_url, key });
-    Some(One { provider: provider.filter(|_| serving.ready.is_ok()), serving })
+    Some(ProviderEntry { provider: provider.filter(|_| serving.ready.is_ok()), serving })
 }
 
 /// The file of the project that says this of a provider, if it is one.
-fn shared(loaded: &Loaded, id: &str, field: &str) -> Option<String> {
+fn shared(loaded: &LoadedProject, id: &str, field: &str) -> Option<String> {
     let settings = &loaded.library.settings;
     let pointer = format!("/providers/{}/{field}", id.replace('~', "~0").replace('/', "~1"));
     settings.is_shared(&pointer).then(|| settings.origin(&pointer).file.to_string())
 }
 
 /// A provider that nobody configured, and whose key is there.
-fn implied(host: &Host, usual: &Usual, order: usize, plays: bool) -> Option<One> {
+fn implied(
+    host: &CliContext,
+    usual: &WellKnownProvider,
+    order: usize,
+    plays: bool,
+) -> Option<ProviderEntry> {
     let key = key_of(host, usual.keys);
     if key.is_none() && !plays {
         return None;
@@ -341,10 +346,10 @@ fn implied(host: &Host, usual: &Usual, order: usize, plays: bool) -> Option<One>
     };
     let base_url = set.unwrap_or_else(|| usual.base_url.to_owned());
     let provider = Provider { id: usual.id.to_owned(), protocol, base_url, key };
-    Some(One { serving, provider: Some(provider) })
+    Some(ProviderEntry { serving, provider: Some(provider) })
 }
 
-fn key_of(host: &Host, variables: &[&str]) -> Option<SecretString> {
+fn key_of(host: &CliContext, variables: &[&str]) -> Option<SecretString> {
     variables.iter().find_map(|name| {
         host.environment.variable(name).filter(|key| !key.trim().is_empty()).map(SecretString::from)
     })
@@ -359,7 +364,7 @@ fn same_host(one: &str, other: &str) -> bool {
 }
 
 /// Ollama, whether it runs or not.
-fn ollama(base_url: String, order: usize) -> One {
+fn ollama(base_url: String, order: usize) -> ProviderEntry {
     let serving = SelectableProvider {
         id: OLLAMA.to_owned(),
         models: ServedModels::Any,
@@ -371,11 +376,11 @@ fn ollama(base_url: String, order: usize) -> One {
     };
     let provider =
         Provider { id: OLLAMA.to_owned(), protocol: Protocol::OpenaiChat, base_url, key: None };
-    One { serving, provider: Some(provider) }
+    ProviderEntry { serving, provider: Some(provider) }
 }
 
 /// As `OLLAMA_HOST` is written: a host, with or without scheme and port.
-fn ollama_base(host: &Host) -> String {
+fn ollama_base(host: &CliContext) -> String {
     let set = host.environment.variable("OLLAMA_HOST").filter(|set| !set.trim().is_empty());
     let set = set.unwrap_or_else(|| OLLAMA_ADDRESS.to_owned());
     let (scheme, rest) = set.trim().split_once("://").unwrap_or(("http", set.trim()));
@@ -396,7 +401,7 @@ fn listens(base_url: &str) -> bool {
 }
 
 /// What people have set for all their programs.
-fn proxy(host: &Host) -> Proxy {
+fn proxy(host: &CliContext) -> Proxy {
     let variable = |names: &[&str]| {
         let values = names.iter().filter_map(|name| host.environment.variable(name));
         values.into_iter().find(|value| !value.trim().is_empty())
@@ -409,9 +414,9 @@ fn proxy(host: &Host) -> Proxy {
     }
 }
 
-impl Servings {
+impl ServingList {
     /// What is true now: whether Ollama runs and, where nobody else can be asked, what it has.
-    pub(crate) fn looked(&self, providers: &ProviderRegistry) -> Vec<SelectableProvider> {
+    pub(crate) fn probe(&self, providers: &ProviderRegistry) -> Vec<SelectableProvider> {
         let mut all = self.all.clone();
         let others = all
             .iter()

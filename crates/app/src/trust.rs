@@ -18,15 +18,15 @@ use agentry_runtime::trust::{self, TrustStatus};
 use agentry_store::Ledger;
 use agentry_tools::unified_diff;
 
-use crate::addresses::{self, Trusts};
-use crate::engine::{self, Engine};
+use crate::addresses::{self, AddressTrust};
+use crate::bootstrap::{self, ProjectRuntime};
+use crate::cli_context::{CliContext, LoadedProject};
+use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
-use crate::host::{Host, Loaded};
 use crate::limits::{TRUST_DIFF_CHARS_MAX, TRUST_FILE_BYTES_MAX, TRUST_FILES_SHOWN_MAX};
-use crate::render::{escaped, plural};
 
 /// What looking at the programs of agents needs.
-pub(crate) struct Looking<'a> {
+pub(crate) struct TrustReview<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) definitions: &'a Definitions,
     /// The directory that was read.
@@ -36,7 +36,7 @@ pub(crate) struct Looking<'a> {
 }
 
 /// What was looked at.
-pub(crate) struct Seen {
+pub(crate) struct ReviewedPrograms {
     directory: String,
     manifest: TrustManifest,
     /// What is in the files; nothing for one that is too large to be kept.
@@ -45,11 +45,11 @@ pub(crate) struct Seen {
 
 /// Lets agents run only if the owner has looked at their programs; who sits here may do it now.
 pub(crate) fn gate<'a>(
-    host: &Host,
-    engine: &Engine,
+    host: &CliContext,
+    engine: &ProjectRuntime,
     agents: impl IntoIterator<Item = &'a Agent>,
 ) -> Result<(), Fault> {
-    let looking = Looking {
+    let looking = TrustReview {
         ledger: &engine.parts.ledger,
         definitions: &engine.definitions,
         root: &engine.loaded.root,
@@ -65,7 +65,7 @@ pub(crate) fn gate<'a>(
             (Err(agentry_runtime::Error::Untrusted { .. }), true) => {
                 looking.ask(agent, &mut crate::output::stderr().lock())?;
             }
-            (Err(error), _) => return Err(engine::fault(error)),
+            (Err(error), _) => return Err(bootstrap::fault(error)),
         }
     }
     let Some(first) = first else { return Ok(()) };
@@ -75,7 +75,7 @@ pub(crate) fn gate<'a>(
             let lines = addresses::all(host, &engine.loaded);
             looking.ask_addresses(lines, &mut crate::output::stderr().lock())
         }
-        (Err(error), _) => Err(engine::fault(error)),
+        (Err(error), _) => Err(bootstrap::fault(error)),
     }
 }
 
@@ -101,12 +101,12 @@ pub(crate) fn manifest<'a>(
     }
 }
 
-impl<'a> Looking<'a> {
+impl<'a> TrustReview<'a> {
     /// Looks at what was read, without a run.
     pub(crate) fn at(
-        host: &'a Host,
+        host: &'a CliContext,
         ledger: &'a Ledger,
-        (loaded, definitions): (&'a Loaded, &'a Definitions),
+        (loaded, definitions): (&'a LoadedProject, &'a Definitions),
     ) -> Self {
         Self { ledger, definitions, root: &loaded.root, by: host.environment.user() }
     }
@@ -114,7 +114,7 @@ impl<'a> Looking<'a> {
     /// How the programs of an agent stand.
     pub(crate) fn standing(&self, agent: &Agent) -> Result<TrustStatus, Fault> {
         manifest(&self.definitions.library, agent)?;
-        trust::standing(self.ledger, self.definitions, agent).map_err(engine::fault)
+        trust::standing(self.ledger, self.definitions, agent).map_err(bootstrap::fault)
     }
 
     /// Shows an agent's programs to who sits here and asks for them.
@@ -140,7 +140,7 @@ impl<'a> Looking<'a> {
         lines: BTreeSet<String>,
         out: &mut dyn Write,
     ) -> Result<(), Fault> {
-        let trusts = Trusts::in_ledger(self.ledger, self.root)?;
+        let trusts = AddressTrust::in_ledger(self.ledger, self.root)?;
         addresses::show(&lines, (self.root, &trusts), out)?;
         write!(out, "Trust this? [y/N] ")?;
         out.flush()?;
@@ -154,7 +154,11 @@ impl<'a> Looking<'a> {
     }
 
     /// Shows what of an agent would run, and its files, or what is new about them.
-    pub(crate) fn show(&self, agent: &Agent, out: &mut dyn Write) -> Result<Seen, Fault> {
+    pub(crate) fn show(
+        &self,
+        agent: &Agent,
+        out: &mut dyn Write,
+    ) -> Result<ReviewedPrograms, Fault> {
         let before = match self.standing(agent)? {
             TrustStatus::Changed(before) | TrustStatus::Trusted(before) => Some(before),
             TrustStatus::Nothing | TrustStatus::Unseen => None,
@@ -171,7 +175,7 @@ impl<'a> Looking<'a> {
         Ok(seen)
     }
 
-    fn show_files(&self, seen: &Seen, out: &mut dyn Write) -> Result<(), Fault> {
+    fn show_files(&self, seen: &ReviewedPrograms, out: &mut dyn Write) -> Result<(), Fault> {
         let files = &seen.manifest.files;
         writeln!(out, "Nobody has looked at its {} yet:", plural(files.len(), "file"))?;
         for (path, hash) in files.iter().take(TRUST_FILES_SHOWN_MAX) {
@@ -187,7 +191,7 @@ impl<'a> Looking<'a> {
 
     fn show_changes(
         &self,
-        seen: &Seen,
+        seen: &ReviewedPrograms,
         before: &TrustedPrograms,
         out: &mut dyn Write,
     ) -> Result<(), Fault> {
@@ -231,7 +235,7 @@ impl<'a> Looking<'a> {
     }
 
     /// What is new about a file; all of it, if it was not there.
-    fn diff(&self, seen: &Seen, path: &str, was: Option<&ContentHash>) -> String {
+    fn diff(&self, seen: &ReviewedPrograms, path: &str, was: Option<&ContentHash>) -> String {
         let now = seen.texts.get(path).and_then(Option::as_deref);
         let before = was.map(|was| self.ledger.kept_file(was));
         let (Some(now), Ok(before)) = (now, before.transpose()) else { return String::new() };
@@ -243,7 +247,7 @@ impl<'a> Looking<'a> {
     }
 
     /// Reads the files that count; what was read before must still be so.
-    pub(crate) fn seen(&self, agent: &Agent) -> Result<Seen, Fault> {
+    pub(crate) fn seen(&self, agent: &Agent) -> Result<ReviewedPrograms, Fault> {
         let manifest = manifest(&self.definitions.library, agent)?.clone();
         let root = self.definitions.directory(agent);
         let mut texts = BTreeMap::new();
@@ -256,13 +260,13 @@ impl<'a> Looking<'a> {
             texts.insert(path.clone(), text);
         }
         let directory = self.definitions.directory(agent).display().to_string();
-        Ok(Seen { directory, manifest, texts })
+        Ok(ReviewedPrograms { directory, manifest, texts })
     }
 
     /// From now on it may run as it was seen.
-    pub(crate) fn record(&self, seen: Seen) -> Result<(), Fault> {
+    pub(crate) fn record(&self, seen: ReviewedPrograms) -> Result<(), Fault> {
         for text in seen.texts.values().flatten() {
-            self.ledger.keep_file(text).map_err(engine::store_fault)?;
+            self.ledger.keep_file(text).map_err(bootstrap::store_fault)?;
         }
         let TrustManifest { files, hash, .. } = seen.manifest;
         let trusted = TrustedPrograms { path: seen.directory, hash, files, by: self.by.to_owned() };
@@ -270,7 +274,7 @@ impl<'a> Looking<'a> {
     }
 }
 
-impl Seen {
+impl ReviewedPrograms {
     /// Where it is.
     pub(crate) fn directory(&self) -> &str {
         &self.directory
@@ -301,7 +305,7 @@ fn show_diffs(diffs: &str, out: &mut dyn Write) -> Result<(), Fault> {
 /// Records a change.
 pub(crate) fn change(ledger: &Ledger, change: TrustChange) -> Result<(), Fault> {
     let (about, event) = (EntrySubject::default(), Event::Trust(change));
-    ledger.append(vec![Draft { cause: None, about, event }]).map_err(engine::store_fault)?;
+    ledger.append(vec![Draft { cause: None, about, event }]).map_err(bootstrap::store_fault)?;
     Ok(())
 }
 

@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use ratatui::style::Style;
 
-use super::ink::{BAD, BOLD, DIM, GOOD, Row, WARN, clean, joined, row, span};
+use super::style::{BAD, BOLD, DIM, GOOD, StyledRow, WARN, clean, joined, row, span};
 use super::wrap::{chopped, short, width};
 use crate::limits::CHAT_OUTPUT_ROWS_MAX;
-use crate::progress::hidden;
+use crate::text_output::hidden;
 
 /// A call that was asked for.
-pub(crate) struct Call {
+pub(crate) struct ChatCall {
     pub(crate) call: ToolCall,
     /// When it was begun, if it was.
     pub(crate) begun: Option<Instant>,
 }
 
 /// A call that is over.
-pub(crate) struct Past {
+pub(crate) struct FinishedChatCall {
     pub(crate) call: ToolCall,
     pub(crate) outcome: ToolOutcome,
 }
@@ -38,9 +38,9 @@ pub(crate) fn subject(call: &ToolCall) -> String {
     clean(text.trim())
 }
 
-impl Call {
+impl ChatCall {
     /// While it is under way.
-    pub(crate) fn live(&self, columns: usize) -> Row {
+    pub(crate) fn live(&self, columns: usize) -> StyledRow {
         let name = self.call.tool.to_string();
         let time = self.begun.map(|begun| seconds(begun.elapsed())).unwrap_or_default();
         let room = columns.saturating_sub(width(&name) + width(&time) + 5);
@@ -54,9 +54,9 @@ impl Call {
     }
 }
 
-impl Past {
+impl FinishedChatCall {
     /// On one row: how it went, what it was, and the beginning of what came of it.
-    pub(crate) fn folded(&self, columns: usize) -> Row {
+    pub(crate) fn folded(&self, columns: usize) -> StyledRow {
         let (mark, style) = mark(self.outcome.status);
         let name = self.call.tool.to_string();
         let time = self.outcome.measured.duration_ms.filter(|ms| *ms >= 100);
@@ -86,7 +86,7 @@ impl Past {
     }
 
     /// In full, as far as it is worth reading.
-    pub(crate) fn whole(&self, columns: usize) -> Vec<Row> {
+    pub(crate) fn whole(&self, columns: usize) -> Vec<StyledRow> {
         let (mark, style) = mark(self.outcome.status);
         let mut rows =
             vec![joined([span(format!("{mark} "), style), span(self.call.tool.to_string(), BOLD)])];
@@ -102,7 +102,7 @@ impl Past {
 }
 
 /// A text of several lines, indented, and cut where nobody reads on.
-pub(crate) fn block(text: &str, style: Style, columns: usize) -> Vec<Row> {
+pub(crate) fn block(text: &str, style: Style, columns: usize) -> Vec<StyledRow> {
     let mut rows = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
     let left_out = lines.len().saturating_sub(CHAT_OUTPUT_ROWS_MAX);
@@ -147,16 +147,16 @@ mod tests {
     use agentry_protocol::CallId;
     use agentry_protocol::tool::ToolName;
 
-    fn past(command: &str, text: &str) -> Past {
+    fn past(command: &str, text: &str) -> FinishedChatCall {
         let call = ToolCall {
             id: CallId::from_number(1),
             tool: ToolName::canonical("bash"),
             input: serde_json::json!({ "command": command }),
         };
-        Past { call, outcome: ToolOutcome::failed(text) }
+        FinishedChatCall { call, outcome: ToolOutcome::failed(text) }
     }
 
-    fn text(row: &Row) -> String {
+    fn text(row: &StyledRow) -> String {
         row.spans.iter().map(|span| &*span.content).collect()
     }
 

@@ -2,20 +2,20 @@
 //!
 //! Must never: take a path for a command, or do nothing without a word.
 
-mod look;
 mod session;
+mod status;
 mod workspace;
 
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::suggestion;
 
-use super::Chat;
-use super::complete::Offer;
-use super::ink::{BAD, WARN};
+use super::TerminalChat;
+use super::completion::Completion;
+use super::style::{BAD, WARN};
 
 /// A command as it is listed.
-pub(super) struct Listed {
+pub(super) struct SlashCommand {
     pub(super) name: &'static str,
     /// What it takes.
     pub(super) takes: &'static str,
@@ -29,12 +29,12 @@ const fn listed(
     takes: &'static str,
     about: &'static str,
     anytime: bool,
-) -> Listed {
-    Listed { name, takes, about, anytime }
+) -> SlashCommand {
+    SlashCommand { name, takes, about, anytime }
 }
 
 /// All commands, in the order they are shown.
-pub(super) const COMMANDS: [Listed; 21] = [
+pub(super) const COMMANDS: [SlashCommand; 21] = [
     listed("help", "", "commands and keys", true),
     listed("model", "[name]", "show or change the model", false),
     listed("persona", "[name]", "show or change the persona", false),
@@ -80,7 +80,7 @@ pub(super) fn parse(text: &str) -> Option<(&str, &str)> {
     is_word.then_some((name, rest.trim()))
 }
 
-impl Chat<'_> {
+impl TerminalChat<'_> {
     pub(super) fn command(&mut self, name: &str, rest: &str) {
         let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
         let Some(listed) = COMMANDS.iter().find(|one| one.name == name) else {
@@ -118,8 +118,8 @@ impl Chat<'_> {
     }
 
     /// What a command can be given.
-    pub(super) fn command_arguments(&self, name: &str) -> Vec<Offer> {
-        let plain = |text: String| Offer { text, about: String::new() };
+    pub(super) fn command_arguments(&self, name: &str) -> Vec<Completion> {
+        let plain = |text: String| Completion { text, about: String::new() };
         match name {
             "mode" => ["structured", "wiggum"].map(str::to_owned).map(plain).to_vec(),
             "model" => self.models().into_iter().map(plain).collect(),

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 
 use agentry_protocol::message::Message;
 
-use super::tail;
-use super::talk::Talk;
+use super::chat_session::ChatSession;
+use super::recent_turns;
 use crate::limits::CHAT_CONTEXT_TURNS_MAX;
 
 /// The session as it stands.
-pub(crate) fn markdown(talk: &Talk) -> Result<String, agentry_store::Error> {
+pub(crate) fn markdown(talk: &ChatSession) -> Result<String, agentry_store::Error> {
     let row = talk.row()?;
-    let told = tail::turns(talk, CHAT_CONTEXT_TURNS_MAX)?;
+    let told = recent_turns::turns(talk, CHAT_CONTEXT_TURNS_MAX)?;
     let mut text = format!("# {} with {}\n\n", talk.key, talk.agent);
     let depth = row.as_ref().map_or(0, |row| row.turns);
     if let Some(row) = row {

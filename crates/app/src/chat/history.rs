@@ -11,14 +11,14 @@ use crate::limits::{CHAT_HISTORY_BYTES_MAX, CHAT_HISTORY_ENTRIES_MAX};
 
 /// What was typed before, and where somebody is in it.
 #[derive(Default)]
-pub(crate) struct History {
+pub(crate) struct PromptHistory {
     file: Option<PathBuf>,
     entries: Vec<String>,
     /// The entry that is shown, and what was typed before it was.
     at: Option<(usize, String)>,
 }
 
-impl History {
+impl PromptHistory {
     /// Reads it. One that cannot be read is empty.
     pub(crate) fn open(state: Option<&Path>) -> Self {
         let file = state.map(|state| state.join("chat-history"));
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn it_goes_back_and_forth_and_keeps_what_was_typed() {
-        let mut history = History::default();
+        let mut history = PromptHistory::default();
         history.add("one");
         history.add("two");
         assert_eq!(history.older("dr").as_deref(), Some("two"));
@@ -128,8 +128,8 @@ mod tests {
     #[test]
     fn the_next_chat_has_it_and_nobody_else() {
         let home = tempfile::tempdir().unwrap();
-        History::open(Some(home.path())).add("two\nlines");
-        let mut again = History::open(Some(home.path()));
+        PromptHistory::open(Some(home.path())).add("two\nlines");
+        let mut again = PromptHistory::open(Some(home.path()));
         assert_eq!(again.older("").as_deref(), Some("two\nlines"));
         let mode = fs::metadata(home.path().join("chat-history")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -138,11 +138,11 @@ mod tests {
     #[test]
     fn it_is_cut_at_its_limit() {
         let home = tempfile::tempdir().unwrap();
-        let mut history = History::open(Some(home.path()));
+        let mut history = PromptHistory::open(Some(home.path()));
         for number in 0..CHAT_HISTORY_ENTRIES_MAX + 5 {
             history.add(&number.to_string());
         }
-        assert_eq!(History::open(Some(home.path())).entries.len(), CHAT_HISTORY_ENTRIES_MAX);
+        assert_eq!(PromptHistory::open(Some(home.path())).entries.len(), CHAT_HISTORY_ENTRIES_MAX);
         let lines = fs::read_to_string(home.path().join("chat-history")).unwrap();
         assert_eq!(lines.lines().count(), CHAT_HISTORY_ENTRIES_MAX);
     }

@@ -8,13 +8,13 @@ use std::time::Instant;
 use agentry_protocol::approval::ApprovalAnswer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::complete::{self, Known, Offer, Offers};
-use super::ink::{BAD, DIM};
-use super::question::{self, Said};
+use super::completion::{self, Completion, CompletionList, CompletionSource};
+use super::question::{self, ApprovalKeyAction};
 use super::scroll::Kind;
-use super::{Chat, MOMENT, Typing, command, screen, shell};
+use super::style::{BAD, DIM};
+use super::{InputMode, MOMENT, TerminalChat, command, screen, shell};
 
-impl Chat<'_> {
+impl TerminalChat<'_> {
     pub(super) fn key(&mut self, key: KeyEvent) {
         if key.kind == KeyEventKind::Release {
             return;
@@ -29,16 +29,16 @@ impl Chat<'_> {
             // Drawn anew, with nothing left of what was there.
             KeyCode::Char('l') if control => self.screen.clear_all().unwrap_or_default(),
             _ => match self.typed.typing {
-                Typing::Search(..) => self.search_key(key, control),
-                Typing::Reason => self.reason_key(key),
-                Typing::Prompt => self.prompt_key(key, control),
+                InputMode::Search(..) => self.search_key(key, control),
+                InputMode::Reason => self.reason_key(key),
+                InputMode::Prompt => self.prompt_key(key, control),
             },
         }
     }
 
     pub(super) fn pasted(&mut self, text: &str) {
-        if matches!(self.typed.typing, Typing::Search(..)) {
-            self.typed.typing = Typing::Prompt;
+        if matches!(self.typed.typing, InputMode::Search(..)) {
+            self.typed.typing = InputMode::Prompt;
         }
         self.typed.edit.paste(text);
         self.offer();
@@ -52,7 +52,7 @@ impl Chat<'_> {
             return;
         }
         self.desk.leaving = Some(Instant::now());
-        self.typed.typing = Typing::Prompt;
+        self.typed.typing = InputMode::Prompt;
         if self.turn.is_some() || self.shell.is_some() {
             self.cancel();
         } else {
@@ -69,9 +69,9 @@ impl Chat<'_> {
 
     fn suspend(&mut self) {
         self.screen.clear().unwrap_or_default();
-        screen::give_back();
+        screen::restore_terminal();
         let stopped = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
-        if screen::take().is_err() || stopped.is_err() {
+        if screen::enter_raw_mode().is_err() || stopped.is_err() {
             self.leave = Some(ExitCode::FAILURE);
         }
     }
@@ -82,17 +82,19 @@ impl Chat<'_> {
         let permission = open.map(|one| one.approval.request().is_some());
         if let Some(permission) = permission {
             match question::said(key, permission) {
-                Said::Answer(answer) => return self.answer(answer),
-                Said::Reason => {
-                    self.typed.typing = Typing::Reason;
+                ApprovalKeyAction::Answer(answer) => return self.answer(answer),
+                ApprovalKeyAction::Reason => {
+                    self.typed.typing = InputMode::Reason;
                     return;
                 }
-                Said::Nothing => {}
+                ApprovalKeyAction::Nothing => {}
             }
         }
         match key.code {
             KeyCode::Char('o') if control => self.expand(),
-            KeyCode::Char('r') if control => self.typed.typing = Typing::Search(String::new(), 0),
+            KeyCode::Char('r') if control => {
+                self.typed.typing = InputMode::Search(String::new(), 0)
+            }
             KeyCode::Char('j') if control => self.typed.edit.newline(),
             KeyCode::Tab => return self.complete(1),
             KeyCode::BackTab => return self.complete(-1),
@@ -168,7 +170,7 @@ impl Chat<'_> {
 
     fn escape(&mut self) {
         if !self.typed.offers.all.is_empty() {
-            self.typed.offers = Offers::default();
+            self.typed.offers = CompletionList::default();
         } else if self.turn.is_some() || self.shell.is_some() {
             self.cancel();
         } else {
@@ -209,17 +211,17 @@ impl Chat<'_> {
             }
         };
         if let Some(reason) = reason {
-            self.typed.typing = Typing::Prompt;
+            self.typed.typing = InputMode::Prompt;
             let reason = (!reason.is_empty()).then_some(reason);
             self.answer(ApprovalAnswer::declined(reason));
         }
     }
 
     fn search_key(&mut self, key: KeyEvent, control: bool) {
-        let Typing::Search(part, skip) = &mut self.typed.typing else { return };
+        let InputMode::Search(part, skip) = &mut self.typed.typing else { return };
         match key.code {
             KeyCode::Char('r') if control => *skip += 1,
-            KeyCode::Char('g') if control => self.typed.typing = Typing::Prompt,
+            KeyCode::Char('g') if control => self.typed.typing = InputMode::Prompt,
             KeyCode::Char(letter) if !control => {
                 part.push(letter);
                 *skip = 0;
@@ -228,13 +230,13 @@ impl Chat<'_> {
                 part.pop();
                 *skip = 0;
             }
-            KeyCode::Esc => self.typed.typing = Typing::Prompt,
+            KeyCode::Esc => self.typed.typing = InputMode::Prompt,
             _ => {
                 let found = self.typed.history.find(part, *skip).map(str::to_owned);
                 if let Some(found) = found {
                     self.typed.edit.set(&found);
                 }
-                self.typed.typing = Typing::Prompt;
+                self.typed.typing = InputMode::Prompt;
             }
         }
     }
@@ -246,15 +248,15 @@ impl Chat<'_> {
         let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
         if word.starts_with('@') {
             if self.typed.files.is_none() {
-                self.typed.files = Some(complete::walk(self.talk.workspace()));
+                self.typed.files = Some(completion::walk(self.talk.workspace()));
             }
         } else {
             self.typed.files = None;
         }
         let single = self.typed.edit.on_first_line() || !before.starts_with('/');
         self.typed.offers = match single {
-            true => complete::offers(&before, self),
-            false => Offers::default(),
+            true => completion::offers(&before, self),
+            false => CompletionList::default(),
         };
     }
 
@@ -281,17 +283,17 @@ impl Chat<'_> {
     }
 }
 
-impl Known for Chat<'_> {
-    fn commands(&self) -> Vec<Offer> {
+impl CompletionSource for TerminalChat<'_> {
+    fn commands(&self) -> Vec<Completion> {
         let all = command::COMMANDS.iter();
-        let offer = |one: &command::Listed| Offer {
+        let offer = |one: &command::SlashCommand| Completion {
             text: format!("/{}", one.name),
             about: one.about.to_owned(),
         };
         all.map(offer).collect()
     }
 
-    fn arguments(&self, command: &str) -> Vec<Offer> {
+    fn arguments(&self, command: &str) -> Vec<Completion> {
         self.command_arguments(command)
     }
 

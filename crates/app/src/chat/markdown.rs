@@ -14,49 +14,49 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use super::highlight::Highlighter;
-use super::ink::{BOLD, CODE, DIM, HEADING, ITALIC, LINK, Row, STRUCK, clean};
+use super::style::{BOLD, CODE, DIM, HEADING, ITALIC, LINK, STRUCK, StyledRow, clean};
 use super::wrap::{chopped, width, wrapped};
 
 /// One piece of a rendered text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Unit {
+pub(crate) struct MarkdownUnit {
     /// Its rows.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<StyledRow>,
     /// Where the block that it belongs to begins in the text.
     pub(crate) block: usize,
 }
 
 /// A text as units.
-pub(crate) fn units(text: &str, columns: usize, code: &mut Highlighter) -> Vec<Unit> {
+pub(crate) fn units(text: &str, columns: usize, code: &mut Highlighter) -> Vec<MarkdownUnit> {
     let mut units = Vec::new();
     for (block, events) in blocks(text) {
-        let mut page = Page::new(columns, code);
+        let mut page = MarkdownRenderer::new(columns, code);
         page.take(&events);
         let mut parts = page.finished();
         // A row between two blocks belongs to the second.
         if block > 0
             && let Some(first) = parts.first_mut()
         {
-            first.insert(0, Row::default());
+            first.insert(0, StyledRow::default());
         }
-        units.extend(parts.into_iter().map(|rows| Unit { rows, block }));
+        units.extend(parts.into_iter().map(|rows| MarkdownUnit { rows, block }));
     }
     units
 }
 
 /// A whole text as rows.
-pub(crate) fn rows(text: &str, columns: usize) -> Vec<Row> {
+pub(crate) fn rows(text: &str, columns: usize) -> Vec<StyledRow> {
     let units = units(text, columns, &mut Highlighter::default());
     units.into_iter().flat_map(|unit| unit.rows).collect()
 }
 
-type Block<'a> = (usize, Vec<Event<'a>>);
+type MarkdownBlock<'a> = (usize, Vec<Event<'a>>);
 
 /// The blocks at the top of a text, with where they begin.
-fn blocks(text: &str) -> Vec<Block<'_>> {
+fn blocks(text: &str) -> Vec<MarkdownBlock<'_>> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut blocks: Vec<Block<'_>> = Vec::new();
+    let mut blocks: Vec<MarkdownBlock<'_>> = Vec::new();
     let mut depth = 0_usize;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         let Range { start, .. } = range;
@@ -79,38 +79,38 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
 }
 
 /// Where the rows of one block come together.
-struct Page<'a> {
+struct MarkdownRenderer<'a> {
     columns: usize,
     code: &'a mut Highlighter,
     /// Rows that are done, by unit.
-    units: Vec<Vec<Row>>,
+    units: Vec<Vec<StyledRow>>,
     /// The paragraph that is being read.
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
     /// What every row of what we are in begins with.
-    lead: Lead,
+    lead: RowPrefix,
     lists: Vec<Option<u64>>,
     /// The code block that is being read: its language and its text.
     fence: Option<(String, String)>,
-    table: Option<table::Table>,
+    table: Option<table::MarkdownTable>,
     link: Option<(String, usize)>,
 }
 
 /// What rows begin with: quotes and the indent of lists, and the mark that the next row alone has.
 #[derive(Default)]
-struct Lead {
+struct RowPrefix {
     quotes: usize,
     indents: Vec<usize>,
     mark: Option<String>,
 }
 
-impl Lead {
+impl RowPrefix {
     fn indent(&self) -> usize {
         self.indents.iter().sum()
     }
 }
 
-impl<'a> Page<'a> {
+impl<'a> MarkdownRenderer<'a> {
     fn new(columns: usize, code: &'a mut Highlighter) -> Self {
         Self {
             columns,
@@ -118,7 +118,7 @@ impl<'a> Page<'a> {
             units: vec![Vec::new()],
             spans: Vec::new(),
             styles: Vec::new(),
-            lead: Lead::default(),
+            lead: RowPrefix::default(),
             lists: Vec::new(),
             fence: None,
             table: None,
@@ -126,7 +126,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn finished(mut self) -> Vec<Vec<Row>> {
+    fn finished(mut self) -> Vec<Vec<StyledRow>> {
         self.paragraph();
         self.units.retain(|rows| !rows.is_empty());
         self.units
@@ -145,7 +145,7 @@ impl<'a> Page<'a> {
                 Event::HardBreak => self.paragraph(),
                 Event::Rule => {
                     let line = "─".repeat(self.room().min(40));
-                    self.row(Row::from(Span::styled(line, DIM)));
+                    self.row(StyledRow::from(Span::styled(line, DIM)));
                 }
                 Event::TaskListMarker(done) => {
                     self.push(if *done { "[x] " } else { "[ ] " }, Style::new());
@@ -179,7 +179,7 @@ impl<'a> Page<'a> {
                 self.lists.push(*from);
             }
             Tag::Item => self.item(),
-            Tag::Table(alignments) => self.table = Some(table::Table::new(alignments)),
+            Tag::Table(alignments) => self.table = Some(table::MarkdownTable::new(alignments)),
             Tag::Emphasis => self.styles.push(ITALIC),
             Tag::Strong => self.styles.push(BOLD),
             Tag::Strikethrough => self.styles.push(STRUCK),
@@ -293,7 +293,7 @@ impl<'a> Page<'a> {
         if self.spans.is_empty() || self.table.is_some() {
             return;
         }
-        let line = Row::from(std::mem::take(&mut self.spans));
+        let line = StyledRow::from(std::mem::take(&mut self.spans));
         let room = self.room();
         for row in wrapped(&line, room, 0) {
             self.row(row);
@@ -308,9 +308,9 @@ impl<'a> Page<'a> {
             if own_units {
                 self.units.push(Vec::new());
             }
-            for row in chopped(&Row::from(spans), room) {
+            for row in chopped(&StyledRow::from(spans), room) {
                 let indented = std::iter::once(Span::raw("  ")).chain(row.spans);
-                self.row(Row::from(indented.collect::<Vec<_>>()));
+                self.row(StyledRow::from(indented.collect::<Vec<_>>()));
             }
         }
     }
@@ -320,7 +320,7 @@ impl<'a> Page<'a> {
     }
 
     /// Adds a row with what rows begin with here.
-    fn row(&mut self, row: Row) {
+    fn row(&mut self, row: StyledRow) {
         let mut spans = Vec::new();
         if self.lead.quotes > 0 {
             spans.push(Span::styled("│ ".repeat(self.lead.quotes), DIM));
@@ -335,7 +335,7 @@ impl<'a> Page<'a> {
         }
         spans.extend(row.spans);
         if let Some(unit) = self.units.last_mut() {
-            unit.push(Row::from(spans));
+            unit.push(StyledRow::from(spans));
         }
     }
 }

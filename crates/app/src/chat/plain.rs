@@ -5,13 +5,13 @@
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 
-use super::Opened;
+use super::ChatSetup;
+use crate::commands::show_run;
 use crate::fault::Fault;
-use crate::stage::Look;
-use crate::verb::show_run;
+use crate::run_output::OutputMode;
 
 /// Runs a chat line by line.
-pub(crate) fn run(opened: Opened) -> Result<ExitCode, Fault> {
+pub(crate) fn run(opened: ChatSetup) -> Result<ExitCode, Fault> {
     let mut out = crate::output::stderr();
     let talk = opened.talk;
     writeln!(out, "agentry: {} in {}", talk.agent, talk.workspace().display())?;
@@ -38,7 +38,7 @@ pub(crate) fn run(opened: Opened) -> Result<ExitCode, Fault> {
             prompt => {
                 let order =
                     talk.order(super::files::resolved(prompt, talk.workspace()), Vec::new());
-                if let Err(fault) = show_run(&talk.engine, Look::Terminal, order) {
+                if let Err(fault) = show_run(&talk.engine, OutputMode::Terminal, order) {
                     writeln!(out, "{fault}")?;
                 }
             }

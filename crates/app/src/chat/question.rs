@@ -16,13 +16,13 @@ use agentry_tools::limits::PREVIEW_CHARS_MAX;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::Style;
 
-use super::ink::{BAD, BOLD, DIM, GOOD, Row, WARN, joined, row, span};
+use super::style::{BAD, BOLD, DIM, GOOD, StyledRow, WARN, joined, row, span};
 use super::wrap::{chopped, wrapped};
-use crate::asked;
+use crate::approval_text;
 use crate::limits::{CHAT_PAYLOAD_LINE_BYTES_MAX, CHAT_QUESTION_WAIT_MS};
 
 /// A question that waits.
-pub(crate) struct Question {
+pub(crate) struct ApprovalQuestion {
     /// What is asked.
     pub(crate) approval: Approval,
     /// Since when it can be read.
@@ -31,7 +31,7 @@ pub(crate) struct Question {
 
 /// What a key says to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum ApprovalKeyAction {
     /// An answer.
     Answer(ApprovalAnswer),
     /// No, and the reason comes.
@@ -40,7 +40,7 @@ pub(crate) enum Said {
     Nothing,
 }
 
-impl Question {
+impl ApprovalQuestion {
     pub(crate) fn new(approval: Approval) -> Self {
         Self { approval, shown: None }
     }
@@ -59,7 +59,7 @@ impl Question {
     }
 
     /// The question with all that is needed to judge it.
-    pub(crate) fn rows(&self, diff: Option<&str>, input: &str, columns: usize) -> Vec<Row> {
+    pub(crate) fn rows(&self, diff: Option<&str>, input: &str, columns: usize) -> Vec<StyledRow> {
         let approval = &self.approval;
         let mut rows = vec![joined([
             span("? ", WARN),
@@ -67,30 +67,31 @@ impl Question {
             span(format!("  {}", approval.id), DIM),
         ])];
         if let Some(request) = approval.request() {
-            for line in crate::verb::request_lines(request) {
-                let line = row(format!("  {}", asked::shown(&line)), Style::new());
+            for line in crate::commands::request_lines(request) {
+                let line = row(format!("  {}", approval_text::legible_text(&line)), Style::new());
                 rows.extend(wrapped(&line, columns, 4));
             }
         }
-        for line in asked::shown(input).lines() {
+        for line in approval_text::legible_text(input).lines() {
             rows.extend(indented(&row(line, Style::new()), columns));
         }
-        for line in asked::facts(approval) {
+        for line in approval_text::facts(approval) {
             rows.extend(wrapped(&row(format!("  {line}"), DIM), columns, 4));
         }
         if let Some(finding) = approval.ruling.deciding() {
             let rule = finding.rule.as_deref().unwrap_or("built-in");
-            let why = row(format!("  why: {} ({rule})", asked::shown(&finding.why)), DIM);
+            let why =
+                row(format!("  why: {} ({rule})", approval_text::legible_text(&finding.why)), DIM);
             rows.extend(wrapped(&why, columns, 4));
         }
-        for line in asked::shown(diff.unwrap_or_default()).lines() {
+        for line in approval_text::legible_text(diff.unwrap_or_default()).lines() {
             rows.extend(indented(&row(line, diff_style(line)), columns));
         }
         rows
     }
 
     /// The keys, as long as it waits.
-    pub(crate) fn keys(&self, typed: bool) -> Row {
+    pub(crate) fn keys(&self, typed: bool) -> StyledRow {
         let key = |key: &str, means: &str| {
             [span(format!("[{key}]"), BOLD), span(format!(" {means}  "), Style::new())]
         };
@@ -111,24 +112,24 @@ impl Question {
 }
 
 /// What a key means to a question that is open.
-pub(crate) fn said(key: KeyEvent, permission: bool) -> Said {
-    let yes = |reach| Said::Answer(ApprovalAnswer::approved(reach));
+pub(crate) fn said(key: KeyEvent, permission: bool) -> ApprovalKeyAction {
+    let yes = |reach| ApprovalKeyAction::Answer(ApprovalAnswer::approved(reach));
     if !key.modifiers.difference(ratatui::crossterm::event::KeyModifiers::SHIFT).is_empty() {
-        return Said::Nothing;
+        return ApprovalKeyAction::Nothing;
     }
     match key.code {
         KeyCode::Char('y' | 'Y') => yes(ApprovalScope::Once),
         KeyCode::Char('a' | 'A') if permission => yes(ApprovalScope::Always),
         KeyCode::Char('d' | 'D') if permission => yes(ApprovalScope::Day),
         KeyCode::Char('s' | 'S' | 'a' | 'A') if !permission => yes(ApprovalScope::Session),
-        KeyCode::Char('n' | 'N') => Said::Reason,
-        KeyCode::Esc => Said::Answer(ApprovalAnswer::declined(None)),
-        _ => Said::Nothing,
+        KeyCode::Char('n' | 'N') => ApprovalKeyAction::Reason,
+        KeyCode::Esc => ApprovalKeyAction::Answer(ApprovalAnswer::declined(None)),
+        _ => ApprovalKeyAction::Nothing,
     }
 }
 
 /// What was answered, for the scrollback.
-pub(crate) fn answered(tool: &ToolName, answer: &ApprovalAnswer) -> Row {
+pub(crate) fn answered(tool: &ToolName, answer: &ApprovalAnswer) -> StyledRow {
     match (answer.allow, answer.reach, &answer.reason) {
         (true, ApprovalScope::Once, _) => row(format!("  yes to {tool}, once"), GOOD),
         (true, ApprovalScope::Session, _) => {
@@ -192,9 +193,9 @@ pub(crate) fn diff_style(line: &str) -> Style {
     }
 }
 
-fn indented(line: &Row, columns: usize) -> Vec<Row> {
+fn indented(line: &StyledRow, columns: usize) -> Vec<StyledRow> {
     let pieces = chopped(line, columns.saturating_sub(2));
-    let lead = |row: Row| joined([span("  ", Style::new())].into_iter().chain(row.spans));
+    let lead = |row: StyledRow| joined([span("  ", Style::new())].into_iter().chain(row.spans));
     pieces.into_iter().map(lead).collect()
 }
 
@@ -203,21 +204,21 @@ mod tests {
     use super::*;
     use ratatui::crossterm::event::KeyModifiers;
 
-    fn key(code: KeyCode, modifiers: KeyModifiers) -> Said {
+    fn key(code: KeyCode, modifiers: KeyModifiers) -> ApprovalKeyAction {
         said(KeyEvent::new(code, modifiers), false)
     }
 
     #[test]
     fn only_plain_keys_answer() {
         let yes = ApprovalAnswer::approved(ApprovalScope::Once);
-        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::NONE), Said::Answer(yes));
-        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::CONTROL), Said::Nothing);
-        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::ALT), Said::Nothing);
-        assert_eq!(key(KeyCode::Enter, KeyModifiers::NONE), Said::Nothing);
-        assert_eq!(key(KeyCode::Char('n'), KeyModifiers::NONE), Said::Reason);
+        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::NONE), ApprovalKeyAction::Answer(yes));
+        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::CONTROL), ApprovalKeyAction::Nothing);
+        assert_eq!(key(KeyCode::Char('y'), KeyModifiers::ALT), ApprovalKeyAction::Nothing);
+        assert_eq!(key(KeyCode::Enter, KeyModifiers::NONE), ApprovalKeyAction::Nothing);
+        assert_eq!(key(KeyCode::Char('n'), KeyModifiers::NONE), ApprovalKeyAction::Reason);
         assert_eq!(
             key(KeyCode::Esc, KeyModifiers::NONE),
-            Said::Answer(ApprovalAnswer::declined(None))
+            ApprovalKeyAction::Answer(ApprovalAnswer::declined(None))
         );
     }
 
@@ -226,10 +227,19 @@ mod tests {
         let key = |letter, permission| {
             said(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE), permission)
         };
-        assert_eq!(key('d', true), Said::Answer(ApprovalAnswer::approved(ApprovalScope::Day)));
-        assert_eq!(key('a', true), Said::Answer(ApprovalAnswer::approved(ApprovalScope::Always)));
-        assert_eq!(key('s', true), Said::Nothing);
-        assert_eq!(key('d', false), Said::Nothing);
-        assert_eq!(key('a', false), Said::Answer(ApprovalAnswer::approved(ApprovalScope::Session)));
+        assert_eq!(
+            key('d', true),
+            ApprovalKeyAction::Answer(ApprovalAnswer::approved(ApprovalScope::Day))
+        );
+        assert_eq!(
+            key('a', true),
+            ApprovalKeyAction::Answer(ApprovalAnswer::approved(ApprovalScope::Always))
+        );
+        assert_eq!(key('s', true), ApprovalKeyAction::Nothing);
+        assert_eq!(key('d', false), ApprovalKeyAction::Nothing);
+        assert_eq!(
+            key('a', false),
+            ApprovalKeyAction::Answer(ApprovalAnswer::approved(ApprovalScope::Session))
+        );
     }
 }

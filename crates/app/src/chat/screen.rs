@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use ratatui::crossterm::terminal;
 
-use super::ink::{Ink, Row, bytes};
+use super::style::{StyleMode, StyledRow, bytes};
 use super::wrap::row_width;
 
 /// The smallest width that is drawn for.
@@ -18,7 +18,7 @@ const COLUMNS_MIN: usize = 20;
 
 /// Where the cursor stands in the live rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct CursorPosition {
     pub(crate) row: usize,
     pub(crate) column: usize,
 }
@@ -26,18 +26,24 @@ pub(crate) struct Spot {
 /// What a terminal shows of a chat.
 pub(crate) struct Screen<W: Write> {
     out: W,
-    ink: Ink,
+    ink: StyleMode,
     columns: usize,
     rows: usize,
     /// The live rows as they were written last, and the cursor in them.
-    live: Vec<Row>,
-    cursor: Spot,
+    live: Vec<StyledRow>,
+    cursor: CursorPosition,
 }
 
 impl<W: Write> Screen<W> {
-    pub(crate) fn new(out: W, ink: Ink, (columns, rows): (u16, u16)) -> Self {
-        let mut screen =
-            Self { out, ink, columns: 0, rows: 0, live: Vec::new(), cursor: Spot::default() };
+    pub(crate) fn new(out: W, ink: StyleMode, (columns, rows): (u16, u16)) -> Self {
+        let mut screen = Self {
+            out,
+            ink,
+            columns: 0,
+            rows: 0,
+            live: Vec::new(),
+            cursor: CursorPosition::default(),
+        };
         screen.size(columns, rows);
         screen
     }
@@ -57,7 +63,12 @@ impl<W: Write> Screen<W> {
     }
 
     /// Writes finished rows, and the live rows below them.
-    pub(crate) fn draw(&mut self, finished: &[Row], live: &[Row], cursor: Spot) -> io::Result<()> {
+    pub(crate) fn draw(
+        &mut self,
+        finished: &[StyledRow],
+        live: &[StyledRow],
+        cursor: CursorPosition,
+    ) -> io::Result<()> {
         if finished.is_empty() && live == self.live && cursor == self.cursor {
             return Ok(());
         }
@@ -104,7 +115,7 @@ impl<W: Write> Screen<W> {
         }
         let new = usize::from(columns).max(1);
         // Terminals break rows that are too long now, so that some take more than one.
-        let takes = |row: &Row| row_width(row).div_ceil(new).max(1);
+        let takes = |row: &StyledRow| row_width(row).div_ceil(new).max(1);
         let above: usize = self.live.iter().take(self.cursor.row).map(takes).sum();
         let up = (above + self.cursor.column / new).min(usize::from(rows).saturating_sub(1));
         let all: usize = self.live.iter().map(takes).sum();
@@ -119,7 +130,7 @@ impl<W: Write> Screen<W> {
 
     /// Clears all that can be seen; the scrollback stays.
     pub(crate) fn clear_all(&mut self) -> io::Result<()> {
-        (self.live, self.cursor) = (Vec::new(), Spot::default());
+        (self.live, self.cursor) = (Vec::new(), CursorPosition::default());
         self.send("\x1b[2J\x1b[H")
     }
 
@@ -129,7 +140,7 @@ impl<W: Write> Screen<W> {
         let up = if up > 0 { format!("\x1b[{up}A") } else { String::new() };
         let rows = rows.clamp(1, self.rows.max(1));
         let each = vec!["\x1b[2K"; rows].join("\x1b[1B");
-        (self.live, self.cursor) = (Vec::new(), Spot::default());
+        (self.live, self.cursor) = (Vec::new(), CursorPosition::default());
         self.send(&format!("\r{up}\x1b7{each}\x1b8"))
     }
 
@@ -147,14 +158,14 @@ impl<W: Write> Screen<W> {
 }
 
 /// Takes the terminal: keys come one by one, and pasted text as one piece.
-pub(crate) fn take() -> io::Result<()> {
+pub(crate) fn enter_raw_mode() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     io::stdout().write_all(b"\x1b[?2004h")?;
     io::stdout().flush()
 }
 
 /// Gives the terminal back as it was. May be called at any time, and more than once.
-pub(crate) fn give_back() {
+pub(crate) fn restore_terminal() {
     // With the terminal gone there is nothing to give back.
     io::stdout().write_all(b"\x1b[?2004l\x1b[?25h\x1b[0m").unwrap_or_default();
     io::stdout().flush().unwrap_or_default();
@@ -176,15 +187,15 @@ mod tests {
 
     impl Trial {
         fn new(columns: u16, rows: u16) -> Self {
-            let screen = Screen::new(Vec::new(), Ink::Color, (columns, rows));
+            let screen = Screen::new(Vec::new(), StyleMode::Color, (columns, rows));
             Self { screen, terminal: terminal(columns, rows) }
         }
 
         fn draw(&mut self, finished: &[&str], live: &[&str], cursor: (usize, usize)) -> &mut Self {
-            let rows = |texts: &[&str]| -> Vec<Row> {
-                texts.iter().map(|text| Row::from((*text).to_owned())).collect()
+            let rows = |texts: &[&str]| -> Vec<StyledRow> {
+                texts.iter().map(|text| StyledRow::from((*text).to_owned())).collect()
             };
-            let spot = Spot { row: cursor.0, column: cursor.1 };
+            let spot = CursorPosition { row: cursor.0, column: cursor.1 };
             self.screen.draw(&rows(finished), &rows(live), spot).unwrap();
             self.hear()
         }
@@ -233,7 +244,11 @@ mod tests {
         trial.draw(&[], &["s", "> "], (1, 2));
         trial
             .screen
-            .draw(&[], &[Row::from("s"), Row::from("> ")], Spot { row: 1, column: 2 })
+            .draw(
+                &[],
+                &[StyledRow::from("s"), StyledRow::from("> ")],
+                CursorPosition { row: 1, column: 2 },
+            )
             .unwrap();
         assert!(trial.screen.out.is_empty());
     }

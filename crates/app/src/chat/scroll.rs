@@ -2,7 +2,7 @@
 //!
 //! Must never: hold back a row that is final.
 
-use super::ink::{Row, row};
+use super::style::{StyledRow, row};
 use super::wrap::{chopped, row_width, wrapped};
 use ratatui::style::Style;
 
@@ -10,7 +10,7 @@ use ratatui::style::Style;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// What the person said.
-    You,
+    User,
     /// What the agent says.
     Answer,
     /// What the agent does.
@@ -23,20 +23,25 @@ pub(crate) enum Kind {
 
 /// Rows on their way up.
 #[derive(Default)]
-pub(crate) struct Scroll {
-    rows: Vec<Row>,
+pub(crate) struct ScrollbackBuffer {
+    rows: Vec<StyledRow>,
     last: Option<Kind>,
 }
 
-impl Scroll {
+impl ScrollbackBuffer {
     /// Adds rows that fit the width already.
-    pub(crate) fn add(&mut self, kind: Kind, rows: impl IntoIterator<Item = Row>, columns: usize) {
+    pub(crate) fn add(
+        &mut self,
+        kind: Kind,
+        rows: impl IntoIterator<Item = StyledRow>,
+        columns: usize,
+    ) {
         let mut rows = rows.into_iter().peekable();
         if rows.peek().is_none() {
             return;
         }
         if self.parts(kind) {
-            self.rows.push(Row::default());
+            self.rows.push(StyledRow::default());
         }
         self.last = Some(kind);
         for row in rows {
@@ -48,7 +53,7 @@ impl Scroll {
     }
 
     /// Adds a row to what was added last, if that is a page.
-    pub(crate) fn attach(&mut self, row: Row, columns: usize) {
+    pub(crate) fn attach(&mut self, row: StyledRow, columns: usize) {
         self.last = self.last.filter(|last| *last != Kind::Page);
         self.add(Kind::Page, [row], columns);
     }
@@ -61,7 +66,7 @@ impl Scroll {
 
     /// Whether an empty row comes before rows of this kind.
     pub(crate) fn parts(&self, kind: Kind) -> bool {
-        self.last.is_some_and(|last| last != kind || kind == Kind::Page || kind == Kind::You)
+        self.last.is_some_and(|last| last != kind || kind == Kind::Page || kind == Kind::User)
     }
 
     /// The next answer is another one.
@@ -72,7 +77,7 @@ impl Scroll {
     }
 
     /// Takes what is on its way.
-    pub(crate) fn take(&mut self) -> Vec<Row> {
+    pub(crate) fn take(&mut self) -> Vec<StyledRow> {
         std::mem::take(&mut self.rows)
     }
 }

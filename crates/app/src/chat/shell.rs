@@ -11,11 +11,11 @@ use agentry_protocol::tool_call::ToolOutcome;
 use agentry_sandbox::CancelToken;
 use agentry_tools::Workspace;
 
-use super::wake::Wake;
-use crate::engine::{self, Engine};
+use super::events::ChatEvent;
+use crate::bootstrap::{self, ProjectRuntime};
 
 /// A command that ran.
-pub(crate) struct Ran {
+pub(crate) struct ShellRun {
     pub(crate) command: String,
     /// Whether the agent is told with the next prompt.
     pub(crate) told: bool,
@@ -24,27 +24,32 @@ pub(crate) struct Ran {
 
 /// Runs a command in a thread of its own; gives what stops it.
 pub(crate) fn run(
-    engine: &Arc<Engine>,
+    engine: &Arc<ProjectRuntime>,
     agent: &AgentId,
     (command, told): (String, bool),
-    wake: &Sender<Wake>,
+    wake: &Sender<ChatEvent>,
 ) -> CancelToken {
     let stop = CancelToken::new();
     let (engine, agent, wake, asked) = (engine.clone(), agent.clone(), wake.clone(), stop.clone());
     thread::spawn(move || {
         let outcome = outcome(&engine, &agent, &command, &asked);
-        let ran = Ran { command, told, outcome };
-        wake.send(Wake::Shell(Box::new(ran))).unwrap_or_default();
+        let ran = ShellRun { command, told, outcome };
+        wake.send(ChatEvent::Shell(Box::new(ran))).unwrap_or_default();
     });
     stop
 }
 
-fn outcome(engine: &Engine, agent: &AgentId, command: &str, stop: &CancelToken) -> ToolOutcome {
+fn outcome(
+    engine: &ProjectRuntime,
+    agent: &AgentId,
+    command: &str,
+    stop: &CancelToken,
+) -> ToolOutcome {
     let confinement = engine.definitions.agent(agent);
     let confinement = confinement.and_then(|agent| engine.definitions.confinement(agent));
     let (confinement, _) = match confinement {
         Ok(found) => found,
-        Err(error) => return ToolOutcome::failed(engine::fault(error).plain()),
+        Err(error) => return ToolOutcome::failed(bootstrap::fault(error).plain()),
     };
     match Workspace::open(&engine.definitions.workspace) {
         Ok(workspace) => engine.parts.shell(command, &confinement, &workspace, stop),
@@ -52,7 +57,7 @@ fn outcome(engine: &Engine, agent: &AgentId, command: &str, stop: &CancelToken) 
     }
 }
 
-impl Ran {
+impl ShellRun {
     /// What the agent is told of it.
     pub(crate) fn context(&self) -> String {
         let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);

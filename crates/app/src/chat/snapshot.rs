@@ -67,7 +67,11 @@ impl Snapshots {
 
     fn record(
         &self,
-        write: impl FnOnce(&Repository, Option<Commit<'_>>, &Taken) -> Result<(), git2::Error>,
+        write: impl FnOnce(
+            &Repository,
+            Option<Commit<'_>>,
+            &WorkTreeSnapshot,
+        ) -> Result<(), git2::Error>,
     ) -> Result<(), String> {
         let Ok(repository) = open(&self.workspace) else { return Ok(()) };
         let taken = take(&repository);
@@ -80,7 +84,7 @@ impl Snapshots {
         repository: &Repository,
         (what, number): (&str, u32),
         parent: Option<Commit<'_>>,
-        taken: &Taken,
+        taken: &WorkTreeSnapshot,
     ) -> Result<(), git2::Error> {
         let tree = repository.find_tree(taken.tree)?;
         let signature = Signature::now("agentry", "agentry@localhost")?;
@@ -129,19 +133,19 @@ impl Snapshots {
 }
 
 /// A file as a snapshot has it: its content and its mode. None means that there is none.
-type Kept = Option<(Oid, i32)>;
+type FileVersion = Option<(Oid, i32)>;
 
 /// What a turn did to each file: before and after.
-type Changed = BTreeMap<String, (Kept, Kept)>;
+type SnapshotDiff = BTreeMap<String, (FileVersion, FileVersion)>;
 
 fn changed(
     repository: &Repository,
     before: &Commit<'_>,
     after: &Commit<'_>,
-) -> Result<Changed, git2::Error> {
+) -> Result<SnapshotDiff, git2::Error> {
     let (old, new): (Tree<'_>, Tree<'_>) = (before.tree()?, after.tree()?);
     let diff = repository.diff_tree_to_tree(Some(&old), Some(&new), None)?;
-    let mut changed = Changed::new();
+    let mut changed = SnapshotDiff::new();
     for delta in diff.deltas() {
         let kept = |file: &git2::DiffFile<'_>| {
             (!file.id().is_zero()).then(|| (file.id(), mode_number(file.mode())))
@@ -195,16 +199,16 @@ fn open(workspace: &Path) -> Result<Repository, git2::Error> {
 }
 
 /// The state of the work tree.
-struct Taken {
+struct WorkTreeSnapshot {
     tree: Oid,
     /// Files that changed and were too large.
     large: Vec<String>,
 }
 
 /// Keeps the state of the work tree as a tree of git's. What git has already is not read again.
-fn take(repository: &Repository) -> Result<Taken, git2::Error> {
+fn take(repository: &Repository) -> Result<WorkTreeSnapshot, git2::Error> {
     let mut kept = Index::new()?;
-    let mut taking = Taking { repository, bytes: 0, files: 0, large: Vec::new() };
+    let mut taking = SnapshotBuilder { repository, bytes: 0, files: 0, large: Vec::new() };
     let filtered = is_filtered(repository);
     for entry in repository.index()?.iter() {
         // Only what is not in conflict has one content.
@@ -228,18 +232,18 @@ fn take(repository: &Repository) -> Result<Taken, git2::Error> {
             taking.keep(path, &mut kept)?;
         }
     }
-    Ok(Taken { tree: kept.write_tree_to(repository)?, large: taking.large })
+    Ok(WorkTreeSnapshot { tree: kept.write_tree_to(repository)?, large: taking.large })
 }
 
 /// Keeps files as they lie in the work tree, as many as it may.
-struct Taking<'r> {
+struct SnapshotBuilder<'r> {
     repository: &'r Repository,
     bytes: u64,
     files: u32,
     large: Vec<String>,
 }
 
-impl Taking<'_> {
+impl SnapshotBuilder<'_> {
     fn keep(&mut self, path: &str, kept: &mut Index) -> Result<(), git2::Error> {
         kept.remove_path(Path::new(path)).unwrap_or_default();
         let full = self.repository.workdir().unwrap_or(Path::new("")).join(path);

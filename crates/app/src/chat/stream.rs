@@ -3,12 +3,12 @@
 //! Must never: show a piece twice, or change what has gone up.
 
 use super::highlight::Highlighter;
-use super::ink::Row;
 use super::markdown;
+use super::style::StyledRow;
 
 /// An answer while it comes.
 #[derive(Default)]
-pub(crate) struct Stream {
+pub(crate) struct AnswerStream {
     /// The text from the first block on that has not gone up as a whole.
     text: String,
     /// How many units of that have gone up.
@@ -20,7 +20,7 @@ pub(crate) struct Stream {
     code: Highlighter,
 }
 
-impl Stream {
+impl AnswerStream {
     /// Another piece.
     pub(crate) fn push(&mut self, piece: &str) {
         let first = self.text.is_empty() && !self.begun;
@@ -39,7 +39,7 @@ impl Stream {
 
     /// The rows that are final and have not gone up. A line that is not whole says nothing: it may still become a
     /// row of a table, an item, or the end of a block.
-    pub(crate) fn settled(&mut self, columns: usize) -> Vec<Row> {
+    pub(crate) fn settled(&mut self, columns: usize) -> Vec<StyledRow> {
         let whole = self.text.rfind('\n').map_or(0, |at| at + 1);
         if whole == self.looked {
             return Vec::new();
@@ -47,7 +47,7 @@ impl Stream {
         self.looked = whole;
         let units = markdown::units(&self.text[..whole], columns, &mut self.code);
         let Some(last) = units.len().checked_sub(1) else { return Vec::new() };
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<StyledRow> = Vec::new();
         for unit in units.iter().take(last).skip(self.gone) {
             rows.extend(unit.rows.clone());
         }
@@ -58,20 +58,20 @@ impl Stream {
     }
 
     /// The rows that may still change.
-    pub(crate) fn live(&mut self, columns: usize) -> Vec<Row> {
+    pub(crate) fn live(&mut self, columns: usize) -> Vec<StyledRow> {
         let units = markdown::units(&self.text, columns, &mut self.code);
         units.into_iter().skip(self.gone).flat_map(|unit| unit.rows).collect()
     }
 
     /// All that is left; from now on it is empty.
-    pub(crate) fn end(&mut self, columns: usize) -> Vec<Row> {
+    pub(crate) fn end(&mut self, columns: usize) -> Vec<StyledRow> {
         let rows = self.live(columns);
         *self = Self::default();
         rows
     }
 
     /// Forgets blocks of which every unit has gone up, so that they are not worked out again.
-    fn drop_whole(&mut self, units: &[markdown::Unit]) {
+    fn drop_whole(&mut self, units: &[markdown::MarkdownUnit]) {
         let Some(first) = units.get(self.gone).map(|unit| unit.block).filter(|block| *block > 0)
         else {
             return;
@@ -91,8 +91,8 @@ const PARTED: &str = "\n";
 mod tests {
     use super::*;
 
-    fn text(rows: &[Row]) -> Vec<String> {
-        let one = |row: &Row| row.spans.iter().map(|span| &*span.content).collect();
+    fn text(rows: &[StyledRow]) -> Vec<String> {
+        let one = |row: &StyledRow| row.spans.iter().map(|span| &*span.content).collect();
         rows.iter().map(one).collect()
     }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn piece_by_piece_comes_to_the_same_as_at_once() {
         for size in [1, 2, 3, 7, 50] {
-            let mut stream = Stream::default();
+            let mut stream = AnswerStream::default();
             let mut rows = Vec::new();
             for piece in TEXT.as_bytes().chunks(size) {
                 stream.push(std::str::from_utf8(piece).unwrap());
@@ -115,14 +115,14 @@ mod tests {
 
     #[test]
     fn another_width_in_the_middle_repeats_and_loses_nothing() {
-        let mut stream = Stream::default();
+        let mut stream = AnswerStream::default();
         let mut shown = Vec::new();
         for (at, piece) in TEXT.split_inclusive(' ').enumerate() {
             stream.push(piece);
             shown.extend(stream.settled(if at % 2 == 0 { 40 } else { 24 }));
         }
         shown.extend(stream.end(40));
-        let words = |rows: &[Row]| {
+        let words = |rows: &[StyledRow]| {
             text(rows).join(" ").split_whitespace().map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(words(&shown), words(&markdown::rows(TEXT, 40)));
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn lines_of_code_go_up_before_the_block_is_whole() {
-        let mut stream = Stream::default();
+        let mut stream = AnswerStream::default();
         stream.push("```rust\nlet a = 1;\nlet b = 2;\nlet c");
         assert_eq!(text(&stream.settled(40)), ["  let a = 1;"]);
         assert_eq!(text(&stream.live(40)), ["  let b = 2;", "  let c"]);

@@ -15,32 +15,32 @@ use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_runtime::{SessionHandle, plan};
 
-use super::call::{Call, Past};
-use super::ink::{BAD, BOLD, DIM, ITALIC, Row, WARN, YOU, joined, row, span};
+use super::call::{ChatCall, FinishedChatCall};
 use super::markdown;
-use super::question::Question;
-use super::scroll::{Kind, Scroll};
-use super::stream::Stream;
+use super::question::ApprovalQuestion;
+use super::scroll::{Kind, ScrollbackBuffer};
+use super::stream::AnswerStream;
+use super::style::{BAD, BOLD, DIM, ITALIC, StyledRow, WARN, YOU, joined, row, span};
 use super::wrap::{cut, width, wrapped};
+use crate::agent_events::in_words;
 use crate::limits::CHAT_THINKING_BYTES_MAX;
-use crate::lines::in_words;
-use crate::programs;
+use crate::program_text;
 
 /// Something the person said meanwhile.
-pub(crate) struct Steer {
+pub(crate) struct SteerMessage {
     pub(crate) seq: u64,
     pub(crate) text: String,
 }
 
 /// What comes from the model at this moment.
 #[derive(Default)]
-struct Answering {
-    stream: Stream,
+struct LiveAnswer {
+    stream: AnswerStream,
     /// The end of what it thinks.
     thinking: String,
 }
 
-impl Answering {
+impl LiveAnswer {
     fn thought(&mut self, piece: &str) {
         self.thinking.push_str(piece);
         let from = self.thinking.len().saturating_sub(CHAT_THINKING_BYTES_MAX);
@@ -48,7 +48,7 @@ impl Answering {
     }
 
     /// One row with the last line of what it thinks, as long as it says nothing.
-    fn thinking(&self, columns: usize) -> Option<Row> {
+    fn thinking(&self, columns: usize) -> Option<StyledRow> {
         let line = self.thinking.lines().rfind(|line| !line.trim().is_empty())?;
         let wide = width(line);
         let from: String = line.chars().rev().take(columns.saturating_sub(2)).collect();
@@ -60,16 +60,16 @@ impl Answering {
 }
 
 /// The turn under way.
-pub(crate) struct Turn {
+pub(crate) struct ChatTurn {
     pub(crate) handle: SessionHandle,
     pub(crate) about: Option<EntrySubject>,
     pub(crate) began: Instant,
     pub(crate) usage: Usage,
-    pub(crate) questions: VecDeque<Question>,
-    pub(crate) steers: Vec<Steer>,
+    pub(crate) questions: VecDeque<ApprovalQuestion>,
+    pub(crate) steers: Vec<SteerMessage>,
     pub(crate) cancelled: bool,
-    answer: Answering,
-    calls: Vec<Call>,
+    answer: LiveAnswer,
+    calls: Vec<ChatCall>,
     confinement: Option<Confinement>,
     /// Whether earlier turns are summed up at this moment.
     summing: bool,
@@ -77,14 +77,14 @@ pub(crate) struct Turn {
 
 /// What the chat has to do about an entry.
 #[derive(Default)]
-pub(crate) struct News {
+pub(crate) struct ChatTurnUpdate {
     /// A call that is over.
-    pub(crate) past: Option<Past>,
+    pub(crate) past: Option<FinishedChatCall>,
     /// A question that somebody else settled.
     pub(crate) settled: Option<ApprovalId>,
 }
 
-impl Turn {
+impl ChatTurn {
     pub(crate) fn new(handle: SessionHandle) -> Self {
         Self {
             handle,
@@ -94,7 +94,7 @@ impl Turn {
             questions: VecDeque::new(),
             steers: Vec::new(),
             cancelled: false,
-            answer: Answering::default(),
+            answer: LiveAnswer::default(),
             calls: Vec::new(),
             confinement: None,
             summing: false,
@@ -112,19 +112,19 @@ impl Turn {
     }
 
     /// What of the answer is final goes up.
-    pub(crate) fn settle_stream(&mut self, scroll: &mut Scroll, columns: usize) {
+    pub(crate) fn settle_stream(&mut self, scroll: &mut ScrollbackBuffer, columns: usize) {
         let rows = self.answer.stream.settled(columns);
         scroll.add(Kind::Answer, rows, columns);
     }
 
     /// The run left: what streamed is all there is.
-    pub(crate) fn end(&mut self, scroll: &mut Scroll, columns: usize) {
+    pub(crate) fn end(&mut self, scroll: &mut ScrollbackBuffer, columns: usize) {
         self.answered("", scroll, columns);
     }
 
     /// Remembers what was recorded before this process took the turn up.
     pub(crate) fn recall(&mut self, past: &[Envelope]) {
-        let mut quiet = Scroll::default();
+        let mut quiet = ScrollbackBuffer::default();
         for envelope in past {
             self.entry(envelope, &mut quiet, 80);
         }
@@ -136,10 +136,10 @@ impl Turn {
     pub(crate) fn entry(
         &mut self,
         envelope: &Envelope,
-        scroll: &mut Scroll,
+        scroll: &mut ScrollbackBuffer,
         columns: usize,
-    ) -> News {
-        let mut news = News::default();
+    ) -> ChatTurnUpdate {
+        let mut news = ChatTurnUpdate::default();
         let mut note = |text: &str, style| scroll.note(text, style, columns);
         match &envelope.event {
             Event::TurnStarted(plan) => {
@@ -171,7 +171,7 @@ impl Turn {
             Event::ModelReplied { reply, .. } => self.replied(reply, scroll, columns),
             Event::ModelFailed { .. } => self.answered("", scroll, columns),
             Event::CallProposed { call, .. } => {
-                self.calls.push(Call { call: call.clone(), begun: None });
+                self.calls.push(ChatCall { call: call.clone(), begun: None });
             }
             Event::CallStarted { call, .. } => {
                 news.settled = self.settle(call);
@@ -215,7 +215,7 @@ impl Turn {
                 );
             }
             event @ Event::Hook(_) => {
-                if let Some(text) = programs::warning(event) {
+                if let Some(text) = program_text::warning(event) {
                     note(&text, WARN);
                 }
             }
@@ -250,11 +250,11 @@ impl Turn {
     }
 
     /// The rows that may still change.
-    pub(crate) fn live(&mut self, columns: usize) -> Vec<Row> {
+    pub(crate) fn live(&mut self, columns: usize) -> Vec<StyledRow> {
         let mut rows = self.answer.stream.live(columns);
         rows.extend(self.answer.thinking(columns));
         let asked =
-            |call: &Call| self.questions.iter().any(|one| one.approval.call.id == call.call.id);
+            |call: &ChatCall| self.questions.iter().any(|one| one.approval.call.id == call.call.id);
         rows.extend(self.calls.iter().filter(|call| !asked(call)).map(|call| call.live(columns)));
         rows
     }
@@ -264,23 +264,23 @@ impl Turn {
         !self.answer.stream.is_empty()
     }
 
-    fn replied(&mut self, reply: &ModelReply, scroll: &mut Scroll, columns: usize) {
+    fn replied(&mut self, reply: &ModelReply, scroll: &mut ScrollbackBuffer, columns: usize) {
         self.usage = self.usage.plus(reply.usage);
         self.answered(&reply.text, scroll, columns);
     }
 
-    fn answered(&mut self, text: &str, scroll: &mut Scroll, columns: usize) {
+    fn answered(&mut self, text: &str, scroll: &mut ScrollbackBuffer, columns: usize) {
         let rows = match self.answer.stream.is_empty() {
             true => markdown::rows(text, columns),
             false => self.answer.stream.end(columns),
         };
-        self.answer = Answering::default();
+        self.answer = LiveAnswer::default();
         scroll.add(Kind::Answer, rows, columns);
         scroll.end_answer();
     }
 
     fn asked(&mut self, approval: &Approval) {
-        self.questions.push_back(Question::new(approval.clone()));
+        self.questions.push_back(ApprovalQuestion::new(approval.clone()));
     }
 
     /// The question about a call is settled, if it waits; says which it was.
@@ -293,11 +293,11 @@ impl Turn {
         &mut self,
         call: &CallId,
         outcome: ToolOutcome,
-        scroll: &mut Scroll,
+        scroll: &mut ScrollbackBuffer,
         columns: usize,
-    ) -> Option<Past> {
+    ) -> Option<FinishedChatCall> {
         let at = self.calls.iter().position(|one| one.call.id == *call)?;
-        let past = Past { call: self.calls.remove(at).call, outcome };
+        let past = FinishedChatCall { call: self.calls.remove(at).call, outcome };
         scroll.add(Kind::Call, [past.folded(columns)], columns);
         Some(past)
     }
@@ -315,7 +315,7 @@ fn ended(ending: Ending, message: Option<&str>, mut note: impl FnMut(&str, ratat
 }
 
 /// What the person said, for the scrollback.
-pub(crate) fn you(text: &str, how: &str, columns: usize) -> Vec<Row> {
+pub(crate) fn user_rows(text: &str, how: &str, columns: usize) -> Vec<StyledRow> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let mark = if at == 0 { "› " } else { "  " };

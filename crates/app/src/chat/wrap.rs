@@ -9,7 +9,7 @@ use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::ink::Row;
+use super::style::StyledRow;
 
 /// How wide a text is shown.
 pub(crate) fn width(text: &str) -> usize {
@@ -17,14 +17,14 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// How wide a row is shown.
-pub(crate) fn row_width(row: &Row) -> usize {
+pub(crate) fn row_width(row: &StyledRow) -> usize {
     row.spans.iter().map(|span| width(&span.content)).sum()
 }
 
 /// Breaks a row; all but the first begin with `indent` spaces.
-pub(crate) fn wrapped(row: &Row, columns: usize, indent: usize) -> Vec<Row> {
+pub(crate) fn wrapped(row: &StyledRow, columns: usize, indent: usize) -> Vec<StyledRow> {
     let indent = indent.min(columns / 2);
-    let mut lines = Breaker::new(columns, indent);
+    let mut lines = RowBreaker::new(columns, indent);
     // A word may have parts in several styles; it is broken between none of them.
     let mut word: Vec<(&str, Style)> = Vec::new();
     for span in &row.spans {
@@ -48,8 +48,8 @@ pub(crate) fn wrapped(row: &Row, columns: usize, indent: usize) -> Vec<Row> {
 }
 
 /// Breaks a row wherever the width ends, as code and output want it.
-pub(crate) fn chopped(row: &Row, columns: usize) -> Vec<Row> {
-    let mut lines = Breaker::new(columns, 0);
+pub(crate) fn chopped(row: &StyledRow, columns: usize) -> Vec<StyledRow> {
+    let mut lines = RowBreaker::new(columns, 0);
     for span in &row.spans {
         lines.pieces(&span.content, row.style.patch(span.style));
     }
@@ -73,7 +73,7 @@ pub(crate) fn short(text: &str, columns: usize) -> String {
 }
 
 /// A row that is cut at a width.
-pub(crate) fn cut(row: &Row, columns: usize) -> Row {
+pub(crate) fn cut(row: &StyledRow, columns: usize) -> StyledRow {
     let mut left = columns;
     let mut spans = Vec::new();
     for span in &row.spans {
@@ -86,18 +86,18 @@ pub(crate) fn cut(row: &Row, columns: usize) -> Row {
             break;
         }
     }
-    Row::from(spans).style(row.style)
+    StyledRow::from(spans).style(row.style)
 }
 
-struct Breaker {
+struct RowBreaker {
     columns: usize,
     indent: usize,
-    rows: Vec<Row>,
+    rows: Vec<StyledRow>,
     now: Vec<Span<'static>>,
     used: usize,
 }
 
-impl Breaker {
+impl RowBreaker {
     fn new(columns: usize, indent: usize) -> Self {
         Self { columns, indent, rows: Vec::new(), now: Vec::new(), used: 0 }
     }
@@ -153,16 +153,16 @@ impl Breaker {
             let end = last.content.trim_end_matches(' ').len();
             last.content.to_mut().truncate(end);
         }
-        self.rows.push(Row::from(done));
+        self.rows.push(StyledRow::from(done));
         self.used = self.indent;
         if self.indent > 0 {
             self.now.push(Span::raw(" ".repeat(self.indent)));
         }
     }
 
-    fn end(mut self) -> Vec<Row> {
+    fn end(mut self) -> Vec<StyledRow> {
         if self.used > self.indent || self.rows.is_empty() {
-            self.rows.push(Row::from(self.now));
+            self.rows.push(StyledRow::from(self.now));
         }
         self.rows
     }
@@ -172,14 +172,14 @@ impl Breaker {
 mod tests {
     use super::*;
 
-    fn text(rows: &[Row]) -> Vec<String> {
-        let one = |row: &Row| row.spans.iter().map(|span| &*span.content).collect();
+    fn text(rows: &[StyledRow]) -> Vec<String> {
+        let one = |row: &StyledRow| row.spans.iter().map(|span| &*span.content).collect();
         rows.iter().map(one).collect()
     }
 
     #[track_caller]
     fn check(line: &str, columns: usize, indent: usize, expected: &[&str]) {
-        let rows = wrapped(&Row::from(line.to_owned()), columns, indent);
+        let rows = wrapped(&StyledRow::from(line.to_owned()), columns, indent);
         assert_eq!(text(&rows), expected);
         assert!(rows.iter().all(|row| row_width(row) <= columns));
     }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_word_in_several_styles_stays_whole() {
         let bold = Style::new().add_modifier(ratatui::style::Modifier::BOLD);
-        let row = Row::from(vec![
+        let row = StyledRow::from(vec![
             Span::raw("see the "),
             Span::styled("code", bold),
             Span::raw(", please"),

@@ -21,7 +21,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use super::api_error::{ApiError, ApiErrorCode};
-use crate::engine::new_number;
+use crate::bootstrap::new_uuid_number;
 use crate::fault::{Blame, Fault};
 use crate::limits::{CODE_TIME_MAX, COOKIE_IDLE_TIME_MAX, COOKIE_TIME_MAX, KEY_BYTES};
 
@@ -105,7 +105,7 @@ pub(crate) fn check(ledger: &Ledger, wanted: &KeySpec) -> Result<(), Fault> {
         return Err(wrong("a key that opens nothing is of no use".to_owned()));
     }
     let Some(id) = &wanted.entity else { return Ok(()) };
-    let entities = ledger.entities().map_err(crate::engine::store_fault)?;
+    let entities = ledger.entities().map_err(crate::bootstrap::store_fault)?;
     let entity = entities.iter().find(|entity| entity.id == *id);
     let entity = entity.ok_or_else(|| {
         wrong(format!("nobody is known as `{id}`")).hint("`agentry entities list` shows who is")
@@ -125,7 +125,7 @@ pub(crate) fn issue(ledger: &Ledger, wanted: KeySpec) -> Result<IssuedKey, Fault
         Fault::new(Blame::Machine, format!("the machine gives no random numbers: {error}"))
     })?;
     let secret = BASE64_URL_SAFE_NO_PAD.encode(secret);
-    let id = TokenId::from_number(new_number());
+    let id = TokenId::from_number(new_uuid_number());
     let letters = id.as_str().trim_start_matches(TokenId::PREFIX).trim_start_matches('_');
     let text = format!("{PREFIX}_{letters}_{secret}");
     let KeySpec { name, kind, scopes, entity, expires_at } = wanted;
@@ -133,7 +133,7 @@ pub(crate) fn issue(ledger: &Ledger, wanted: KeySpec) -> Result<IssuedKey, Fault
     let created_at = ledger.now();
     let token = Token { id, name, hash, kind, scopes, entity, created_at, expires_at };
     let change = AccessChange::TokenIssued { token: Box::new(token.clone()) };
-    record(ledger, change).map_err(crate::engine::store_fault)?;
+    record(ledger, change).map_err(crate::bootstrap::store_fault)?;
     Ok(IssuedKey { text, token })
 }
 

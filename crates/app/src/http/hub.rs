@@ -25,11 +25,11 @@ use tokio::time::Instant;
 
 pub(crate) use self::frame::{CloseReason, DeltaKind, StreamDelta, StreamEntry, StreamFrame};
 use super::api_error::{ApiError, ApiErrorCode};
+use crate::commands::log_line;
 use crate::limits::{
     HUB_LOOK_TIME_MAX, PARTIAL_BYTES_MAX, STREAM_FRAMES_MAX, STREAM_WAITING_BYTES_MAX, STREAMS_MAX,
     STREAMS_PER_KEY_MAX,
 };
-use crate::verb::say;
 
 /// What somebody listens to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -240,7 +240,7 @@ impl StreamHub {
             let Some(after_seq) = state.after_seq.filter(|_| !state.is_closed) else { return };
             drop(state);
             if let Err(error) = self.hand_out(after_seq) {
-                say(&format!("streams end, since the ledger cannot be read: {error}"));
+                log_line(&format!("streams end, since the ledger cannot be read: {error}"));
                 self.state().end_all(CloseReason::Stopping);
                 thread::sleep(HUB_LOOK_TIME_MAX);
             }

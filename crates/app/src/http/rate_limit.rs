@@ -16,11 +16,11 @@ use std::time::Instant;
 use agentry_protocol::ContentHash;
 
 use super::api_error::{ApiError, ApiErrorCode};
+use crate::commands::log_line;
 use crate::limits::{
     COUNTED_CALLERS_MAX, REQUESTS_BURST, REQUESTS_PER_SECOND, WRONG_KEYS_PER_MINUTE,
     WRONG_KEYS_TOLD_TIME_MIN,
 };
-use crate::verb::say;
 
 /// How often each may call.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl RateLimiter {
         if told.is_none_or(|at| now.duration_since(at) >= WRONG_KEYS_TOLD_TIME_MIN) {
             *told = Some(now);
             let count = self.wrong_keys();
-            say(&format!(
+            log_line(&format!(
                 "{from} shows one wrong key after the other and must wait ({count} so far)"
             ));
         }

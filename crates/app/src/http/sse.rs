@@ -27,10 +27,10 @@ use super::hub::{
     CloseReason, DeltaKind, StreamDelta, StreamEntry, StreamFrame, StreamSubscription,
 };
 use super::state::ServerState;
+use crate::agent_events::{self, AgentLineEncoder};
 use crate::limits::{
     STREAM_PAGE_ENTRIES, STREAM_QUIET_TIME_MAX, STREAM_UNSENT_FRAMES_MAX, UNREAD_TIME_MAX,
 };
-use crate::lines::{self, Lines};
 
 /// Which stream a route gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,7 +249,7 @@ pub(crate) fn message(
 
 /// A stream of AgentEvents.
 struct AgentEventStream {
-    lines: Lines,
+    lines: AgentLineEncoder,
     /// What the listener has.
     after: Option<LineId>,
     out: SseSender,
@@ -258,7 +258,7 @@ struct AgentEventStream {
 
 impl AgentEventStream {
     fn begin(out: SseSender, after: Option<LineId>) -> Self {
-        Self { lines: Lines::default(), after, out, is_over: false }
+        Self { lines: AgentLineEncoder::default(), after, out, is_over: false }
     }
 
     async fn answer(
@@ -337,7 +337,7 @@ impl AgentEventStream {
         if self.after.is_some_and(|after| id <= after) {
             return Ok(());
         }
-        self.out.send(sse::Event::default().id(id.text()).data(lines::text(line))).await
+        self.out.send(sse::Event::default().id(id.text()).data(agent_events::text(line))).await
     }
 
     /// Only what is being said; how far a tool is stands in other streams.
@@ -345,7 +345,7 @@ impl AgentEventStream {
         let DeltaKind::Text(text) = &piece.said else { return Ok(()) };
         let event = AgentEvent::Text { content: text.clone(), is_partial: true };
         let line = AgentEventLine { event, seq: piece.asked, about: piece.about.clone() };
-        self.out.send(sse::Event::default().data(lines::text(&line))).await
+        self.out.send(sse::Event::default().data(agent_events::text(&line))).await
     }
 
     /// There is no run, and this is why.

@@ -12,14 +12,14 @@ use agentry_runtime::channel::Adapter;
 use super::auth::Authenticator;
 use super::hub::StreamHub;
 use super::request_guard::RequestGuard;
-use crate::reception::Reception;
+use crate::definition_cache::DefinitionCache;
 
 /// What every route has at hand.
 pub(crate) struct ServerState {
     /// The parts of the runtime; the ledger among them.
     pub(crate) parts: Arc<Parts>,
     /// The definitions, as of a moment ago.
-    pub(crate) reception: Arc<Reception>,
+    pub(crate) reception: Arc<DefinitionCache>,
     /// The channels' programs, by name.
     pub(crate) adapters: BTreeMap<String, Arc<Adapter>>,
     /// The directory of the definitions.

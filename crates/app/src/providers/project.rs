@@ -6,11 +6,11 @@ use agentry_agentfile::config::Settings;
 use agentry_agentfile::manifest::config;
 
 use super::{USUAL, address_of, key_of, ollama_base, same_address, usual};
-use crate::addresses::Address;
-use crate::host::Host;
+use crate::addresses::ProviderAddress;
+use crate::cli_context::CliContext;
 
 /// The providers of a project's files whose address the owner does not use anyway.
-pub(crate) fn of_project(host: &Host, settings: &Settings) -> Vec<Address> {
+pub(crate) fn of_project(host: &CliContext, settings: &Settings) -> Vec<ProviderAddress> {
     let own = settings.own_providers();
     let mut owners: Vec<String> =
         own.iter().filter_map(|(id, said)| address_of(host, (id, said))).collect();
@@ -30,14 +30,18 @@ pub(crate) fn of_project(host: &Host, settings: &Settings) -> Vec<Address> {
             let base = format!("{pointer}/base_url");
             let pointer = if said.base_url.is_some() { base } else { pointer };
             let (line, provider) = (described(id, said, &url), id.clone());
-            all.push(Address { provider, url, line, origin: settings.origin(&pointer) });
+            all.push(ProviderAddress { provider, url, line, origin: settings.origin(&pointer) });
         }
     }
     all
 }
 
 /// Whether a provider at its usual address lacks the key without which nothing is sent to it.
-fn waits_for_a_key(host: &Host, (id, said): (&str, &config::ProviderToml), url: &str) -> bool {
+fn waits_for_a_key(
+    host: &CliContext,
+    (id, said): (&str, &config::ProviderToml),
+    url: &str,
+) -> bool {
     let named = said.api_key_env.as_deref().map(|name| vec![name]);
     let variables =
         named.or_else(|| usual(id).map(|usual| usual.keys.to_vec())).unwrap_or_default();

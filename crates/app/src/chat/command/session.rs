@@ -6,17 +6,17 @@ use agentry_agentfile::diagnostic::suggestion;
 use agentry_protocol::envelope::Draft;
 use agentry_protocol::event::{Event, Mode};
 
-use crate::chat::Chat;
-use crate::chat::complete::Offer;
-use crate::chat::ink::{BAD, BOLD, DIM, GOOD, Row, joined, row, span};
+use crate::bootstrap;
+use crate::chat::TerminalChat;
+use crate::chat::completion::Completion;
+use crate::chat::events::ChatTurnRequest;
 use crate::chat::scroll::Kind;
-use crate::chat::wake::Begin;
+use crate::chat::style::{BAD, BOLD, DIM, GOOD, StyledRow, joined, row, span};
 use crate::chat::wrap::short;
-use crate::choice;
-use crate::engine;
 use crate::limits::CHAT_RESUMABLE_MAX;
+use crate::model_choice;
 
-impl Chat<'_> {
+impl TerminalChat<'_> {
     /// The models that the agent's files name.
     pub(super) fn models(&self) -> Vec<String> {
         let Some(agent) = self.talk.definition() else { return Vec::new() };
@@ -49,15 +49,15 @@ impl Chat<'_> {
             }
             return self.page(rows);
         }
-        let name = match crate::verb::absolute_model(name) {
+        let name = match crate::commands::absolute_model(name) {
             Ok(name) => name,
             Err(fault) => return self.note(&fault.plain(), BAD),
         };
-        let chosen = match choice::model(&self.talk.engine, agent, Some(&name)) {
+        let chosen = match model_choice::model(&self.talk.engine, agent, Some(&name)) {
             Ok(chosen) => chosen,
-            Err(none) => return self.note(&choice::fault(agent, &none).plain(), BAD),
+            Err(none) => return self.note(&model_choice::fault(agent, &none).plain(), BAD),
         };
-        if let Some(id) = choice::missing(&self.talk.engine, &chosen.model) {
+        if let Some(id) = model_choice::missing(&self.talk.engine, &chosen.model) {
             let text = format!("{id} is not on this machine; `agentry pull {id}` gets it.");
             return self.note(&text, BAD);
         }
@@ -103,7 +103,9 @@ impl Chat<'_> {
             "wiggum" | "autonomous" => Mode::Autonomous,
             _ => return self.note("The modes are structured and wiggum.", BAD),
         };
-        if let Err(fault) = engine::check_mode(engine::level(&self.talk.engine.loaded), mode) {
+        if let Err(fault) =
+            bootstrap::check_mode(bootstrap::wanted_level(&self.talk.engine.loaded), mode)
+        {
             return self.note(&fault.plain(), BAD);
         }
         self.talk.terms.mode = mode;
@@ -119,17 +121,17 @@ impl Chat<'_> {
     }
 
     pub(super) fn clear(&mut self) {
-        self.talk.renew();
+        self.talk.start_new_session();
         self.desk.context.clear();
         self.note("A new session. What was said before is kept: /resume finds it.", GOOD);
     }
 
     /// The sessions that can be gone on with, as completions.
-    pub(super) fn resumable(&self) -> Vec<Offer> {
+    pub(super) fn resumable(&self) -> Vec<Completion> {
         let sessions = self.talk.sessions().unwrap_or_default();
-        let offer = |(row, run): (agentry_store::SessionRow, agentry_store::RunRow)| Offer {
+        let offer = |(row, run): (agentry_store::SessionRow, agentry_store::RunRow)| Completion {
             text: row.key.as_str().to_owned(),
-            about: short(&crate::chat::ink::clean(&run.prompt), 40),
+            about: short(&crate::chat::style::clean(&run.prompt), 40),
         };
         sessions.into_iter().take(CHAT_RESUMABLE_MAX).map(offer).collect()
     }
@@ -137,7 +139,7 @@ impl Chat<'_> {
     pub(super) fn resume(&mut self, which: &str) {
         let sessions = match self.talk.sessions() {
             Ok(sessions) => sessions,
-            Err(error) => return self.note(&engine::store_fault(error).plain(), BAD),
+            Err(error) => return self.note(&bootstrap::store_fault(error).plain(), BAD),
         };
         if which.is_empty() {
             return self.list_sessions(&sessions);
@@ -161,9 +163,9 @@ impl Chat<'_> {
             );
             return self.note(&text, BAD);
         };
-        self.talk.go_to(&found);
+        self.talk.switch_session(&found);
         self.note(&format!("Going on with {}.", found.key), GOOD);
-        self.go_on();
+        self.resume_session();
     }
 
     fn list_sessions(&mut self, sessions: &[(agentry_store::SessionRow, agentry_store::RunRow)]) {
@@ -173,16 +175,16 @@ impl Chat<'_> {
         let columns = self.screen.width();
         let one =
             |(at, (session, run)): (usize, &(agentry_store::SessionRow, agentry_store::RunRow))| {
-                let when = engine::rfc3339(session.updated);
+                let when = bootstrap::rfc3339(session.updated);
                 let when = when.get(..16).unwrap_or_default().replace('T', " ");
                 let head = format!("{:>3}  {when}  {:>3} turns  ", at + 1, session.turns);
                 let room = columns.saturating_sub(head.len());
                 joined([
                     span(head, DIM),
-                    span(short(&crate::chat::ink::clean(&run.prompt), room), Default::default()),
+                    span(short(&crate::chat::style::clean(&run.prompt), room), Default::default()),
                 ])
             };
-        let mut rows: Vec<Row> =
+        let mut rows: Vec<StyledRow> =
             sessions.iter().enumerate().take(CHAT_RESUMABLE_MAX).map(one).collect();
         rows.push(row("/resume <number> goes on with one", DIM));
         self.page(rows);
@@ -211,12 +213,12 @@ impl Chat<'_> {
         self.show_you(command.trim_end(), "");
         let order = self.talk.order(command.trim_end().to_owned(), Vec::new());
         let focus = (!focus.is_empty()).then(|| focus.to_owned());
-        self.begin(Begin::Compact(Box::new(order), focus));
+        self.begin(ChatTurnRequest::Compact(Box::new(order), focus));
     }
 
-    pub(super) fn page(&mut self, rows: Vec<Row>) {
+    pub(super) fn page(&mut self, rows: Vec<StyledRow>) {
         let columns = self.screen.width();
-        let rows: Vec<Row> =
+        let rows: Vec<StyledRow> =
             rows.iter().flat_map(|row| crate::chat::wrap::wrapped(row, columns, 4)).collect();
         self.scroll.add(Kind::Page, rows, columns);
     }

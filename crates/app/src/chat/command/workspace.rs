@@ -7,20 +7,20 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::thread;
 
-use crate::chat::ink::{BAD, DIM, GOOD, Row, row};
+use crate::chat::events::ChatEvent;
 use crate::chat::snapshot::{self, Snapshots};
-use crate::chat::wake::Wake;
+use crate::chat::style::{BAD, DIM, GOOD, StyledRow, row};
 use crate::chat::wrap::chopped;
-use crate::chat::{Chat, export, question};
+use crate::chat::{TerminalChat, export, question};
 
-impl Chat<'_> {
+impl TerminalChat<'_> {
     pub(super) fn diff(&mut self) {
         let columns = self.screen.width();
         match snapshot::diff(self.talk.workspace()) {
             Ok(text) if text.trim().is_empty() => self.note("Nothing has changed.", DIM),
             Ok(text) => {
                 let line = |line: &str| chopped(&row(line, question::diff_style(line)), columns);
-                let rows: Vec<Row> = text.lines().flat_map(line).collect();
+                let rows: Vec<StyledRow> = text.lines().flat_map(line).collect();
                 self.page(rows);
             }
             Err(why) => self.note(&why, BAD),
@@ -64,9 +64,9 @@ impl Chat<'_> {
         let wake = self.wake.clone();
         self.hint("Looking …");
         thread::spawn(move || {
-            let text = crate::verb::doctor_report(&environment, &wanted);
+            let text = crate::commands::doctor_report(&environment, &wanted);
             let rows = text.lines().map(|line| row(line, Default::default())).collect();
-            wake.send(Wake::Rows(rows)).unwrap_or_default();
+            wake.send(ChatEvent::Rows(rows)).unwrap_or_default();
         });
     }
 }

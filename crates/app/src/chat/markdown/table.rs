@@ -5,7 +5,7 @@
 use pulldown_cmark::Alignment;
 use ratatui::text::Span;
 
-use crate::chat::ink::{BOLD, DIM, Row};
+use crate::chat::style::{BOLD, DIM, StyledRow};
 use crate::chat::wrap::{row_width, wrapped};
 
 /// What stands between two columns.
@@ -14,31 +14,31 @@ const GAP: &str = " │ ";
 const COLUMN_MIN: usize = 3;
 
 /// A table while it is read.
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
-    rows: Vec<Vec<Row>>,
-    now: Vec<Row>,
+    rows: Vec<Vec<StyledRow>>,
+    now: Vec<StyledRow>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub(super) fn new(alignments: &[Alignment]) -> Self {
         Self { alignments: alignments.to_vec(), rows: Vec::new(), now: Vec::new() }
     }
 
     pub(super) fn cell(&mut self, spans: Vec<Span<'static>>) {
-        self.now.push(Row::from(spans));
+        self.now.push(StyledRow::from(spans));
     }
 
     pub(super) fn end_row(&mut self) {
         self.rows.push(std::mem::take(&mut self.now));
     }
 
-    pub(super) fn rows(self, columns: usize) -> Vec<Row> {
+    pub(super) fn rows(self, columns: usize) -> Vec<StyledRow> {
         let widths = self.widths(columns);
         let mut all = Vec::new();
         for (at, cells) in self.rows.iter().enumerate() {
             let head = at == 0;
-            let cells: Vec<Vec<Row>> = widths
+            let cells: Vec<Vec<StyledRow>> = widths
                 .iter()
                 .enumerate()
                 .map(|(at, wide)| {
@@ -51,13 +51,19 @@ impl Table {
             }
             if head {
                 let lines: Vec<String> = widths.iter().map(|wide| "─".repeat(*wide)).collect();
-                all.push(Row::from(Span::styled(lines.join("─┼─"), DIM)));
+                all.push(StyledRow::from(Span::styled(lines.join("─┼─"), DIM)));
             }
         }
         all
     }
 
-    fn line(&self, cells: &[Vec<Row>], widths: &[usize], line: usize, head: bool) -> Row {
+    fn line(
+        &self,
+        cells: &[Vec<StyledRow>],
+        widths: &[usize],
+        line: usize,
+        head: bool,
+    ) -> StyledRow {
         let mut spans = Vec::new();
         for (at, wide) in widths.iter().enumerate() {
             if at > 0 {
@@ -80,7 +86,7 @@ impl Table {
                 spans.push(Span::raw(" ".repeat(free - before)));
             }
         }
-        Row::from(spans)
+        StyledRow::from(spans)
     }
 
     /// Wide columns give way first.

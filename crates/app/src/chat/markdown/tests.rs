@@ -6,7 +6,7 @@ use crate::chat::wrap::row_width;
 fn shown(text: &str, columns: usize) -> String {
     let rows = rows(text, columns);
     assert!(rows.iter().all(|row| row_width(row) <= columns), "{rows:?}");
-    let one = |row: &Row| row.spans.iter().map(|span| &*span.content).collect::<String>();
+    let one = |row: &StyledRow| row.spans.iter().map(|span| &*span.content).collect::<String>();
     rows.iter().map(one).map(|row| row.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 

@@ -10,10 +10,10 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{ObjectType, Oid, Repository};
 
-use super::{Changed, Kept, read};
+use super::{FileVersion, SnapshotDiff, read};
 
 /// Puts all of them back, or none.
-pub(super) fn restore(repository: &Repository, changed: &Changed) -> Result<(), String> {
+pub(super) fn restore(repository: &Repository, changed: &SnapshotDiff) -> Result<(), String> {
     let root = repository.workdir().ok_or("the repository has no work tree")?;
     let mut touched = Vec::new();
     for (path, (_, after)) in changed {
@@ -58,13 +58,13 @@ fn inside(root: &Path, path: &str) -> Result<PathBuf, String> {
 }
 
 /// What is there now, in the terms of a snapshot.
-fn now(path: &Path) -> Kept {
+fn now(path: &Path) -> FileVersion {
     let (content, mode) = read(path)?;
     let id = Oid::hash_object(ObjectType::Blob, &content).ok()?;
     Some((id, i32::try_from(mode).ok()?))
 }
 
-fn put(repository: &Repository, path: &Path, before: &Kept) -> std::io::Result<()> {
+fn put(repository: &Repository, path: &Path, before: &FileVersion) -> std::io::Result<()> {
     let Some((id, mode)) = before else { return Ok(()) };
     let blob = repository.find_blob(*id).map_err(std::io::Error::other)?;
     if let Some(parent) = path.parent() {

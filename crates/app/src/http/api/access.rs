@@ -334,7 +334,7 @@ fn what_if(
             matched: had_a_say(one.part),
             part: one.part.to_string(),
         });
-    let tools = crate::host::offered().into_iter().map(|name| {
+    let tools = crate::cli_context::host_tool_names().into_iter().map(|name| {
         let answer = allows_tool(&record.decision, &name);
         let (allowed, why) = (answer.is_allowed(), answer.to_string());
         WhatIfTool { name: name.to_string(), allowed, why }

@@ -13,15 +13,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::source_location::DefinitionLocation;
+use crate::agent_report::{self, rule_words};
+use crate::cli_context::{LoadedProject, rendered};
+use crate::definition_cache::DefinitionSnapshot;
 use crate::fault::Fault;
-use crate::host::{Loaded, rendered};
 use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::http::state::ServerState;
 use crate::limits::API_FINDINGS_MAX;
-use crate::reception::Definite;
-use crate::resolved::{self, rule_words};
-use crate::{prompt, render};
+use crate::{diagnostics, prompt_preview};
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::Owner(TokenScope::Read);
@@ -232,7 +232,10 @@ fn one(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<AgentDetails, 
 }
 
 /// The agent with this id.
-pub(super) fn find_agent<'a>(definite: &'a Definite, id: &str) -> Result<&'a Agent, ApiError> {
+pub(super) fn find_agent<'a>(
+    definite: &'a DefinitionSnapshot,
+    id: &str,
+) -> Result<&'a Agent, ApiError> {
     let library = &definite.loaded.library;
     match (library.agents.get(id), library.broken_agents.get(id)) {
         (Some(agent), _) => Ok(agent),
@@ -247,7 +250,7 @@ pub(super) fn find_agent<'a>(definite: &'a Definite, id: &str) -> Result<&'a Age
     }
 }
 
-fn line(site: &ServerState, definite: &Definite, agent: &Agent) -> AgentSummary {
+fn line(site: &ServerState, definite: &DefinitionSnapshot, agent: &Agent) -> AgentSummary {
     let (errors, warnings) = counted(&definite.loaded, &agent.directory);
     let trusted = trust::check_one(&site.parts.ledger, &definite.definitions, agent).is_ok();
     AgentSummary {
@@ -263,7 +266,7 @@ fn line(site: &ServerState, definite: &Definite, agent: &Agent) -> AgentSummary 
     }
 }
 
-fn broken_line(loaded: &Loaded, id: &str, file: &str) -> AgentSummary {
+fn broken_line(loaded: &LoadedProject, id: &str, file: &str) -> AgentSummary {
     let (errors, warnings) = counted(loaded, directory_of(file));
     AgentSummary {
         id: id.to_owned(),
@@ -293,11 +296,14 @@ pub(super) fn directory_of(file: &str) -> &str {
     directory.trim_end_matches("context").trim_end_matches('/')
 }
 
-fn of_directory<'a>(loaded: &'a Loaded, directory: &'a str) -> impl Iterator<Item = &'a Found> {
+fn of_directory<'a>(
+    loaded: &'a LoadedProject,
+    directory: &'a str,
+) -> impl Iterator<Item = &'a Found> {
     loaded.findings.sorted().into_iter().filter(move |one| lies_in(&one.file, directory))
 }
 
-fn counted(loaded: &Loaded, directory: &str) -> (usize, usize) {
+fn counted(loaded: &LoadedProject, directory: &str) -> (usize, usize) {
     of_directory(loaded, directory).fold((0, 0), |(errors, warnings), one| match one.severity {
         Severity::Error => (errors + 1, warnings),
         Severity::Warning => (errors, warnings + 1),
@@ -305,7 +311,7 @@ fn counted(loaded: &Loaded, directory: &str) -> (usize, usize) {
     })
 }
 
-fn diagnostics(loaded: &Loaded, directory: &str) -> Vec<AgentDiagnostic> {
+fn diagnostics(loaded: &LoadedProject, directory: &str) -> Vec<AgentDiagnostic> {
     let found = of_directory(loaded, directory).take(API_FINDINGS_MAX);
     found
         .map(|one| AgentDiagnostic {
@@ -320,14 +326,14 @@ fn diagnostics(loaded: &Loaded, directory: &str) -> Vec<AgentDiagnostic> {
             column: one.column,
             message: one.message.clone(),
             help: one.help.clone(),
-            rendered: render::plain(&loaded.findings, one),
+            rendered: diagnostics::plain(&loaded.findings, one),
         })
         .collect()
 }
 
-fn defined(definite: &Definite, agent: &Agent) -> Vec<DefinitionField> {
+fn defined(definite: &DefinitionSnapshot, agent: &Agent) -> Vec<DefinitionField> {
     let redactor = &definite.definitions.redactor;
-    let parts = resolved::of(&definite.loaded.library, agent);
+    let parts = agent_report::of(&definite.loaded.library, agent);
     let mut all = Vec::new();
     for (at, part) in parts.into_iter().enumerate() {
         // The title of the first part is the agent itself.
@@ -344,10 +350,13 @@ fn defined(definite: &Definite, agent: &Agent) -> Vec<DefinitionField> {
     all
 }
 
-fn sections(definite: &Definite, agent: &Agent) -> Result<Vec<AgentPromptSection>, Fault> {
+fn sections(
+    definite: &DefinitionSnapshot,
+    agent: &Agent,
+) -> Result<Vec<AgentPromptSection>, Fault> {
     let (library, definitions) = (&definite.loaded.library, &definite.definitions);
     let wanted = library.settings.config.agent.persona.as_deref();
-    let (prompt, persona) = prompt::of(library, agent, wanted, |persona| {
+    let (prompt, persona) = prompt_preview::of(library, agent, wanted, |persona| {
         let mut renderer = definitions.renderer.lock().unwrap_or_else(|one| one.into_inner());
         rendered(&mut renderer, agent, persona)
     })?;
@@ -443,7 +452,7 @@ fn ruled(agent: &Agent, tool: &str) -> (Verdict, String) {
     (Verdict::Ask, words.join("; "))
 }
 
-fn skills(loaded: &Loaded, agent: &Agent) -> Vec<DefinitionSummary> {
+fn skills(loaded: &LoadedProject, agent: &Agent) -> Vec<DefinitionSummary> {
     let one = |id: &str| {
         let skill = loaded.library.skill(agent, id);
         let description = skill.map(|skill| skill.description.value.clone());
@@ -452,7 +461,7 @@ fn skills(loaded: &Loaded, agent: &Agent) -> Vec<DefinitionSummary> {
     agent.skills.iter().map(|id| one(id.value.as_str())).collect()
 }
 
-fn tasks_of(loaded: &Loaded, agent: &Agent) -> Vec<DefinitionSummary> {
+fn tasks_of(loaded: &LoadedProject, agent: &Agent) -> Vec<DefinitionSummary> {
     let one = |id: &str| {
         let task = loaded.library.tasks.get(id);
         let description = task.and_then(|task| task.description.as_ref());

@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::source_location::{DefinitionLocation, SourceQuote, SourceReader, StageFinding};
+use crate::definition_cache::DefinitionSnapshot;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
 use crate::http::state::ServerState;
 use crate::limits::{API_DIFF_BYTES_MAX, API_ROWS_MAX, API_ROWS_SHOWN};
-use crate::reception::Definite;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let (read, approve) =
@@ -364,7 +364,7 @@ fn requester(request: &PermissionRequest) -> Requester {
 /// How much harm a call of a tool can do; of one that is not known, the most.
 fn risk(
     site: &ServerState,
-    definite: Option<&Definite>,
+    definite: Option<&DefinitionSnapshot>,
     (agent, tool): (Option<&str>, &ToolName),
 ) -> Risk {
     let own = definite.zip(agent).and_then(|(definite, agent)| {

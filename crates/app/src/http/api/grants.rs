@@ -13,11 +13,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::approvals::{self, ApprovalDetails, ApprovalStatusFilter, ApprovalsQuery};
+use crate::commands::to_whom;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
 use crate::http::state::ServerState;
 use crate::limits::{API_ROWS_MAX, API_ROWS_SHOWN};
-use crate::verb::to_whom;
 
 /// Whoever may use this home.
 const OWNER: &str = "owner";

@@ -13,12 +13,12 @@ use serde::Serialize;
 
 use super::metrics;
 use super::models::PLAYED;
+use crate::bootstrap::clock_trouble;
 use crate::channels::limits;
-use crate::engine::clock_trouble;
+use crate::definition_cache::DefinitionSnapshot;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::http::state::ServerState;
-use crate::reception::Definite;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::Owner(TokenScope::Read);
@@ -254,7 +254,7 @@ fn soft_limits(enforcer: &Enforcer) -> Vec<String> {
     soft.map(|one| words(&one.limit, &one.by)).collect()
 }
 
-fn providers(site: &ServerState, definite: Option<&Definite>) -> Vec<ProviderHealth> {
+fn providers(site: &ServerState, definite: Option<&DefinitionSnapshot>) -> Vec<ProviderHealth> {
     let kind = |serving: &SelectableProvider| {
         let config = definite.map(|definite| &definite.loaded.library.settings.config);
         let said = config.and_then(|config| config.providers.get(&serving.id)?.kind);

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agents::{directory_of, find_agent};
-use crate::host::is_of_home;
+use crate::cli_context::is_of_home;
 use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
 use crate::http::state::ServerState;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::visibility;
-use crate::engine::new_number;
+use crate::bootstrap::new_uuid_number;
 use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::auth::Caller;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, RouteMethod};
@@ -215,7 +215,7 @@ fn inbound(
     let holder = key_holder(caller.entity());
     let source = match once {
         Some(once) => format!("{holder}:{once}"),
-        None => uuid::Uuid::from_u128(new_number()).to_string(),
+        None => uuid::Uuid::from_u128(new_uuid_number()).to_string(),
     };
     let place = ChannelAddress {
         channel: HTTP.to_owned(),

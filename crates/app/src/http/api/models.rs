@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agents::find_agent;
+use crate::definition_cache::{DefinitionCache, DefinitionSnapshot};
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, RouteAccess};
 use crate::http::state::ServerState;
 use crate::limits::API_MODELS_MAX;
-use crate::reception::{Definite, Reception};
 
 /// What stands for the provider of a model that is only played.
 pub(super) const PLAYED: &str = "scripted";
@@ -70,7 +70,11 @@ fn models(site: &ServerState, asked: ApiRequest<ModelsQuery>) -> Result<ModelsRe
 }
 
 /// The models that providers are known to have, those that the agent gets first.
-fn of(reception: &Reception, definite: &Definite, agent: Option<&Agent>) -> Vec<ModelAvailability> {
+fn of(
+    reception: &DefinitionCache,
+    definite: &DefinitionSnapshot,
+    agent: Option<&Agent>,
+) -> Vec<ModelAvailability> {
     let choice = reception.choice(definite, agent).ok();
     let servings = reception.servings();
     let mut all: Vec<ModelAvailability> =

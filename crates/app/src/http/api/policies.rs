@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::host::Loaded;
+use crate::cli_context::LoadedProject;
 
 /// How many minutes an hour has.
 const HOUR_MINUTES: u16 = 60;
@@ -56,7 +56,7 @@ pub(crate) struct PolicyExcerpt {
 
 /// A policy, with how often it had a part and when it last had one.
 pub(super) fn policy_summary(
-    loaded: &Loaded,
+    loaded: &LoadedProject,
     policy: &Rule,
     (uses, last): (u64, Option<u64>),
 ) -> PolicySummary {
@@ -73,7 +73,7 @@ pub(super) fn policy_summary(
 }
 
 /// A policy, as far as a decision names it.
-pub(super) fn policy_excerpt(loaded: &Loaded, policy: &Rule) -> PolicyExcerpt {
+pub(super) fn policy_excerpt(loaded: &LoadedProject, policy: &Rule) -> PolicyExcerpt {
     let origin = &policy.name.origin;
     let source = loaded.library.access.source(&origin.file);
     let text = source.as_ref().and_then(|source| text_of(source, &policy.name.value));

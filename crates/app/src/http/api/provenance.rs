@@ -23,11 +23,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::source_location::{DefinitionLocation, SourceReader};
+use crate::commands::to_whom;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::http::state::ServerState;
 use crate::limits::{API_TEXT_CHARS_MAX, WHY_CAUSES_MAX, WHY_INBOUNDS_MAX};
-use crate::verb::to_whom;
 
 /// How many entries of a run are looked at for its plan.
 const PLAN_ENTRIES: usize = 8;

@@ -16,11 +16,11 @@ use agentry_runtime::{Attendance, Definitions, RunObserver};
 
 use super::runs::{RunControlReceipt, check_project};
 use super::visibility;
+use crate::commands::log_line;
 use crate::http::DeltaSink;
 use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::http::state::ServerState;
-use crate::verb::say;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let words = "Take up a run that no process works on";
@@ -52,7 +52,7 @@ fn resume(
         let runner = Runner { host, definitions, witness, attendance, post };
         if let Err(error) = runner.resume(&run) {
             // Whoever asked may be gone; who serves is told all the same.
-            say(&format!("{run} does not go on: {error}"));
+            log_line(&format!("{run} does not go on: {error}"));
             begun.send(Err(error.into())).unwrap_or_default();
         }
     };

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::visibility;
-use crate::engine::new_number;
+use crate::bootstrap::new_uuid_number;
 use crate::http::DeltaSink;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
@@ -416,14 +416,14 @@ fn fork(
     if ledger.turn(&id)?.is_none() {
         return Err(ApiError::not_found("turn", asked.part(0)));
     }
-    let begun = fork::fork(ledger, &id, asked.body.key, new_number).map_err(|no| match no {
-        ForkError::Ledger(error) => error.into(),
-        ForkError::Name(_) => ApiError::invalid(no.to_string()),
-        ForkError::NoSession(_) => ApiError::conflict(no.to_string()),
-        ForkError::UnderWay(_) => {
-            ApiError::conflict(no.to_string()).hint("wait for its end, or fork the turn before it")
-        }
-    })?;
+    let begun =
+        fork::fork(ledger, &id, asked.body.key, new_uuid_number).map_err(|no| match no {
+            ForkError::Ledger(error) => error.into(),
+            ForkError::Name(_) => ApiError::invalid(no.to_string()),
+            ForkError::NoSession(_) => ApiError::conflict(no.to_string()),
+            ForkError::UnderWay(_) => ApiError::conflict(no.to_string())
+                .hint("wait for its end, or fork the turn before it"),
+        })?;
     Ok(ForkResponse { session_id: begun.session.to_string(), key: begun.key.to_string() })
 }
 

@@ -13,9 +13,9 @@ use agentry_runtime::redact::Redactor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::host::HOME;
+use crate::cli_context::HOME;
+use crate::definition_cache::DefinitionSnapshot;
 use crate::limits::{API_SOURCE_BYTES_MAX, SHOWN_LINE_CHARS_MAX};
-use crate::reception::Definite;
 
 /// How the names of definitions end; no other file is looked into.
 const ENDINGS: [&str; 5] = [".yml", ".yaml", ".json", ".toml", ".md"];
@@ -84,7 +84,7 @@ impl DefinitionLocation {
 /// Where the texts of definitions are.
 pub(crate) struct SourceReader<'a> {
     /// What was read.
-    pub(crate) definite: &'a Definite,
+    pub(crate) definite: &'a DefinitionSnapshot,
     /// The directory that was read.
     pub(crate) project: &'a Path,
     /// Takes out the values of secrets.

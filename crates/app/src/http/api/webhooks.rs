@@ -14,10 +14,10 @@ use agentry_runtime::receive::receive;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::commands::log_line;
 use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::route::{ApiRoute, RawRequest, RouteAccess};
 use crate::http::state::ServerState;
-use crate::verb::say;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let words = "Take a call of a program that the settings name under `webhooks`";
@@ -74,7 +74,7 @@ fn headers(raw: &RawRequest) -> Vec<(String, String)> {
 
 /// Who calls cannot help it, and who serves must know.
 fn unset(name: &str, secret: &str) -> ApiError {
-    say(&format!(
+    log_line(&format!(
         "a call of the webhook `{name}` is refused: its secret `{secret}` has no value; set it with \
          `agentry secret set {secret}` and start the server again"
     ));

@@ -1,0 +1,484 @@
+//! Brings together what a run needs: the ledger, the tools, the definitions.
+//!
+//! Every verb that runs, resumes or replays works from the project's directory, so that files have the same
+//! names each time.
+//!
+//! Must never: print, but for what a project asks for and does not get, and for a warning about the ledger or the
+//! clock.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agentry_agentfile::agent::Agent;
+use agentry_agentfile::sandbox::SandboxLayers;
+use agentry_agentfile::skill::SkillLevel;
+use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose, is_played};
+use agentry_model::weights::WeightStore;
+use agentry_protocol::RunId;
+use agentry_protocol::confinement::ConfinementLevel;
+use agentry_protocol::event::{Ending, Mode, RunLimits};
+use agentry_protocol::tool_call::ToolSpec;
+use agentry_runtime::executor::LocalExecutor;
+use agentry_runtime::hook_tools;
+use agentry_runtime::local_intake::LocalIntake;
+use agentry_runtime::permission_request;
+use agentry_runtime::run::{RunExit, RunOutcome, RunRequest};
+use agentry_runtime::spending::SpendingLimiter;
+use agentry_runtime::template_process::Renderer;
+use agentry_runtime::{
+    Definitions, Enforcer, Error, Host as Parts, HostModels, LedgerFollower, ModelNameResolver,
+    plan,
+};
+use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
+use agentry_store::{Home, Ledger};
+use agentry_tools::{FetchRules, Toolset};
+
+use crate::addresses::AddressTrust;
+use crate::cli_context::{CliContext, LoadedProject};
+use crate::commands::log_line;
+use crate::diagnostics::visible;
+use crate::env::Environment;
+use crate::fault::{Blame, Fault};
+use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
+use crate::policies;
+use crate::providers::{self, ServingList};
+use crate::sandbox_setup;
+use crate::secret_store;
+use crate::timezone;
+
+/// What a run needs, and what was read for it.
+pub(crate) struct ProjectRuntime {
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) definitions: Definitions,
+    pub(crate) loaded: LoadedProject,
+    /// The project's directory, in full.
+    pub(crate) project: PathBuf,
+    /// Who serves which models, as far as the settings tell.
+    pub(crate) said: ServingList,
+    looked: OnceLock<Vec<SelectableProvider>>,
+    /// Where weights are.
+    pub(crate) weights: Option<WeightStore>,
+}
+
+impl ProjectRuntime {
+    /// Who serves which models; what runs on this machine is looked at when this is first asked.
+    pub(crate) fn servings(&self) -> &[SelectableProvider] {
+        self.looked.get_or_init(|| self.said.probe(&self.parts.models.providers))
+    }
+
+    /// Lets in what is said here, on a channel of this process.
+    pub(crate) fn admit(&self, channel: &str, order: RunRequest) -> Result<RunRequest, Fault> {
+        let access = policies::project_policies(&self.loaded)?;
+        let settings = &self.loaded.library.settings;
+        let now = self.parts.ledger.now();
+        let door = LocalIntake {
+            host: &self.parts,
+            access: &access,
+            local_time: timezone::of(settings)?.local(now),
+            requests: permission_request::limits(&settings.config.requests),
+        };
+        door.admit(channel, order).map_err(fault)
+    }
+}
+
+/// The ledger of this user.
+pub(crate) fn open_ledger(host: &CliContext) -> Result<Ledger, Fault> {
+    let Some(home) = &host.environment.state else {
+        return Err(Fault::new(
+            Blame::Machine,
+            "there is no place for the ledger: HOME is not set",
+        )
+        .hint("set AGENTRY_HOME to a directory"));
+    };
+    let ledger = Ledger::open(home, Arc::new(now)).map_err(store_fault)?;
+    warn_of_clock(&ledger);
+    Ok(ledger)
+}
+
+/// The ledger of this user, to look at it only: also one that lost entries, and one in a home that cannot be written.
+pub(crate) fn open_ledger_to_read(host: &CliContext) -> Result<Ledger, Fault> {
+    let there = host.environment.state.as_ref().filter(|home| Home::is_there(home));
+    let Some(home) = there else { return open_ledger(host) };
+    let ledger = match Ledger::open_to_read(home, Arc::new(now)) {
+        Ok(ledger) => ledger,
+        Err(agentry_store::Error::NeedsUpgrade { .. }) => return open_ledger(host),
+        Err(error) => return Err(store_fault(error)),
+    };
+    if let Some(loss) = ledger.loss().map_err(store_fault)? {
+        let path = ledger.home().ledger();
+        log_line(&format!(
+            "warning: {} {loss}; `agentry ledger verify` shows what to do",
+            path.display()
+        ));
+    }
+    warn_of_clock(&ledger);
+    Ok(ledger)
+}
+
+/// What is wrong with the ledger or the clock, for those who show it themselves.
+pub(crate) fn ledger_troubles(host: &CliContext) -> Vec<String> {
+    let Some(home) = host.environment.state.as_ref().filter(|home| Home::is_there(home)) else {
+        return Vec::new();
+    };
+    let ledger = match Ledger::open_to_read(home, Arc::new(now)) {
+        Ok(ledger) => ledger,
+        // The next command that writes brings it to today's form.
+        Err(agentry_store::Error::NeedsUpgrade { .. }) => return Vec::new(),
+        Err(error) => return vec![error.to_string()],
+    };
+    let lost = match ledger.loss() {
+        Ok(Some(loss)) => {
+            Some(agentry_store::Error::Lost { path: ledger.home().ledger(), loss }.to_string())
+        }
+        Ok(None) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    lost.into_iter().chain(clock_trouble(&ledger)).collect()
+}
+
+/// The time for what is decided without a run: never before the newest entry of the ledger, if there is one.
+pub(crate) fn ledger_now(host: &CliContext) -> Result<u64, Fault> {
+    match has_ledger(host) {
+        true => Ok(open_ledger_to_read(host)?.now()),
+        false => Ok(now()),
+    }
+}
+
+/// Tells, once for each process, that the clock of this machine is behind the record.
+fn warn_of_clock(ledger: &Ledger) {
+    static TOLD: OnceLock<()> = OnceLock::new();
+    if let Some(text) = clock_trouble(ledger)
+        && TOLD.set(()).is_ok()
+    {
+        log_line(&format!("warning: {text}"));
+    }
+}
+
+/// What to say of a clock that is behind the record.
+pub(crate) fn clock_trouble(ledger: &Ledger) -> Option<String> {
+    let behind = ledger.clock_behind_ms();
+    (behind > CLOCK_BEHIND_MS_MAX).then(|| {
+        let seconds = behind / 1000;
+        format!(
+            "the clock of this machine is {seconds} s behind the newest entry of the ledger; time goes on from \
+             that entry. Set the clock right"
+        )
+    })
+}
+
+/// Whether anything was ever recorded.
+pub(crate) fn has_ledger(host: &CliContext) -> bool {
+    host.environment.state.as_ref().is_some_and(|home| Home::is_there(home))
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A time as people and programs write it.
+pub(crate) fn rfc3339(milliseconds: u64) -> String {
+    let time =
+        i64::try_from(milliseconds).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    time.map_or_else(String::new, |time| time.to_string())
+}
+
+/// A number that nobody else has, later ones larger.
+pub(crate) fn new_uuid_number() -> u128 {
+    uuid::Uuid::now_v7().as_u128()
+}
+
+/// The tools that this host offers.
+pub(crate) fn tool_specs() -> Vec<ToolSpec> {
+    Toolset::builtin().specs().cloned().chain(hook_tools::specs()).collect()
+}
+
+/// The engine for a run that is recorded: its own project and workspace.
+pub(crate) fn engine_of(
+    host: &CliContext,
+    ledger: Ledger,
+    run: &RunId,
+) -> Result<ProjectRuntime, Fault> {
+    engine_of_with(host, ledger, run, sandbox_setup::open)
+}
+
+/// The same to look at a run only: no sandbox is opened, and nothing could run.
+pub(crate) fn engine_read_only(
+    host: &CliContext,
+    ledger: Ledger,
+    run: &RunId,
+) -> Result<ProjectRuntime, Fault> {
+    engine_of_with(host, ledger, run, |_, layers| sandbox_setup::placeholder_enforcer(layers))
+}
+
+/// Gives what confines the processes of runs.
+type EnforcerFactory = fn(&Environment, &SandboxLayers) -> Enforcer;
+
+fn engine_of_with(
+    host: &CliContext,
+    ledger: Ledger,
+    run: &RunId,
+    open: EnforcerFactory,
+) -> Result<ProjectRuntime, Fault> {
+    let plan = plan::recorded(&ledger, run).map_err(fault)?;
+    let workspace = Path::new(&plan.workspace);
+    engine_with(host, ledger, Path::new(&plan.project), Some(workspace), open)
+}
+
+/// Goes to a project's directory and reads it. `workspace` is where the run works; none means there.
+pub(crate) fn engine(
+    host: &CliContext,
+    ledger: Ledger,
+    project: &Path,
+    workspace: Option<&Path>,
+) -> Result<ProjectRuntime, Fault> {
+    engine_with(host, ledger, project, workspace, sandbox_setup::open)
+}
+
+fn engine_with(
+    host: &CliContext,
+    ledger: Ledger,
+    project: &Path,
+    workspace: Option<&Path>,
+    open: EnforcerFactory,
+) -> Result<ProjectRuntime, Fault> {
+    let workspace = workspace.map(|path| path.canonicalize().map_err(|error| cannot(path, &error)));
+    let workspace = workspace.transpose()?;
+    let project = enter_project(project)?;
+    let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
+    if let Some(fault) = loaded.settings_fault() {
+        return Err(fault.in_a_definition());
+    }
+    let secrets = secret_store::resolve(host, &loaded.library.settings.config.secrets)?;
+    let redactor = Arc::new(secrets.redactor());
+    let trusts = AddressTrust::in_ledger(&ledger, &loaded.root)?;
+    let known = providers::provider_set(host, &loaded, (&secrets, &redactor), &trusts)?;
+    trusts.warn(&known.untrusted);
+    let enforcer = open(&host.environment, loaded.library.settings.sandbox());
+    let mut definitions = definitions(host, &loaded, &project, enforcer.level())?;
+    definitions.redactor = redactor.clone();
+    definitions.workspace = workspace.unwrap_or_else(|| project.clone());
+    let spending = loaded.library.settings.config.limits.spending.clone();
+    let parts = Parts {
+        ledger,
+        purse: SpendingLimiter::new(&spending, known.providers.families()),
+        models: HostModels {
+            named: model_named(known.servings.clone(), &loaded),
+            window: loaded.library.settings.config.limits.window,
+            providers: known.providers,
+        },
+        tools: Toolset::builtin(),
+        fetch: FetchRules::default(),
+        enforcer,
+        env: passed(host, &loaded),
+        secrets,
+        redactor,
+        mail: LedgerFollower::default(),
+        new_number,
+        executor: Arc::new(LocalExecutor::default()),
+    };
+    Ok(ProjectRuntime {
+        parts: Arc::new(parts),
+        definitions,
+        loaded,
+        project,
+        said: known.servings,
+        looked: OnceLock::new(),
+        weights: known.weights,
+    })
+}
+
+/// Works from a project's directory from now on; gives its full name.
+pub(crate) fn enter_project(project: &Path) -> Result<PathBuf, Fault> {
+    let full = project.canonicalize().map_err(|error| cannot(project, &error))?;
+    std::env::set_current_dir(&full).map_err(|error| cannot(&full, &error))?;
+    Ok(full)
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::new(Blame::Caller, format!("cannot work in {}: {error}", path.display()))
+        .hint("name a directory that exists")
+}
+
+/// Finds out who serves a model that a hook names; what runs on this machine is looked at only then.
+fn model_named(servings: ServingList, loaded: &LoadedProject) -> ModelNameResolver {
+    let default = loaded.library.settings.config.agent.model.clone();
+    Box::new(move |providers, models, name| {
+        let wanted =
+            ModelPreferences { asked: Some(name), agent: models, default: default.as_deref() };
+        let servings = if is_played(name) { Vec::new() } else { servings.probe(providers) };
+        choose(&wanted, &servings)
+            .map(|choice| choice.model)
+            .map_err(|none| none.to_string().lines().next().unwrap_or_default().to_owned())
+    })
+}
+
+/// What a project defines, for processes that are confined at this level.
+pub(crate) fn definitions(
+    host: &CliContext,
+    loaded: &LoadedProject,
+    project: &Path,
+    level: ConfinementLevel,
+) -> Result<Definitions, Fault> {
+    let project = project.canonicalize().map_err(|error| {
+        Fault::new(Blame::Caller, format!("cannot work in {}: {error}", project.display()))
+    })?;
+    let settings_file = host.environment.config.as_ref();
+    Ok(Definitions {
+        library: loaded.library.clone(),
+        workspace: project.clone(),
+        project,
+        state: host.environment.state.clone(),
+        settings_file: settings_file.map_or_else(String::new, |path| path.display().to_string()),
+        level,
+        home: host.environment.home.as_ref().map(|home| home.display().to_string()),
+        environment: host.environment.tools.clone(),
+        specs: tool_specs(),
+        renderer: Mutex::new(Renderer::new(&sandbox_setup::binary())),
+        redactor: Arc::default(),
+    })
+}
+
+/// Tells the operator what the project and the agent ask for and do not get.
+pub(crate) fn warn_left_out(engine: &ProjectRuntime, agent: &Agent) -> Result<(), Fault> {
+    let (_, notes) = engine.definitions.confinement(agent).map_err(fault)?;
+    let mut stderr = crate::output::stderr().lock();
+    for note in notes {
+        // With nowhere left to write to, `agentry sandbox explain` still tells.
+        writeln!(stderr, "warning: {}", visible(&note.to_string())).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// What the operator lets commands have of the environment.
+fn passed(host: &CliContext, loaded: &LoadedProject) -> Vec<(String, String)> {
+    let names = loaded.library.settings.config.sandbox.env.iter().flatten();
+    let given = names.filter_map(|name| host.environment.variable(name).map(|value| (name, value)));
+    given.map(|(name, value)| (name.clone(), value)).collect()
+}
+
+/// What the settings want to confine processes by.
+pub(crate) fn wanted_level(loaded: &LoadedProject) -> ConfinementLevel {
+    match loaded.library.settings.config.sandbox.enabled {
+        Some(false) => ConfinementLevel::Off,
+        Some(true) | None => ConfinementLevel::Ns,
+    }
+}
+
+/// Work that nobody watches needs a sandbox.
+pub(crate) fn check_mode(level: ConfinementLevel, mode: Mode) -> Result<(), Fault> {
+    match (mode, level) {
+        (Mode::Autonomous, ConfinementLevel::Off) => Err(Fault::new(
+            Blame::Caller,
+            "the sandbox is off, so there is no wiggum mode: nothing would hold back what nobody is \
+             asked about",
+        )
+        .hint("remove `sandbox.enabled = false` from your settings, or use --mode structured")),
+        (
+            Mode::Supervised | Mode::Autonomous,
+            ConfinementLevel::Ns | ConfinementLevel::Bwrap | ConfinementLevel::Seatbelt | ConfinementLevel::Landlock | ConfinementLevel::Off,
+        ) => Ok(()),
+    }
+}
+
+/// How much a run may do, from the settings.
+pub(crate) fn limits(loaded: &LoadedProject, iterations: Option<u32>) -> RunLimits {
+    let said = &loaded.library.settings.config.limits;
+    let or = |said: Option<u64>, default: u32| {
+        said.map_or(default, |said| u32::try_from(said).unwrap_or(u32::MAX))
+    };
+    RunLimits {
+        steps_max: or(said.steps, STEPS_MAX),
+        calls_max: or(said.calls, CALLS_MAX),
+        iterations_max: iterations.unwrap_or_else(|| or(said.iterations, ITERATIONS_MAX)),
+        tokens_max: said.tokens,
+    }
+}
+
+/// The exit code of a run that left this process.
+pub(crate) fn exit_code(outcome: &RunOutcome) -> u8 {
+    match &outcome.end {
+        RunExit::Paused(_) => 4,
+        RunExit::Ended { ending, .. } => ending_code(*ending),
+    }
+}
+
+/// The exit code of a run that is over.
+pub(crate) fn ending_code(ending: Ending) -> u8 {
+    match ending {
+        Ending::Done => 0,
+        Ending::Failed => 1,
+        Ending::Denied => 3,
+        Ending::LimitReached => 5,
+        Ending::ModelFailed => 6,
+        Ending::Cancelled => 7,
+    }
+}
+
+/// What a person can do about a run that cannot begin or go on.
+pub(crate) fn fault(error: Error) -> Fault {
+    match error {
+        Error::Ledger(error) => store_fault(error),
+        Error::Model(error) => Fault::new(Blame::Caller, error.to_string())
+            .hint("`agentry models` shows what can be asked; --model names one"),
+        Error::Workspace { .. }
+        | Error::Definition(_)
+        | Error::Unready(_)
+        | Error::Ended { .. } => Fault::new(Blame::Caller, error.to_string()),
+        Error::Denied(_) => Fault::new(Blame::Access, error.to_string())
+            .hint("`agentry access test --principal owner` shows what every policy says"),
+        Error::Untrusted { ref place, .. } => {
+            let hint = format!("look at what would run with `agentry trust {place}`");
+            Fault::new(Blame::Access, error.to_string()).hint(hint)
+        }
+        Error::Diverged { .. } => Fault::new(Blame::Machine, error.to_string()),
+        Error::Halted(_) => Fault::new(Blame::Us, error.to_string())
+            .hint("`agentry show` has the record; the run can be resumed"),
+    }
+}
+
+/// What a person can do about the ledger.
+pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
+    use agentry_store::Error as Store;
+    let blame = match &error {
+        Store::Unknown { .. }
+        | Store::Ambiguous { .. }
+        | Store::NotWaiting { .. }
+        | Store::Busy { .. }
+        | Store::IntakeBusy { .. }
+        | Store::SessionExists { .. }
+        | Store::Repeated { .. }
+        | Store::IdentityTaken { .. }
+        | Store::NothingLost { .. }
+        | Store::TokenGone { .. }
+        | Store::JobMoved { .. }
+        | Store::WorkspaceLocked { .. }
+        | Store::HookNameTaken { .. }
+        | Store::HookVersion { .. }
+        | Store::HookDeleted { .. } => Blame::Caller,
+        Store::Unstorable { .. }
+        | Store::HeadMoved { .. }
+        | Store::Handled { .. }
+        | Store::Fenced { .. }
+        | Store::HooksMatched { .. }
+        | Store::HooksPending { .. }
+        | Store::InvocationMoved { .. } => Blame::Us,
+        Store::File { .. }
+        | Store::Read { .. }
+        | Store::Upgrade { .. }
+        | Store::FromTheFuture { .. }
+        | Store::Unreadable { .. }
+        | Store::Artifact { .. }
+        | Store::Locked { .. }
+        | Store::DiskFull { .. }
+        | Store::OutcomeUnknown { .. }
+        | Store::Lost { .. }
+        | Store::ReadOnly { .. }
+        | Store::NeedsUpgrade { .. }
+        | Store::Broken { .. } => Blame::Machine,
+    };
+    Fault::new(blame, error.to_string())
+}

@@ -1,0 +1,131 @@
+//! What a path on the command line stands for: a project, an agent of it, or one file.
+//!
+//! Must never: read a definition.
+
+use std::path::{Path, PathBuf};
+
+use agentry_agentfile::config;
+use agentry_agentfile::diagnostic::{DiagnosticCode, FindingText, Findings};
+use agentry_agentfile::file_tree::FileTree;
+use agentry_agentfile::layout;
+use agentry_agentfile::library::Library;
+
+use super::unreadable;
+use crate::fault::Fault;
+
+/// What a path on the command line stands for.
+pub(super) struct PathTarget {
+    /// The directory that is read.
+    pub(super) directory: PathBuf,
+    /// The directory as people see it.
+    pub(super) label: String,
+    /// Only findings below this are wanted.
+    pub(super) only: Option<String>,
+    /// The directory that was asked for, if it lies inside of a pack.
+    pub(super) inside: Option<PathBuf>,
+    /// The file that was asked for, below the directory.
+    pub(super) file: Option<String>,
+}
+
+impl PathTarget {
+    pub(super) fn of(path: &Path) -> Result<Self, Fault> {
+        let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+        let asked = if metadata.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+        let asked = if asked.as_os_str().is_empty() { Path::new(".") } else { asked };
+        let full = asked.canonicalize().map_err(|error| unreadable(path, &error))?;
+        let pack = full.ancestors().find(|directory| {
+            directory.file_name().is_some_and(|name| layout::PACKS.iter().any(|pack| name == *pack))
+        });
+        let typed = shown(asked);
+        let file = (!metadata.is_dir()).then(|| path.file_name()).flatten();
+        let file = file.map(|name| name.to_string_lossy().into_owned());
+        let Some((project, pack)) = pack.and_then(|pack| Some((pack.parent()?, pack.file_name()?)))
+        else {
+            let (directory, label) = (asked.to_owned(), typed);
+            let place = Self { directory, label, only: None, inside: None, file };
+            let only = place.file.as_deref().and_then(|file| only_of(&place.label, "", file));
+            return Ok(Self { only, ..place });
+        };
+        // A part of a pack: its neighbours are needed to check what it refers to.
+        let pack = pack.to_string_lossy();
+        let inside = full.strip_prefix(project).unwrap_or(Path::new(""));
+        let label = if asked.is_relative() && !typed.contains(&*pack) {
+            // Asked for from within the pack: the project lies above.
+            above(&typed, inside.components().count())
+        } else {
+            typed.split(&*pack).next().unwrap_or_default().trim_end_matches('/').to_owned()
+        };
+        let below = inside.to_string_lossy().into_owned();
+        let of_file = file.as_deref().and_then(|file| only_of(&label, &below, file));
+        let whole = if label.is_empty() { below.clone() } else { format!("{label}/{below}") };
+        let file = file.map(|file| format!("{below}/{file}"));
+        let (directory, only) = (project.to_owned(), Some(of_file.unwrap_or(whole)));
+        Ok(Self { directory, label, only, inside: Some(full), file })
+    }
+
+    /// A file that was asked for and is no part of a definition was not checked; say so.
+    pub(super) fn check_file(&self, project: &FileTree, findings: &mut Findings) {
+        let Some(file) = self.file.as_deref().filter(|file| project.get(file).is_none()) else {
+            return;
+        };
+        let text =
+            FindingText::new("this file is no part of an agent, a skill, a task or the settings")
+                .help("name a definition, or the directory that holds it");
+        findings.about(DiagnosticCode::NothingHere, self.shown(file), text);
+    }
+
+    /// Whether a path lies in the directory, links and all.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        match (path.canonicalize(), self.directory.canonicalize()) {
+            (Ok(path), Ok(directory)) => path.starts_with(directory),
+            (Err(_), _) | (_, Err(_)) => false,
+        }
+    }
+
+    pub(super) fn shown(&self, file: &str) -> String {
+        if self.label.is_empty() { file.to_owned() } else { format!("{}/{file}", self.label) }
+    }
+
+    /// The agent whose directory was asked for.
+    pub(super) fn asked_agent(&self, library: &Library) -> Option<String> {
+        let wanted = self.inside.clone().or_else(|| self.directory.canonicalize().ok())?;
+        let is_wanted = |directory: &str| {
+            let directory = if directory.is_empty() { "." } else { directory };
+            Path::new(directory).canonicalize().ok().as_deref() == Some(&*wanted)
+        };
+        let loaded = library.agents.values().find(|agent| is_wanted(&agent.directory));
+        let broken = library.broken_agents.iter().find(|(_, file)| {
+            let directory = Path::new(file.as_str()).parent().unwrap_or(Path::new(""));
+            is_wanted(&directory.to_string_lossy())
+        });
+        loaded.map(|agent| agent.id.as_str().to_owned()).or_else(|| Some(broken?.0.clone()))
+    }
+}
+
+/// A main file stands for its directory; any other file only for itself.
+fn only_of(label: &str, below: &str, file: &str) -> Option<String> {
+    let main = layout::MARKERS.contains(&file) || [config::FILE, "AGENTS.md"].contains(&file);
+    let parts = [label, below, if main { "" } else { file }];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join("/"))
+}
+
+/// So many directories above a path: `a/b` and 3 is `..`.
+fn above(path: &str, levels: usize) -> String {
+    let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    for _ in 0..levels {
+        match parts.last() {
+            None | Some(&"..") => parts.push(".."),
+            Some(_) => {
+                parts.pop();
+            }
+        }
+    }
+    parts.join("/")
+}
+
+pub(crate) fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    let text = text.strip_prefix("./").unwrap_or(&text).trim_end_matches('/');
+    if text == "." { String::new() } else { text.to_owned() }
+}

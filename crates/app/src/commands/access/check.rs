@@ -1,0 +1,79 @@
+//! `agentry access check`: everything that is wrong with the access policies.
+//!
+//! Exit 0: no errors. Exit 2: errors; nobody is let in by the policies until they are mended.
+//!
+//! Must never: change a file.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentry_agentfile::access::{PolicySet, STOCK, bundled_policies};
+use agentry_agentfile::diagnostic::{Diagnostic, Findings};
+use agentry_agentfile::skill::SkillLevel;
+use clap::Args;
+
+use crate::cli_context::CliContext;
+use crate::commands::OutputFormat;
+use crate::diagnostics::{self, plural};
+use crate::fault::Fault;
+use crate::timezone;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The project
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// How findings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: OutputFormat,
+}
+
+pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
+    let loaded = host.load(&options.dir, SkillLevel::Extended)?;
+    if let Some(fault) = loaded.settings_fault() {
+        return Err(fault.in_a_definition());
+    }
+    timezone::of(&loaded.library.settings)?;
+    report(&loaded.library.access, &loaded.findings, options.format)
+}
+
+/// Prints what was found in policies, and says by the exit code whether there are errors.
+pub(super) fn report(
+    rules: &PolicySet,
+    all: &Findings,
+    format: OutputFormat,
+) -> Result<ExitCode, Fault> {
+    let is_about = |one: &&Diagnostic| {
+        rules.files().any(|file| *file == *one.file)
+            || rules.broken.contains(&one.file)
+            || STOCK.iter().any(|(file, _)| **file == *one.file)
+    };
+    let shown: Vec<&Diagnostic> = all.sorted().into_iter().filter(is_about).collect();
+    let mut out = crate::output::stdout().lock();
+    let count = match format {
+        OutputFormat::Json => diagnostics::json(&shown, &mut out)?,
+        OutputFormat::Text => {
+            let count = diagnostics::text(all, &shown, &mut out)?;
+            let parts =
+                [(count.errors, "error"), (count.warnings, "warning"), (count.notes, "note")];
+            let found = parts.into_iter().filter(|(number, _)| *number > 0);
+            let found: Vec<String> = found.map(|(number, noun)| plural(number, noun)).collect();
+            let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
+            let files = plural(rules.files().count(), "file");
+            let policies = plural(rules.own.len(), "policy").replace("policys", "policies");
+            let what = match rules.broken.is_empty() {
+                true => format!(
+                    "{policies} of yours in {files} and {} that ship",
+                    bundled_policies().len()
+                ),
+                false => files,
+            };
+            let so = if count.errors > 0 { "; nobody is let in by them" } else { "" };
+            writeln!(out, "checked {what}: {found}{so}")?;
+            count
+        }
+    };
+    let is_broken = count.errors > 0 || !rules.broken.is_empty();
+    Ok(if is_broken { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}

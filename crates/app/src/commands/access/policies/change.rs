@@ -1,0 +1,239 @@
+//! `agentry access policies apply`, `enable` and `disable`: a change is tried before it is written.
+//!
+//! Must never: write what does not load together with all other policies.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use agentry_agentfile::access::{
+    Policy, PolicySet, bundled_policies, directory, is_policy_file, read, with_policy_switched,
+};
+use agentry_agentfile::diagnostic::Findings;
+use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
+use agentry_agentfile::source::SourceText;
+use agentry_kernel::access::AccessPolicies;
+use serde_json::{Value, json};
+
+use super::{ApplyOptions, PolicyNameOptions, list};
+use crate::cli_context::CliContext;
+use crate::commands::access::{atomic_write, replay};
+use crate::confirmation;
+use crate::definition_overlay::DefinitionOverlay;
+use crate::diagnostics::visible_line;
+use crate::fault::{Blame, Fault};
+use crate::policies::{compile_changed_policies, compile_policies};
+
+/// A file with new content, and what it is about.
+struct PolicyFileChange {
+    /// Where it is written.
+    path: PathBuf,
+    /// How people see it.
+    shown: String,
+    bytes: Vec<u8>,
+}
+
+/// What came of a change, for people and programs.
+struct PolicyChangeReport {
+    lines: Vec<String>,
+    value: Value,
+}
+
+pub(super) fn apply(host: &CliContext, options: &ApplyOptions) -> Result<ExitCode, Fault> {
+    let trees = host.trees(&options.dir)?;
+    let file = options.file.display();
+    let bytes = std::fs::read(&options.file).map_err(|error| {
+        Fault::new(Blame::Caller, format!("cannot read {file}: {error}"))
+            .hint("name a file of policies")
+    })?;
+    let name = options.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if !is_policy_file(&name) {
+        let what = format!("{file} would not be read as policies");
+        return Err(
+            Fault::new(Blame::Caller, what).hint("its name must end in .yml, .yaml or .json")
+        );
+    }
+    let below = format!("{}/{name}", directory());
+    let given = alone(&options.file, &bytes)?;
+    let mut old_findings = Findings::default();
+    let old_rules = read(&trees.both(), &mut old_findings);
+    let target = trees.project.display_path(&below);
+    let of_target = |one: &&Policy| *one.name.origin.file == *target;
+    refuse_doubles(&given, &old_rules, &target, &file.to_string())?;
+    let replaced: Vec<&Policy> = old_rules.own.iter().filter(of_target).collect();
+    refuse_losses(&given, &replaced, &target, &file.to_string())?;
+    let mut project = trees.project.clone();
+    project.insert(below.clone(), FileTreeEntry::File(FileContent::new(bytes.clone(), false)));
+    let new = together(&project, &trees)?;
+    let is_there = |name: &str| replaced.iter().any(|one| *one.name.value == *name);
+    let mut lines = Vec::new();
+    for policy in &given.own {
+        let word = if is_there(&policy.name.value) { "kept or changed" } else { "added" };
+        lines.push(format!("{word}: {}", policy.name.value));
+    }
+    let names: Vec<&str> = given.own.iter().map(|one| &*one.name.value).collect();
+    let value = json!({ "file": target, "policies": names });
+    let change = PolicyFileChange { path: trees.directory.join(&below), shown: target, bytes };
+    carry_out(host, options.json, (change, PolicyChangeReport { lines, value }), {
+        (compile_policies(&old_rules, &old_findings).ok(), new)
+    })
+}
+
+/// The policies of the file itself, which must load before anything else is looked at.
+fn alone(path: &Path, bytes: &[u8]) -> Result<PolicySet, Fault> {
+    let mut findings = Findings::default();
+    let mut tree = FileTree::new("");
+    tree.insert(
+        path.display().to_string(),
+        FileTreeEntry::File(FileContent::new(bytes.to_vec(), false)),
+    );
+    let rules = agentry_agentfile::access::read_directory(&tree, &mut findings);
+    if !rules.broken.is_empty() {
+        compile_changed_policies(&rules, &findings)?;
+    }
+    Ok(rules)
+}
+
+fn refuse_doubles(
+    given: &PolicySet,
+    old: &PolicySet,
+    target: &str,
+    file: &str,
+) -> Result<(), Fault> {
+    let others = || old.own.iter().filter(|one| *one.name.origin.file != *target);
+    for policy in &given.own {
+        if let Some(other) = others().find(|one| one.name.value == policy.name.value) {
+            let name = &policy.name.value;
+            let what = format!(
+                "the policy `{name}` of {file}:{} is there already, in {}",
+                policy.name.origin.line, other.name.origin
+            );
+            return Err(Fault::new(Blame::Caller, what)
+                .hint("rename one of the two, or remove the one that is there"));
+        }
+    }
+    Ok(())
+}
+
+fn refuse_losses(
+    given: &PolicySet,
+    replaced: &[&Policy],
+    target: &str,
+    file: &str,
+) -> Result<(), Fault> {
+    let is_kept = |one: &&&Policy| given.own.iter().any(|new| new.name.value == one.name.value);
+    let lost = replaced.iter().filter(|one| !is_kept(one));
+    let lost: Vec<String> = lost.map(|one| format!("`{}`", one.name.value)).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let what = format!("{target} has policies that {file} has not: {}", lost.join(", "));
+    Err(Fault::new(Blame::Caller, what)
+        .hint("add them to the file, or give it another name, or remove the old file first"))
+}
+
+/// The policies of a project that was changed, if all of them hold together.
+fn together(project: &FileTree, trees: &DefinitionOverlay) -> Result<AccessPolicies, Fault> {
+    let mut findings = Findings::default();
+    let both: Vec<&FileTree> = std::iter::once(project).chain(trees.home_tree()).collect();
+    let rules = read(&both, &mut findings);
+    compile_changed_policies(&rules, &findings)
+}
+
+pub(super) fn switch(
+    host: &CliContext,
+    options: &PolicyNameOptions,
+    on: bool,
+) -> Result<ExitCode, Fault> {
+    let trees = host.trees(&options.dir)?;
+    let mut findings = Findings::default();
+    let rules = read(&trees.both(), &mut findings);
+    let old = compile_policies(&rules, &findings);
+    let word = if on { "on" } else { "off" };
+    let name = &options.name;
+    // A failing example may be mended by switching, so only policies that cannot be read stop here.
+    if !rules.broken.is_empty() {
+        old?;
+        return Ok(ExitCode::FAILURE);
+    }
+    let Some(policy) = rules.own.iter().find(|one| *one.name.value == **name) else {
+        return Err(no_file_of(name, word, &rules));
+    };
+    if policy.enabled == on {
+        let mut out = crate::output::stdout().lock();
+        writeln!(out, "`{name}` is {word} already, in {}", policy.name.origin)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = policy.name.origin.file.to_string();
+    let (path, below, is_home) = trees.place_of(&file).ok_or_else(|| {
+        Fault::new(Blame::Us, format!("cannot tell where {file} lies")).hint("change it by hand")
+    })?;
+    let cannot = || {
+        let what = format!("`{name}` cannot be switched {word} without changing more of {file}");
+        Fault::new(Blame::Caller, what).hint(format!("write `enabled: {on}` there by hand"))
+    };
+    let bytes = std::fs::read(&path)
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot read {file}: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| cannot())?;
+    let (mark, plain) =
+        text.strip_prefix('\u{feff}').map_or(("", &*text), |rest| ("\u{feff}", rest));
+    let source = SourceText::new(file.as_str(), plain);
+    let text = format!("{mark}{}", with_policy_switched(&source, name, on).ok_or_else(cannot)?);
+    let mut changed = trees.clone();
+    let entry = FileTreeEntry::File(FileContent::new(text.clone().into_bytes(), false));
+    changed.tree_mut(is_home).insert(below, entry);
+    let new = together(&changed.project, &changed)?;
+    let done = PolicyChangeReport {
+        lines: vec![format!("`{name}` is {word} now")],
+        value: json!({ "file": file, "policy": name, "enabled": on }),
+    };
+    let change = PolicyFileChange { path, shown: file, bytes: text.into_bytes() };
+    carry_out(host, options.json, (change, done), (old.ok(), new))
+}
+
+fn no_file_of(name: &str, word: &str, rules: &PolicySet) -> Fault {
+    if bundled_policies().iter().any(|one| &*one.name.value == name) {
+        let what = format!("`{name}` ships with agentry, so no file of yours switches it {word}");
+        return Fault::new(Blame::Caller, what).hint(format!(
+            "keep a copy that takes its place: agentry access policies show {name} > \
+             {}/{name}.yml; then switch that",
+            directory()
+        ));
+    }
+    list::unknown(name, rules.policies().iter())
+}
+
+/// Writes the file, and says what is otherwise now.
+fn carry_out(
+    host: &CliContext,
+    json: bool,
+    (change, done): (PolicyFileChange, PolicyChangeReport),
+    (old, new): (Option<AccessPolicies>, AccessPolicies),
+) -> Result<ExitCode, Fault> {
+    confirmation::write_confirmed(host, &change.path, || {
+        atomic_write::whole(&change.path, &change.bytes).map_err(|error| {
+            Fault::new(Blame::Machine, format!("cannot write {}: {error}", change.shown))
+                .hint("nothing was changed")
+        })
+    })?;
+    let mut out = crate::output::stdout().lock();
+    let differences = match &old {
+        Some(old) => replay::replay_recent(host, old, &new)?,
+        None => None,
+    };
+    if json {
+        let mut value = done.value;
+        value["differences"] = differences.map_or(Value::Null, |found| found.as_json());
+        writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(out, "{}", visible_line(&format!("wrote {}", change.shown)))?;
+    for line in &done.lines {
+        writeln!(out, "  {}", visible_line(line))?;
+    }
+    if let Some(found) = differences {
+        writeln!(out, "of the last 7 days:")?;
+        found.write(&mut out, replay::ReplayScope::Changed)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,164 @@
+//! `agentry access replay`: what policies would decide otherwise about what was decided before.
+//!
+//! Exit 0: nothing. Exit 1: something. Exit 2: the command or the policies are wrong.
+//!
+//! Must never: change what was recorded, or record what comes out.
+
+mod policy_replay;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentry_agentfile::skill::SkillLevel;
+use agentry_kernel::access::AccessPolicies;
+use clap::Args;
+use serde_json::{Value, json};
+
+use self::policy_replay::{PolicyReplay, PolicyReplayReport, decide};
+use super::policies::read_alone;
+use crate::bootstrap::{self, store_fault};
+use crate::cli_context::{CliContext, host_tool_names};
+use crate::diagnostics::visible_line;
+use crate::fault::Fault;
+use crate::policies;
+use crate::timezone::{self, OwnerTimeZone};
+
+/// What the command ends with.
+const EXITS: &str = "Exit 0: nothing would be decided otherwise. Exit 1: something would.";
+
+/// How many milliseconds the decisions of a change are looked back for.
+const LATELY_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+
+#[derive(Args)]
+#[command(after_help = EXITS)]
+pub(crate) struct Options {
+    /// From this time on: 7d, 12h, 30m, 2026-11-01, 2026-11-01T23:30
+    #[arg(long, value_name = "TIME", default_value = "7d")]
+    since: String,
+    /// Before this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Decide with the policies in this directory, and those that ship, instead of yours
+    #[arg(long = "with", value_name = "DIR")]
+    with: Option<PathBuf>,
+    /// Leave out what would be decided the same
+    #[arg(long)]
+    changed_only: bool,
+    /// The project whose policies decide
+    #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed of an outcome.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplayScope {
+    /// Everything.
+    All,
+    /// What would be decided otherwise.
+    Changed,
+}
+
+pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
+    let loaded = host.load(&options.dir, SkillLevel::Extended)?;
+    if let Some(fault) = loaded.settings_fault() {
+        return Err(fault.in_a_definition());
+    }
+    let zone = timezone::of(&loaded.library.settings)?;
+    let new = match &options.with {
+        None => policies::project_policies(&loaded)?,
+        Some(path) => {
+            let (rules, findings) = read_alone(path)?;
+            policies::compile_policies(&rules, &findings)?
+        }
+    };
+    let now = bootstrap::now();
+    let since = zone.past(&options.since, now)?;
+    let until = options.until.as_ref().map(|text| zone.past(text, now)).transpose()?;
+    let span = (since, until.unwrap_or(u64::MAX));
+    let outcome = outcome(host, (None, &new), &zone, span)?;
+    let shown = if options.changed_only { ReplayScope::Changed } else { ReplayScope::All };
+    let mut out = crate::output::stdout().lock();
+    match options.json {
+        true => writeln!(out, "{}", serde_json::to_string_pretty(&outcome.shown_json(shown))?)?,
+        false => outcome.write(&mut out, shown)?,
+    }
+    Ok(if outcome.changed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a change of policies would have decided otherwise lately; nothing, if there is no ledger.
+pub(super) fn replay_recent(
+    host: &CliContext,
+    old: &AccessPolicies,
+    new: &AccessPolicies,
+) -> Result<Option<PolicyReplayReport>, Fault> {
+    if !bootstrap::has_ledger(host) {
+        return Ok(None);
+    }
+    let mut findings = agentry_agentfile::diagnostic::Findings::default();
+    let nothing = agentry_agentfile::file_tree::FileTree::default();
+    let zone = timezone::of(&host.settings(&nothing, &mut findings))?;
+    let since = bootstrap::now().saturating_sub(LATELY_MS);
+    outcome(host, (Some(old), new), &zone, (since, u64::MAX)).map(Some)
+}
+
+fn outcome(
+    host: &CliContext,
+    (old, new): (Option<&AccessPolicies>, &AccessPolicies),
+    zone: &OwnerTimeZone,
+    span: (u64, u64),
+) -> Result<PolicyReplayReport, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    let grants = ledger.grants(false).map_err(store_fault)?;
+    let tools = host_tool_names().into_iter().collect();
+    let trial = PolicyReplay { new, old, tools, grants, local: &|at| zone.local(at) };
+    decide(&ledger, &trial, span).map_err(store_fault)
+}
+
+impl PolicyReplayReport {
+    /// All that came out, for programs.
+    pub(crate) fn as_json(&self) -> Value {
+        self.shown_json(ReplayScope::Changed)
+    }
+
+    fn shown_json(&self, shown: ReplayScope) -> Value {
+        let groups =
+            self.groups.iter().filter(|(group, _)| group.changed || shown == ReplayScope::All);
+        let groups = groups.map(|(group, count)| {
+            json!({
+                "who": group.who, "channel": group.channel, "what": group.what,
+                "changed": group.changed, "count": count.number, "first": count.first,
+            })
+        });
+        json!({
+            "decisions": self.decisions, "changed": self.changed,
+            "groups": groups.collect::<Vec<_>>(),
+        })
+    }
+
+    /// All that came out, for people; the last line has the totals.
+    pub(crate) fn write(&self, out: &mut dyn Write, shown: ReplayScope) -> io::Result<()> {
+        let mut sorted: Vec<_> = self.groups.iter().collect();
+        sorted.sort_by_key(|(group, count)| (!group.changed, std::cmp::Reverse(count.number)));
+        for (group, count) in sorted {
+            let (head, what) = match (group.changed, shown) {
+                (false, ReplayScope::Changed) => continue,
+                (false, ReplayScope::All) => ("same", &group.what),
+                (true, ReplayScope::All | ReplayScope::Changed) => ("otherwise", &group.what),
+            };
+            let line = format!(
+                "{head:<9}  {:>6} x  {} on {}: {what}  (first {})",
+                count.number, group.who, group.channel, count.first
+            );
+            writeln!(out, "{}", visible_line(&line))?;
+        }
+        let (all, changed) = (self.decisions, self.changed);
+        match changed {
+            0 => writeln!(out, "{all} decisions, none would be otherwise"),
+            changed => writeln!(out, "{all} decisions, {changed} would be otherwise"),
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `agentry answer` and `agentry approvals`: what waits for a person, and what a person says to it.
+//!
+//! Must never: answer for anybody, or answer twice.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use agentry_kernel::identity::TERMINAL;
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
+use agentry_runtime::permission_request;
+use agentry_store::ApprovalRow;
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::OutputFormat;
+use crate::approval_text;
+use crate::bootstrap;
+use crate::cli_context::CliContext;
+use crate::fault::{Blame, Fault};
+use crate::secret_store;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The approval, by its id or a part of it
+    approval: String,
+    /// Yes or no
+    #[arg(value_enum)]
+    word: AnswerChoice,
+    /// Why; told to the agent with a no
+    #[arg(long)]
+    reason: Option<String>,
+    /// A yes holds for the same call for the rest of the session
+    #[arg(long)]
+    session: bool,
+    /// Arguments, as JSON, that take the place of those of the call
+    #[arg(long, value_name = "JSON")]
+    edit: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AnswerChoice {
+    /// The call may be made
+    #[value(alias = "y")]
+    Yes,
+    /// It may not
+    #[value(alias = "n")]
+    No,
+}
+
+#[derive(Args)]
+pub(crate) struct ApprovalListOptions {
+    /// Also those that were answered or withdrawn
+    #[arg(long)]
+    all: bool,
+    /// How they are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: OutputFormat,
+}
+
+pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
+    let allow = options.word == AnswerChoice::Yes;
+    if options.session && !allow {
+        return Err(Fault::new(Blame::Caller, "--session goes with yes only"));
+    }
+    let ledger = bootstrap::open_ledger(host)?;
+    let id = ledger.find_approval(&options.approval).map_err(bootstrap::store_fault)?;
+    let reach = if options.session { ApprovalScope::Session } else { ApprovalScope::Once };
+    let edit = options.edit.as_deref().map(edited).transpose()?;
+    let reason = options.reason.clone();
+    let answer = ApprovalAnswer {
+        allow,
+        reach,
+        reason,
+        edit,
+        expired: false,
+        by: Some(TERMINAL.to_owned()),
+    };
+    let redactor = secret_store::redactor(host)?;
+    let answered =
+        permission_request::answer((&ledger, &redactor), &id, answer, bootstrap::new_uuid_number);
+    let answered = answered.map_err(bootstrap::fault)?;
+    let mut out = crate::output::stdout().lock();
+    writeln!(out, "{id}: {}", if allow { "yes" } else { "no" })?;
+    super::requests::write_next_step(&ledger, &answered.row, &mut out)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The arguments that take the place of those of a call.
+fn edited(text: &str) -> Result<Value, Fault> {
+    let wrong = |why: String| {
+        Fault::new(Blame::Caller, format!("--edit takes the arguments as a JSON object: {why}"))
+            .hint("write --edit '{\"command\": \"ls\"}'")
+    };
+    let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    match value {
+        Value::Object(_) => Ok(value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(wrong(format!("`{value}` is none")))
+        }
+    }
+}
+
+pub(crate) fn list(host: &CliContext, options: &ApprovalListOptions) -> Result<ExitCode, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    let rows = if options.all { ledger.approvals() } else { ledger.approvals_waiting() };
+    let rows = rows.map_err(bootstrap::store_fault)?;
+    let mut out = crate::output::stdout().lock();
+    match options.format {
+        OutputFormat::Json => {
+            let all: Vec<_> = rows.iter().map(as_json).collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        OutputFormat::Text if rows.is_empty() => writeln!(out, "nothing waits for an answer")?,
+        OutputFormat::Text => {
+            for row in &rows {
+                write_one(&mut out, row)?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(row: &ApprovalRow) -> Value {
+    json!({
+        "id": row.approval.id, "status": row.status.as_str(), "runId": row.run,
+        "sessionId": row.session, "turnId": row.turn, "call": row.approval.call,
+        "ruling": row.approval.ruling, "digest": row.approval.digest, "answer": row.answer,
+        "asked": row.asked, "kind": row.approval.kind, "changes": row.approval.facts.changes,
+    })
+}
+
+fn write_one(out: &mut dyn Write, row: &ApprovalRow) -> std::io::Result<()> {
+    let run = row.run.as_ref().map_or("", |run| run.as_str());
+    let approval = &row.approval;
+    writeln!(out, "{}  {}  {}  {run}", approval.id, row.status.as_str(), approval.call.tool)?;
+    writeln!(out, "  {}", approval_text::in_one_line(&approval.call.input))?;
+    for line in approval_text::facts(approval) {
+        writeln!(out, "  {line}")?;
+    }
+    if let Some(finding) = approval.ruling.deciding() {
+        let rule = finding.rule.as_deref().unwrap_or("built-in");
+        writeln!(out, "  why: {} ({rule})", approval_text::legible_text(&finding.why))?;
+    }
+    for line in approval.facts.change_summary().unwrap_or_default().lines() {
+        writeln!(out, "  {}", approval_text::legible_text(line))?;
+    }
+    Ok(())
+}

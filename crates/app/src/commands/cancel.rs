@@ -1,0 +1,53 @@
+//! `agentry cancel`: asks a run to end.
+//!
+//! A run that some process works on is told; a run that nobody works on is ended here.
+//!
+//! Must never: say that a run is cancelled before it is recorded.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use agentry_protocol::envelope::EntrySubject;
+use agentry_runtime::Error;
+use agentry_store::Error as Store;
+use clap::Args;
+
+use super::record_cancel;
+use super::run::show;
+use crate::bootstrap;
+use crate::cli_context::CliContext;
+use crate::fault::Fault;
+use crate::run_output::OutputMode;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The run, by its id or a part of it
+    run: String,
+}
+
+pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    let run = ledger.find_run(&options.run).map_err(bootstrap::store_fault)?;
+    let session = ledger.run(&run).map_err(bootstrap::store_fault)?.and_then(|row| row.session);
+    let engine = bootstrap::engine_of(host, ledger, &run)?;
+    let about = EntrySubject { session, run: Some(run.clone()), turn: None };
+    let outcome =
+        show(&engine, OutputMode::Text, Vec::new(), |runner| match runner.cancel(&run) {
+            Err(Error::Ledger(Store::Busy { .. })) => {
+                record_cancel(&runner.host, &about)?;
+                Ok(None)
+            }
+            other => other.map(Some),
+        })?;
+    let mut out = crate::output::stdout().lock();
+    let Some(outcome) = outcome else {
+        writeln!(out, "{run}: asked to end; the process that works on it will")?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    writeln!(out, "{run}: cancelled")?;
+    // It was asked for, so it is no failure of this command.
+    Ok(match bootstrap::exit_code(&outcome) {
+        7 => ExitCode::SUCCESS,
+        code => ExitCode::from(code),
+    })
+}

@@ -1,0 +1,235 @@
+//! `agentry chat`, and `agentry` alone: talk with an agent in the terminal.
+//!
+//! Where no terminal is, what is piped in is a prompt, and it is run as `agentry run` would.
+//!
+//! Must never: begin a chat that nobody can type into.
+
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentry_agentfile::diagnostic::{DiagnosticCode, Severity};
+use agentry_agentfile::skill::SkillLevel;
+use agentry_protocol::SessionKey;
+use agentry_store::{Ledger, SessionRow};
+use clap::Args;
+
+use super::run::{self, WorkOptions};
+use super::{AgentSelection, init, show_agent};
+use crate::bootstrap::{self, ProjectRuntime};
+use crate::chat::{self, ChatSession, ChatSetup, ChatStart, last_run, new_key, sessions};
+use crate::cli_context::CliContext;
+use crate::confirmation;
+use crate::fault::{Blame, Fault};
+use crate::limits::LINE_BYTES_MAX;
+use crate::model_choice;
+use crate::trust;
+
+/// The profile that is talked with where no agent is.
+const PROFILE: &str = "default-assistant";
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The agent, by its id or its directory
+    #[arg(value_name = "AGENT", conflicts_with = "agent")]
+    who: Option<String>,
+    #[command(flatten)]
+    work: WorkOptions,
+    /// Go on with the latest chat with this agent in this directory
+    #[arg(long = "continue", conflicts_with_all = ["resume", "session"])]
+    go_on: bool,
+    /// Go on with a session, by its id, its name, or one of its runs
+    #[arg(long, value_name = "ID", conflicts_with_all = ["who", "agent", "session"])]
+    resume: Option<String>,
+}
+
+impl Options {
+    /// What `agentry` alone means.
+    pub(crate) fn alone() -> Self {
+        Self { who: None, work: WorkOptions::defaults(), go_on: false, resume: None }
+    }
+}
+
+pub(crate) fn run(host: &CliContext, mut options: Options) -> Result<ExitCode, Fault> {
+    let model = options.work.model.as_deref().map(run::absolute_model).transpose()?;
+    options.work.model = model;
+    let directory = options.who.as_deref().map(Path::new).filter(|path| path.is_dir());
+    match (directory, &options.who) {
+        (Some(directory), _) => options.work.dir = directory.to_owned(),
+        (None, Some(id)) => options.work.agent = Some(id.clone()),
+        (None, None) => {}
+    }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        return piped(host, options);
+    }
+    let borrowed = match options.resume {
+        Some(_) => None,
+        None => borrow_profile(host, &mut options.work)?,
+    };
+    let mut opened = open(host, &options)?;
+    opened.notes.extend(borrowed);
+    chat::run(host, opened)
+}
+
+/// Runs what is piped in.
+fn piped(host: &CliContext, mut options: Options) -> Result<ExitCode, Fault> {
+    let mut text = String::new();
+    if !io::stdin().is_terminal() {
+        let read = io::stdin().take(LINE_BYTES_MAX as u64).read_to_string(&mut text);
+        read.map_err(|error| {
+            Fault::new(Blame::Caller, format!("cannot read the prompt: {error}"))
+        })?;
+    }
+    if text.trim().is_empty() {
+        return Err(Fault::new(
+            Blame::Caller,
+            "there is no terminal to chat in, and no prompt was piped in",
+        )
+        .hint("pipe a prompt, as in `echo hello | agentry`; `agentry --help` lists the verbs"));
+    }
+    if options.go_on || options.resume.is_some() {
+        let text = "--continue and --resume need a terminal";
+        return Err(Fault::new(Blame::Caller, text).hint("use `agentry run --session`"));
+    }
+    borrow_profile(host, &mut options.work)?;
+    run::run(host, run::Options::of_prompt(text, options.work))
+}
+
+/// Where no agent is, the bundled assistant is talked with; its files are written once, and are the user's from then
+/// on. Says so.
+fn borrow_profile(host: &CliContext, work: &mut WorkOptions) -> Result<Option<String>, Fault> {
+    if work.agent.is_some() {
+        return Ok(None);
+    }
+    let loaded = host.load(&work.dir, SkillLevel::Extended)?;
+    let wrong = |one: &agentry_agentfile::diagnostic::Diagnostic| {
+        one.severity == Severity::Error && one.code != DiagnosticCode::NothingHere
+    };
+    let library = &loaded.library;
+    let nothing = library.agents.is_empty() && library.broken_agents.is_empty();
+    if !nothing || loaded.findings.sorted().iter().any(|one| wrong(one)) {
+        return Ok(None);
+    }
+    let Some(state) = &host.environment.state else { return Ok(None) };
+    let place = state.join("agents").join(PROFILE);
+    init::materialise(&place, PROFILE)?;
+    let settings = work.dir.join(agentry_agentfile::config::FILE);
+    let unread = match settings.exists() {
+        true => format!(" The settings in {} are not read.", settings.display()),
+        false => String::new(),
+    };
+    let here = work.dir.canonicalize().unwrap_or_else(|_| work.dir.clone());
+    work.workspace = work.workspace.take().or(Some(here));
+    work.dir = place;
+    Ok(Some(format!(
+        "There is no agent here, so you talk with the bundled assistant.{unread} `agentry init <dir>` makes one of your own."
+    )))
+}
+
+fn open(host: &CliContext, options: &Options) -> Result<ChatSetup, Fault> {
+    let work = &options.work;
+    host.use_tape(work.tape()?);
+    let ledger = bootstrap::open_ledger(host)?;
+    if let Some(text) = &options.resume {
+        return resumed(host, ledger, work, text);
+    }
+    let engine = bootstrap::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
+    let which = AgentSelection { dir: PathBuf::from("."), agent: work.agent.clone() };
+    let agent =
+        show_agent::choose(&engine.loaded, &which).map_err(Fault::in_a_definition)?.id.clone();
+    let ledger = &engine.parts.ledger;
+    let key = work.session.as_deref().map(SessionKey::new);
+    let mut notes = Vec::new();
+    let found = match (&key, options.go_on) {
+        (Some(key), _) => ledger.session_named(key, &agent),
+        (None, true) => {
+            let found = sessions(ledger, &agent, &engine.definitions.workspace);
+            let found = found.map(|found| found.into_iter().next().map(|(row, _)| row));
+            if let Ok(None) = found {
+                notes.push("There is no chat to go on with here; this is a new one.".to_owned());
+            }
+            found
+        }
+        (None, false) => Ok(None),
+    };
+    let found = found.map_err(bootstrap::store_fault)?;
+    let model = found.as_ref().map(|row| model_of(ledger, row)).transpose()?.flatten();
+    let talk = talk((host, engine), (agent.as_str(), model), work, found, key)?;
+    Ok(ChatSetup {
+        talk,
+        notes,
+        start: if options.go_on { ChatStart::Continued } else { ChatStart::New },
+    })
+}
+
+/// A session by its id or name, or that of a run; with the project that it worked in.
+fn resumed(
+    host: &CliContext,
+    ledger: Ledger,
+    work: &WorkOptions,
+    text: &str,
+) -> Result<ChatSetup, Fault> {
+    let session = match ledger.find_session(text) {
+        Ok(session) => session,
+        Err(unknown) => {
+            let run = ledger.find_run(text).ok().and_then(|run| ledger.run(&run).ok().flatten());
+            run.and_then(|run| run.session).ok_or_else(|| bootstrap::store_fault(unknown))?
+        }
+    };
+    let gone = || Fault::new(Blame::Us, format!("{session} is not in the ledger"));
+    let row = ledger.session(&session).map_err(bootstrap::store_fault)?.ok_or_else(gone)?;
+    let run = last_run(&ledger, &row).map_err(bootstrap::store_fault)?;
+    let run = match run {
+        Some(run) => Some(run),
+        None => {
+            let runs =
+                ledger.runs(crate::limits::CHAT_SESSIONS_MAX).map_err(bootstrap::store_fault)?;
+            runs.into_iter().find(|run| run.session.as_ref() == Some(&session))
+        }
+    };
+    let run = run.ok_or_else(|| {
+        Fault::new(Blame::Caller, format!("nothing has been said in {session} yet"))
+            .hint("begin a new chat with `agentry chat`")
+    })?;
+    let engine = bootstrap::engine_of(host, ledger, &run.id)?;
+    let agent = row.agent.clone();
+    let talk = talk((host, engine), (agent.as_str(), Some(run.model)), work, Some(row), None)?;
+    Ok(ChatSetup { talk, notes: Vec::new(), start: ChatStart::Continued })
+}
+
+/// The model that a session had last.
+fn model_of(ledger: &Ledger, row: &SessionRow) -> Result<Option<String>, Fault> {
+    let run = last_run(ledger, row).map_err(bootstrap::store_fault)?;
+    Ok(run.map(|run| run.model))
+}
+
+fn talk(
+    (host, engine): (&CliContext, ProjectRuntime),
+    (agent, before): (&str, Option<String>),
+    work: &WorkOptions,
+    found: Option<SessionRow>,
+    key: Option<SessionKey>,
+) -> Result<ChatSession, Fault> {
+    let agent = agentry_protocol::AgentId::new(agent);
+    let definition = engine.definitions.agent(&agent).map_err(bootstrap::fault)?;
+    trust::gate(host, &engine, [definition])?;
+    confirmation::report(&engine.parts.ledger, &engine.loaded)?;
+    bootstrap::warn_left_out(&engine, definition)?;
+    // A session goes on with the model it had, as long as the agent may use it.
+    let before =
+        before.filter(|model| model_choice::model(&engine, definition, Some(model)).is_ok());
+    let model_from =
+        match (&work.model, &before, &engine.loaded.library.settings.config.agent.model) {
+            (Some(_), _, _) => "named with --model",
+            (None, Some(_), _) => "the one that this session had",
+            (None, None, Some(_)) => "named by the setting agent.model",
+            (None, None, None) => "the first that can be had; `agentry models` says how",
+        };
+    let model = work.model.clone().or(before);
+    let terms = run::terms(host, &engine, definition, work, model.as_deref())?;
+    let model_from = model_from.to_owned();
+    let session = found.as_ref().map(|row| row.id.clone());
+    let key = found.map(|row| row.key).or(key).unwrap_or_else(new_key);
+    Ok(ChatSession { engine: Arc::new(engine), agent, terms, model_from, key, session })
+}

@@ -1,0 +1,74 @@
+//! `agentry config show`: the settings that hold, and where each was made.
+//!
+//! Must never: show a secret; settings hold none.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentry_agentfile::diagnostic::Findings;
+use agentry_runtime::tree_reader;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::OutputFormat;
+use crate::addresses::{self, AddressTrust};
+use crate::cli_context::{CliContext, shown};
+use crate::diagnostics;
+use crate::fault::{Blame, Fault};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The project
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+    /// Say where each value comes from
+    #[arg(long)]
+    origin: bool,
+    /// How settings are printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: OutputFormat,
+}
+
+pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
+    let dir = &options.dir;
+    let project = tree_reader::read_project(dir, &shown(dir)).map_err(|error| {
+        Fault::new(Blame::Caller, format!("cannot read {}: {error}", dir.display()))
+    })?;
+    let mut findings = Findings::default();
+    let settings = host.settings(&project, &mut findings);
+    let trusts = AddressTrust::of(host, dir)?;
+    let untrusted = addresses::untrusted(host, &settings, &trusts);
+    let mut out = crate::output::stdout().lock();
+    let mut err = crate::output::stderr().lock();
+    diagnostics::text(&findings, &findings.sorted(), &mut err)?;
+    match options.format {
+        OutputFormat::Json => {
+            let all: serde_json::Map<String, Value> = settings
+                .all()
+                .into_iter()
+                .map(|(key, value, origin)| (key, json!({ "value": value, "origin": origin })))
+                .collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        OutputFormat::Text => {
+            let all = settings.all();
+            if all.is_empty() {
+                writeln!(out, "# nothing is set; built-in values hold")?;
+            }
+            for (key, value, origin) in all {
+                let provider = key.split('.').nth(1).filter(|_| key.starts_with("providers."));
+                let is_refused = untrusted.iter().any(|one| {
+                    provider == Some(one.provider.as_str()) && one.origin.file == origin.file
+                });
+                let note = if is_refused { ", not trusted: it has no effect" } else { "" };
+                match options.origin || is_refused {
+                    true => writeln!(out, "{key} = {value}  # {origin}{note}")?,
+                    false => writeln!(out, "{key} = {value}")?,
+                }
+            }
+        }
+    }
+    trusts.warn(&untrusted);
+    Ok(if findings.has_errors() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,133 @@
+//! The form of what is said about somebody who is known.
+//!
+//! Must never: keep a word that a policy could not name, or that does not show as what it is.
+
+use agentry_protocol::inbound::EventId;
+use agentry_protocol::intake::Identity;
+
+use crate::diagnostics::escaped;
+use crate::fault::{Blame, Fault};
+use crate::limits::{ENTITY_NAME_CHARS_MAX, ENTITY_TAGS_MAX, ENTITY_WORD_CHARS_MAX};
+
+/// What people call somebody: one line that shows as what it is.
+pub(super) fn name(text: &str) -> Result<String, Fault> {
+    let name = text.trim();
+    let is_plain = escaped(name) == *name && !name.contains(['\n', '\t']);
+    if name.is_empty() || name.chars().count() > ENTITY_NAME_CHARS_MAX || !is_plain {
+        let what = "--name is empty, too long, or holds signs that do not show";
+        return Err(Fault::new(Blame::Caller, what)
+            .hint(format!("write a name of at most {ENTITY_NAME_CHARS_MAX} signs")));
+    }
+    Ok(name.to_owned())
+}
+
+/// An id that policies and grants can name.
+pub(super) fn id(text: &str) -> Result<String, Fault> {
+    word("id", text)
+}
+
+/// An id from a name: lower-cased, with `-` for what an id cannot hold.
+pub(super) fn id_of(name: &str) -> Result<String, Fault> {
+    let lower = name.to_lowercase();
+    let parts = lower.split(|sign: char| !sign.is_ascii_alphanumeric());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let made = parts.join("-");
+    match made.is_empty() {
+        true => Err(Fault::new(Blame::Caller, format!("no id can be made from `{name}`"))
+            .hint("give one with --id")),
+        false => id(&made),
+    }
+}
+
+/// What somebody is to the owner.
+pub(super) fn relationship(text: &str) -> Result<String, Fault> {
+    word("relationship", text)
+}
+
+/// Adds a tag, once.
+pub(super) fn add_tag(tags: &mut Vec<String>, text: &str) -> Result<(), Fault> {
+    let tag = word("tag", text)?;
+    if !tags.contains(&tag) {
+        tags.push(tag);
+    }
+    if tags.len() > ENTITY_TAGS_MAX {
+        let what = format!("one entity has at most {ENTITY_TAGS_MAX} tags");
+        return Err(Fault::new(Blame::Caller, what));
+    }
+    Ok(())
+}
+
+/// `channel:identifier`.
+pub(super) fn identity(text: &str) -> Result<Identity, Fault> {
+    let fault = |why: &str| {
+        Fault::new(Blame::Caller, format!("`{}` is no identity: {why}", escaped(text)))
+            .hint("write the channel and its id of them, such as discord:1234")
+    };
+    let (channel, identifier) =
+        text.split_once(':').ok_or_else(|| fault("there is no `:` after a channel"))?;
+    // An identifier has the same form as every other id of a channel.
+    EventId::of(channel, identifier).map_err(|wrong| fault(&wrong.to_string()))?;
+    Ok(Identity {
+        channel: channel.to_owned(),
+        identifier: identifier.to_owned(),
+        account_id: None,
+        is_owned: false,
+    })
+}
+
+/// The id of an account of ours.
+pub(super) fn account(text: &str) -> Result<String, Fault> {
+    word("account", text)
+}
+
+/// Whether two are the same on the same channel.
+pub(super) fn is_same(a: &Identity, b: &Identity) -> bool {
+    a.channel == b.channel && a.identifier == b.identifier
+}
+
+/// An identity as it is written.
+pub(super) fn written(identity: &Identity) -> String {
+    format!("{}:{}", identity.channel, identity.identifier)
+}
+
+fn word(what: &str, text: &str) -> Result<String, Fault> {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "._-@".contains(sign);
+    let is_word = text.starts_with(|sign: char| sign.is_ascii_alphanumeric())
+        && text.chars().count() <= ENTITY_WORD_CHARS_MAX
+        && text.chars().all(is_sign);
+    match is_word {
+        true => Ok(text.to_owned()),
+        false => Err(Fault::new(Blame::Caller, format!("`{}` is no {what}", escaped(text))).hint(
+            format!(
+                "it begins with a letter or a digit, has letters, digits, `.`, `_`, `-` and `@`, and \
+                 at most {ENTITY_WORD_CHARS_MAX} of them"
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_made_from_a_name() {
+        assert_eq!(id_of("Casey").unwrap(), "casey");
+        assert_eq!(id_of("  Casey   O'Neil Jr. ").unwrap(), "casey-o-neil-jr");
+        assert!(id_of("山田").is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_a_word_or_an_identity_is_refused() {
+        for text in ["", "-a", "a b", "a\u{202e}", "ä", &"x".repeat(ENTITY_WORD_CHARS_MAX + 1)] {
+            assert!(id(text).is_err(), "{text:?}");
+        }
+        for text in ["", "discord", "discord:", ":1", "Discord:1", "discord:a b", "discord:\n"] {
+            assert!(identity(text).is_err(), "{text:?}");
+        }
+        assert_eq!(written(&identity("email:a@b.example").unwrap()), "email:a@b.example");
+        for text in ["", "a\nb", "a\u{200b}b", &"x".repeat(ENTITY_NAME_CHARS_MAX + 1)] {
+            assert!(name(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! `agentry grants`: powers given for a time, and what became of them.
+//!
+//! Must never: change a grant; one is given or taken back, and both stay in the record.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use agentry_kernel::access::is_active;
+use agentry_protocol::GrantId;
+use agentry_protocol::access::{Grant, GrantConditions, PrincipalQuery, Resource};
+use agentry_protocol::envelope::{Draft, EntrySubject};
+use agentry_protocol::event::Event;
+use agentry_protocol::intake::AccessChange;
+use agentry_store::{GrantActivityRow, Ledger};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::bootstrap::{self, new_uuid_number};
+use crate::cli_context::CliContext;
+use crate::diagnostics::escaped;
+use crate::fault::{Blame, Fault};
+
+/// Whoever may use this home.
+const OWNER: &str = "owner";
+const SECOND_MS: u64 = 1_000;
+
+#[derive(Subcommand)]
+pub(crate) enum GrantsCommand {
+    /// Those that hold now, or all
+    List(GrantListOptions),
+    /// One grant
+    Show(GrantShowOptions),
+    /// Give somebody tools, credentials, data or commands
+    Give(GiveOptions),
+    /// Take a grant back
+    Revoke(GrantRevokeOptions),
+    /// What became of one grant, or of all
+    Audit(GrantAuditOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct GrantListOptions {
+    /// Also those that are over or were taken back
+    #[arg(long)]
+    all: bool,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct GrantShowOptions {
+    /// The grant, by its id or a part of it
+    grant: String,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct GiveOptions {
+    /// To whom: person:ID, relationship:WORD or tag:WORD; several must all hold
+    #[arg(long, value_name = "WHO", required = true)]
+    to: Vec<String>,
+    /// Only on this channel
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// Only in the session with this key
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+    /// For so long, such as 24h; until it is taken back, if nothing is said
+    #[arg(long = "for", value_name = "TIME")]
+    duration: Option<String>,
+    /// Why
+    #[arg(long)]
+    reason: Option<String>,
+    /// What: tool:NAME or NAME, credential:NAME, data:LEVEL, exec:PATTERN
+    #[arg(required = true, value_name = "RESOURCE")]
+    resources: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct GrantRevokeOptions {
+    /// The grant, by its id or a part of it
+    grant: String,
+    /// Why
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct GrantAuditOptions {
+    /// The grant, by its id or a part of it
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    grant: Option<String>,
+    /// All grants
+    #[arg(long)]
+    all: bool,
+    /// Only what happened within this time, such as 30d
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(host: &CliContext, what: &GrantsCommand) -> Result<ExitCode, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    let mut out = crate::output::stdout().lock();
+    match what {
+        GrantsCommand::List(options) => list(&ledger, options, &mut out)?,
+        GrantsCommand::Show(options) => {
+            let grant = find(&ledger, &options.grant)?;
+            match options.json {
+                true => writeln!(out, "{}", serde_json::to_string_pretty(&grant)?)?,
+                false => write_whole(&grant, ledger.now(), &mut out)?,
+            }
+        }
+        GrantsCommand::Give(options) => {
+            let grant = given(options, ledger.now())?;
+            let id = grant.id.clone();
+            change(&ledger, AccessChange::GrantGiven { grant: Box::new(grant) })?;
+            writeln!(out, "{id}")?;
+        }
+        GrantsCommand::Revoke(options) => {
+            let grant = find(&ledger, &options.grant)?;
+            if grant.revoked_at.is_some() {
+                let text = format!("{} was taken back already", grant.id);
+                return Err(Fault::new(Blame::Caller, text));
+            }
+            let (by, reason) = (OWNER.to_owned(), options.reason.clone());
+            let id = grant.id.clone();
+            change(&ledger, AccessChange::GrantRevoked { grant: grant.id, by, reason })?;
+            writeln!(out, "{id}: taken back")?;
+        }
+        GrantsCommand::Audit(options) => audit(&ledger, options, &mut out)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn change(ledger: &Ledger, change: AccessChange) -> Result<(), Fault> {
+    let (about, event) = (EntrySubject::default(), Event::Access(change));
+    ledger.append(vec![Draft { cause: None, about, event }]).map_err(bootstrap::store_fault)?;
+    Ok(())
+}
+
+fn find(ledger: &Ledger, text: &str) -> Result<Grant, Fault> {
+    let id = ledger.find_grant(text).map_err(bootstrap::store_fault)?;
+    let grant = ledger.grant(&id).map_err(bootstrap::store_fault)?;
+    grant.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no grant `{id}`")))
+}
+
+fn given(options: &GiveOptions, now: u64) -> Result<Grant, Fault> {
+    let mut query = PrincipalQuery::default();
+    for who in &options.to {
+        let wrong = || {
+            let text = format!("`{who}` does not say to whom");
+            Fault::new(Blame::Caller, text).hint("write person:ID, relationship:WORD or tag:WORD")
+        };
+        let (kind, word) =
+            who.split_once(':').filter(|(_, word)| !word.is_empty()).ok_or_else(wrong)?;
+        match kind {
+            "person" if query.person_id.is_none() => query.person_id = Some(word.to_owned()),
+            "relationship" if query.relationship.is_none() => {
+                query.relationship = Some(word.to_owned());
+            }
+            "tag" => query.tags.push(word.to_owned()),
+            _ => return Err(wrong()),
+        }
+    }
+    let parsed = options.resources.iter().map(|text| text.parse::<Resource>());
+    let resources: Result<Vec<Resource>, _> = parsed.collect();
+    let resources = resources.map_err(|error| {
+        let hint = "write tool:NAME, credential:NAME, data:LEVEL or exec:PATTERN";
+        Fault::new(Blame::Caller, error.to_string()).hint(hint)
+    })?;
+    let lasts = options.duration.as_deref().map(span_ms).transpose()?;
+    Ok(Grant {
+        id: GrantId::from_number(new_uuid_number()),
+        principal_query: query,
+        resources,
+        created_at: now,
+        expires_at: lasts.map(|lasts| now.saturating_add(lasts)),
+        revoked_at: None,
+        granted_by: OWNER.to_owned(),
+        reason: options.reason.clone(),
+        request_context: None,
+        conditions: GrantConditions {
+            channel: options.channel.clone(),
+            session: options.session.clone(),
+        },
+    })
+}
+
+fn list(ledger: &Ledger, options: &GrantListOptions, out: &mut dyn Write) -> Result<(), Fault> {
+    let now = ledger.now();
+    let mut grants = ledger.grants(!options.all).map_err(bootstrap::store_fault)?;
+    // Nobody has to have noted that the time of one is over.
+    grants.retain(|grant| options.all || is_active(grant, now));
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&grants)?)?;
+        return Ok(());
+    }
+    if grants.is_empty() {
+        writeln!(out, "there are no grants")?;
+    }
+    for grant in &grants {
+        let line = format!("{}: {}", to_whom(grant), what(grant));
+        writeln!(out, "{}  {}  {}", grant.id, standing(grant, now), escaped(&line))?;
+    }
+    Ok(())
+}
+
+fn write_whole(grant: &Grant, now: u64, out: &mut dyn Write) -> Result<(), Fault> {
+    writeln!(out, "{}  {}", grant.id, standing(grant, now))?;
+    let place = &grant.conditions;
+    let lines = [
+        ("to", Some(to_whom(grant))),
+        ("gives", Some(what(grant))),
+        ("channel", place.channel.clone()),
+        ("session", place.session.clone()),
+        ("given by", Some(grant.granted_by.clone())),
+        ("given", Some(bootstrap::rfc3339(grant.created_at))),
+        ("ends", grant.expires_at.map(bootstrap::rfc3339)),
+        ("taken back", grant.revoked_at.map(bootstrap::rfc3339)),
+        ("why", grant.reason.clone()),
+        ("asked for as", grant.request_context.clone()),
+    ];
+    for (name, value) in lines.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        writeln!(out, "  {name}: {}", escaped(&value))?;
+    }
+    Ok(())
+}
+
+fn audit(ledger: &Ledger, options: &GrantAuditOptions, out: &mut dyn Write) -> Result<(), Fault> {
+    let grant = options.grant.as_deref().map(|text| ledger.find_grant(text));
+    let grant = grant.transpose().map_err(bootstrap::store_fault)?;
+    let since = options.since.as_deref().map(span_ms).transpose()?;
+    let since = since.map_or(0, |span| ledger.now().saturating_sub(span));
+    let rows = ledger.grant_log(grant.as_ref(), since).map_err(bootstrap::store_fault)?;
+    if options.json {
+        let all: Vec<Value> = rows.iter().map(as_json).collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        return Ok(());
+    }
+    for row in &rows {
+        let mut line =
+            format!("{}  {}  {}", bootstrap::rfc3339(row.time), row.grant, row.activity.as_str());
+        for (name, value) in
+            [("by", &row.actor), ("because", &row.reason), ("decision", &row.access)]
+        {
+            if let Some(value) = value {
+                line.push_str(&format!("  {name} {}", escaped(value)));
+            }
+        }
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn as_json(row: &GrantActivityRow) -> Value {
+    json!({
+        "grant": row.grant, "time": row.time, "activity": row.activity.as_str(),
+        "actor": row.actor, "reason": row.reason, "access": row.access,
+    })
+}
+
+fn standing(grant: &Grant, now: u64) -> &'static str {
+    match (grant.revoked_at, is_active(grant, now)) {
+        (Some(_), _) => "revoked",
+        (None, true) => "active",
+        (None, false) => "expired",
+    }
+}
+
+/// To whom a grant gives something, in words.
+pub(crate) fn to_whom(grant: &Grant) -> String {
+    let query = &grant.principal_query;
+    let person = query.person_id.iter().map(|id| format!("person:{id}"));
+    let relationship = query.relationship.iter().map(|word| format!("relationship:{word}"));
+    let tags = query.tags.iter().map(|tag| format!("tag:{tag}"));
+    person.chain(relationship).chain(tags).collect::<Vec<_>>().join(" ")
+}
+
+fn what(grant: &Grant) -> String {
+    grant.resources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A time such as `90s`, `30m`, `24h` or `30d`, in milliseconds.
+pub(super) fn span_ms(text: &str) -> Result<u64, Fault> {
+    let wrong = || {
+        Fault::new(Blame::Caller, format!("`{text}` is not a time"))
+            .hint("write a number with s, m, h or d, such as 24h")
+    };
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let seconds: u64 = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 60 * 60,
+        'd' => 24 * 60 * 60,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds * SECOND_MS).filter(|ms| *ms > 0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::span_ms;
+
+    #[test]
+    fn a_time_is_a_number_with_a_unit() {
+        for (text, ms) in
+            [("90s", 90_000), ("30m", 1_800_000), ("24h", 86_400_000), ("1d", 86_400_000)]
+        {
+            assert_eq!(span_ms(text).ok(), Some(ms), "{text}");
+        }
+        for wrong in ["", "24", "h", "-1h", "0h", "1w", "1.5h", "99999999999999999999d", "ä"] {
+            assert!(span_ms(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `agentry hooks`: the hooks that look at events; made, seen, switched, and what they did.
+//!
+//! An agent's own hooks stand in its directory and are in `agentry show agent`; these stand in the ledger.
+//!
+//! Must never: run a hook, or change one otherwise than by a new version.
+
+mod register;
+mod show;
+mod test_run;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use agentry_protocol::envelope::{Draft, EntrySubject};
+use agentry_protocol::event::Event;
+use agentry_protocol::event_hook::{Author, EventHookChange};
+use agentry_protocol::{AgentId, WrongId};
+use agentry_store::{EventHookRow, Ledger};
+use clap::{Args, Subcommand};
+
+use crate::bootstrap::{self, store_fault};
+use crate::cli_context::CliContext;
+use crate::fault::{Blame, Fault};
+
+#[derive(Subcommand)]
+pub(crate) enum HooksCommand {
+    /// Make a hook from a script; what sets it off stands in a YAML file beside it
+    #[command(after_help = "\
+The file beside the script, such as urgent.yml beside urgent.py, may say: name, description, mode, triggers, config,
+timeout_ms, model. What is said here wins. The script's text is kept, and this is what runs: changing the file changes
+nothing until `agentry hooks update`.
+
+Example:
+  agentry hooks register hooks/urgent.py --mode one-shot --hook-config '{\"level\": 3}'")]
+    Register(register::Options),
+    /// List hooks
+    List(show::HookListOptions),
+    /// Show one hook
+    Info(show::HookInfoOptions),
+    /// Make a new version of a hook from a script
+    Update(register::UpdateOptions),
+    /// Let a hook be set off
+    Enable(EnableOptions),
+    /// Let a hook not be set off any more
+    Disable(DisableOptions),
+    /// Take a hook away; what it did stays in the record
+    Delete(DeleteOptions),
+    /// What came of a hook's last runnings
+    Invocations(show::InvocationsOptions),
+    /// How a hook did: errors, time, what it asked of models
+    Stats(show::HookStatsOptions),
+    /// Run a hook by hand on an event from a file, and say what would happen; nothing is done
+    Test(test_run::Options),
+}
+
+#[derive(Args)]
+pub(crate) struct EnableOptions {
+    /// The hook, by its name, its id or a part of that
+    hook: String,
+}
+
+#[derive(Args)]
+pub(crate) struct DisableOptions {
+    /// The hook, by its name, its id or a part of that
+    hook: String,
+    /// Why
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct DeleteOptions {
+    /// The hook, by its name, its id or a part of that
+    hook: String,
+}
+
+pub(crate) fn run(host: &CliContext, what: &HooksCommand) -> Result<ExitCode, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    match what {
+        HooksCommand::Register(options) => register::run(host, &ledger, options)?,
+        HooksCommand::Update(options) => register::update(host, &ledger, options)?,
+        HooksCommand::List(options) => show::list(&ledger, options)?,
+        HooksCommand::Info(options) => show::info(&ledger, options)?,
+        HooksCommand::Invocations(options) => show::invocations(host, &ledger, options)?,
+        HooksCommand::Stats(options) => show::stats(&ledger, options)?,
+        HooksCommand::Test(options) => return test_run::run(host, ledger, options),
+        HooksCommand::Enable(options) => {
+            let row = present(&ledger, &options.hook)?;
+            let (hook, by) = (row.hook.id, author(host)?);
+            change(&ledger, EventHookChange::Enabled { hook, by })?;
+            say(&row.hook.name, "enabled")?;
+        }
+        HooksCommand::Disable(options) => {
+            let row = present(&ledger, &options.hook)?;
+            let (hook, by, reason) = (row.hook.id, author(host)?, options.reason.clone());
+            change(&ledger, EventHookChange::Disabled { hook, by, reason })?;
+            say(&row.hook.name, "disabled")?;
+        }
+        HooksCommand::Delete(options) => {
+            let row = present(&ledger, &options.hook)?;
+            let (hook, by) = (row.hook.id, author(host)?);
+            change(&ledger, EventHookChange::Deleted { hook, by })?;
+            say(&row.hook.name, "deleted")?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(name: &str, what: &str) -> Result<(), Fault> {
+    writeln!(crate::output::stdout().lock(), "{name}: {what}")?;
+    Ok(())
+}
+
+fn change(ledger: &Ledger, change: EventHookChange) -> Result<(), Fault> {
+    let (about, event) = (EntrySubject::default(), Event::EventHook(change));
+    ledger.append(vec![Draft { cause: None, about, event }]).map_err(store_fault)?;
+    Ok(())
+}
+
+/// The hook that a name, an id or a part of an id means, also one that is gone.
+fn find(ledger: &Ledger, text: &str) -> Result<EventHookRow, Fault> {
+    let id = ledger.find_event_hook(text).map_err(|error| match error {
+        agentry_store::Error::Unknown { .. } => {
+            store_fault(error).hint("`agentry hooks list` shows which there are")
+        }
+        error => store_fault(error),
+    })?;
+    let row = ledger.event_hook(&id).map_err(store_fault)?;
+    row.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no hook `{id}`")))
+}
+
+/// The same, if it is not gone.
+fn present(ledger: &Ledger, text: &str) -> Result<EventHookRow, Fault> {
+    let row = find(ledger, text)?;
+    match row.times.deleted {
+        None => Ok(row),
+        Some(_) => {
+            let what = format!("the hook `{}` was deleted", row.hook.name);
+            Err(Fault::new(Blame::Caller, what).hint("register it anew"))
+        }
+    }
+}
+
+/// Who does this: the agent that works here, or who sits here.
+fn author(host: &CliContext) -> Result<Author, Fault> {
+    let working = host.environment.working();
+    let Some(agent) = working.agent else {
+        let person = Some(host.environment.user().to_owned());
+        return Ok(Author { person, ..Author::default() });
+    };
+    let wrong = |what: &str, error: WrongId| {
+        Fault::new(Blame::Caller, format!("{what} of the environment is {error}"))
+    };
+    let session = working.session.map(|id| id.parse().map_err(|error| wrong("SESSION_ID", error)));
+    let turn = working.turn.map(|id| id.parse().map_err(|error| wrong("THREAD_ID", error)));
+    Ok(Author {
+        person: None,
+        agent: Some(AgentId::new(agent)),
+        session: session.transpose()?,
+        turn: turn.transpose()?,
+    })
+}

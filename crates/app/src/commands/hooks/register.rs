@@ -1,0 +1,300 @@
+//! `agentry hooks register` and `update`: a hook, or a version of it, from a script.
+//!
+//! Must never: take a script that could not run, or leave its text where somebody else changes it.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use agentry_agentfile::diagnostic::{Findings, Severity};
+use agentry_agentfile::event_hook::{self, HookManifest};
+use agentry_agentfile::limits::{EVENT_HOOK_TIMEOUT_MS_DEFAULT, FILE_BYTES_MAX};
+use agentry_agentfile::source::{SourceText, Span};
+use agentry_agentfile::yaml;
+use agentry_protocol::EventHookId;
+use agentry_protocol::event_hook::{EventHook, EventHookChange, HookMode, HookProgram, Triggers};
+use agentry_store::{EventHookStatus, Ledger};
+use clap::Args;
+use serde_json::Map;
+
+use super::{author, change, present, say};
+use crate::bootstrap::{self, new_uuid_number};
+use crate::cli_context::CliContext;
+use crate::diagnostics::brief;
+use crate::fault::{Blame, Fault};
+use crate::limits::HOOK_SCRIPT_BYTES_MAX;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The script: an executable file
+    script: PathBuf,
+    #[command(flatten)]
+    said: HookFieldOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct UpdateOptions {
+    /// The hook, by its name, its id or a part of that
+    hook: String,
+    /// The script: an executable file
+    script: PathBuf,
+    #[command(flatten)]
+    said: HookFieldOptions,
+}
+
+/// What is said here wins over the file beside the script.
+#[derive(Args)]
+pub(crate) struct HookFieldOptions {
+    /// What the hook is called [default: as the file beside the script says, else as the script is called]
+    #[arg(long)]
+    name: Option<String>,
+    /// Whether it goes on after it fired: persistent, one-shot
+    #[arg(long, value_name = "MODE")]
+    mode: Option<HookMode>,
+    /// What it is for
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// What its script is told each time: a JSON object
+    #[arg(long, value_name = "JSON")]
+    hook_config: Option<String>,
+    /// A file that says what sets it off, as YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    trigger: Option<PathBuf>,
+}
+
+/// A script that could run.
+struct HookScript {
+    path: String,
+    text: Vec<u8>,
+}
+
+pub(super) fn run(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
+    let script = script(&options.script)?;
+    let beside = beside(&options.script)?;
+    let manifest = match beside {
+        Some(manifest) => manifest,
+        None => unsaid(&options.script),
+    };
+    let manifest = options.said.over(manifest)?;
+    let id = EventHookId::from_number(new_uuid_number());
+    register(host, ledger, (id, 1), (manifest, script))
+}
+
+pub(super) fn update(
+    host: &CliContext,
+    ledger: &Ledger,
+    options: &UpdateOptions,
+) -> Result<(), Fault> {
+    let row = present(ledger, &options.hook)?;
+    let script = script(&options.script)?;
+    let before = row.hook;
+    let manifest = HookManifest {
+        name: before.name.clone(),
+        ..beside(&options.script)?.unwrap_or(HookManifest {
+            name: before.name,
+            description: before.description,
+            mode: before.mode,
+            triggers: before.triggers,
+            config: before.config,
+            timeout_ms: before.program.timeout_ms,
+            model: before.program.model,
+        })
+    };
+    let manifest = options.said.over(manifest)?;
+    let manifest_name = manifest.name.clone();
+    let id = before.id.clone();
+    register(host, ledger, (before.id, before.version + 1), (manifest, script))?;
+    // Whoever switched it off meant all its versions.
+    if row.status == EventHookStatus::Disabled {
+        let (by, reason) = (author(host)?, row.disabled_reason);
+        change(ledger, EventHookChange::Disabled { hook: id, by, reason })?;
+        say(&manifest_name, "stays disabled")?;
+    }
+    Ok(())
+}
+
+fn register(
+    host: &CliContext,
+    ledger: &Ledger,
+    (id, version): (EventHookId, u32),
+    (manifest, script): (HookManifest, HookScript),
+) -> Result<(), Fault> {
+    let hash = ledger.keep_file(&script.text).map_err(bootstrap::store_fault)?;
+    let hook = EventHook {
+        id: id.clone(),
+        name: manifest.name.clone(),
+        description: manifest.description,
+        mode: manifest.mode,
+        triggers: manifest.triggers,
+        config: manifest.config,
+        program: HookProgram {
+            path: script.path,
+            hash,
+            timeout_ms: manifest.timeout_ms,
+            model: manifest.model,
+        },
+        created_by: author(host)?,
+        version,
+    };
+    change(ledger, EventHookChange::Registered { hook: Box::new(hook) })?;
+    writeln!(crate::output::stdout().lock(), "{id}  {} version {version}", manifest.name)?;
+    Ok(())
+}
+
+/// Reads a script that could run.
+fn script(path: &Path) -> Result<HookScript, Fault> {
+    let shown = path.display();
+    let wrong = |what: &str, hint: &str| {
+        Err(Fault::new(Blame::Caller, format!("{shown} {what}")).hint(hint))
+    };
+    let unreadable = |error: io::Error| {
+        Fault::new(Blame::Caller, format!("cannot read {shown}: {error}"))
+            .hint("name an executable file")
+    };
+    let full = path.canonicalize().map_err(unreadable)?;
+    let metadata = full.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return wrong("is not a regular file", "name an executable file");
+    }
+    if metadata.permissions().mode() & 0o111 == 0 {
+        return wrong("is not executable", &format!("run `chmod +x {shown}`"));
+    }
+    let mut text = Vec::new();
+    let file = fs::File::open(&full).map_err(unreadable)?;
+    file.take(HOOK_SCRIPT_BYTES_MAX + 1).read_to_end(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > HOOK_SCRIPT_BYTES_MAX {
+        let hint = format!("a script has at most {HOOK_SCRIPT_BYTES_MAX} bytes");
+        return wrong("is too large", &hint);
+    }
+    if text.is_empty() {
+        return wrong("is empty", "write the script first");
+    }
+    Ok(HookScript { path: full.display().to_string(), text })
+}
+
+/// What the file beside a script says, if there is one.
+fn beside(script: &Path) -> Result<Option<HookManifest>, Fault> {
+    for ending in ["yml", "yaml"] {
+        let path = script.with_extension(ending);
+        if path == script {
+            continue;
+        }
+        if let Some(text) = text(&path)? {
+            return checked(&text, &path.display().to_string()).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// What holds where no file says anything.
+fn unsaid(script: &Path) -> HookManifest {
+    let stem = script.file_stem().unwrap_or_default().to_string_lossy();
+    HookManifest {
+        name: stem.to_lowercase(),
+        description: None,
+        mode: HookMode::default(),
+        triggers: Triggers::default(),
+        config: Map::new(),
+        timeout_ms: EVENT_HOOK_TIMEOUT_MS_DEFAULT,
+        model: false,
+    }
+}
+
+impl HookFieldOptions {
+    /// What was said, checked as if it stood in the file.
+    fn over(&self, mut manifest: HookManifest) -> Result<HookManifest, Fault> {
+        if let Some(name) = &self.name {
+            manifest.name.clone_from(name);
+        }
+        manifest.mode = self.mode.unwrap_or(manifest.mode);
+        if let Some(description) = &self.description {
+            manifest.description = Some(description.clone());
+        }
+        if let Some(config) = &self.hook_config {
+            manifest.config = serde_json::from_str(config).map_err(|error| {
+                Fault::new(Blame::Caller, format!("--hook-config is not a JSON object: {error}"))
+                    .hint("write it as in --hook-config '{\"level\": 3}'")
+            })?;
+        }
+        if let Some(path) = &self.trigger {
+            manifest.triggers = triggers(path)?;
+        }
+        checked(&as_file(&manifest)?, "the command line")
+    }
+}
+
+/// As the file beside a script has it.
+fn as_file(manifest: &HookManifest) -> Result<String, Fault> {
+    let mut value = serde_json::to_value(manifest)?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    Ok(value.to_string())
+}
+
+/// What sets a hook off: all of the file, or what it has under `triggers`.
+fn triggers(path: &Path) -> Result<Triggers, Fault> {
+    let shown = path.display().to_string();
+    let missing = || {
+        Fault::new(Blame::Caller, format!("cannot read {shown}: it is not there"))
+            .hint("name a file that says what sets the hook off")
+    };
+    let text = text(path)?.ok_or_else(missing)?;
+    let source = SourceText::new(shown.as_str(), text);
+    let mut findings = Findings::default();
+    let node = yaml::parse(&source, Span::new(0, source.text.len()), &mut findings);
+    let value = node.map(|node| node.to_value()).ok_or_else(|| wrong(&findings, &shown))?;
+    let value = value.get("triggers").cloned().unwrap_or(value);
+    serde_json::from_value(value).map_err(|error| {
+        Fault::new(Blame::Caller, format!("{shown} does not say what sets a hook off: {error}"))
+            .hint("it has `principal` and `event`, as `triggers` in the file beside a script")
+    })
+}
+
+fn checked(text: &str, file: &str) -> Result<HookManifest, Fault> {
+    let mut findings = Findings::default();
+    event_hook::read(text, file, &mut findings).ok_or_else(|| wrong(&findings, file))
+}
+
+fn wrong(findings: &Findings, file: &str) -> Fault {
+    let sorted = findings.sorted();
+    let errors = sorted.iter().filter(|one| one.severity == Severity::Error);
+    let lines: Vec<String> = errors.map(|one| format!("\n  {}", brief(one))).collect();
+    Fault::new(Blame::Caller, format!("{file} does not describe a hook:{}", lines.concat()))
+        .hint("nothing was registered")
+}
+
+/// The text of a file, if it is there.
+fn text(path: &Path) -> Result<Option<String>, Fault> {
+    let unreadable = |error: io::Error| {
+        Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
+    };
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(error)),
+    };
+    if !metadata.is_file() {
+        return Err(unreadable(io::Error::other("it is not a regular file")));
+    }
+    let mut text = String::new();
+    let file = fs::File::open(path).map_err(unreadable)?;
+    let read = file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text);
+    read.map_err(unreadable)?;
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_here_can_be_written_as_a_file_and_read_again() {
+        let config = Map::from_iter([("level".to_owned(), serde_json::Value::from(3))]);
+        let manifest = HookManifest { config, ..unsaid(Path::new("hooks/Urgent.py")) };
+        let read = checked(&as_file(&manifest).expect("it is plain"), "here").expect("it reads");
+        assert_eq!(read, manifest);
+        assert_eq!(read.name, "urgent");
+    }
+}

@@ -1,0 +1,111 @@
+//! `agentry ledger`: whether the record is what was written, and how to go on after entries were lost.
+//!
+//! Must never: repair. What is broken is shown, and stays as it is; what is lost is recorded as lost.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentry_store::{Defect, Error as Store, Ledger, VerificationReport};
+use clap::Args;
+
+use crate::bootstrap;
+use crate::cli_context::CliContext;
+use crate::fault::{Blame, Fault};
+
+#[derive(Args)]
+pub(crate) struct Options {}
+
+#[derive(Args)]
+pub(crate) struct AcceptOptions {}
+
+pub(crate) fn run(host: &CliContext, _options: &Options) -> Result<ExitCode, Fault> {
+    let verified = verified(host)?;
+    let mut out = crate::output::stdout().lock();
+    writeln!(
+        out,
+        "whole: {} entries, {} artifacts, {} anchors",
+        verified.entries, verified.artifacts, verified.anchors
+    )?;
+    writeln!(out, "  head {}", verified.head_hash)?;
+    if verified.losses > 0 {
+        writeln!(out, "  accepted losses of entries: {}", verified.losses)?;
+    }
+    if verified.anchors_unreadable > 0 {
+        writeln!(out, "  warning: {} anchors cannot be read", verified.anchors_unreadable)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads all of it, also in a home that cannot be written.
+fn verified(host: &CliContext) -> Result<VerificationReport, Fault> {
+    let home = host.environment.state.as_deref();
+    let Some(home) = home.filter(|_| bootstrap::has_ledger(host)) else {
+        return bootstrap::open_ledger(host)?.verify().map_err(advised);
+    };
+    let ledger = match Ledger::open_to_read(home, Arc::new(bootstrap::now)) {
+        Err(Store::NeedsUpgrade { .. }) => bootstrap::open_ledger(host)?,
+        opened => opened.map_err(advised)?,
+    };
+    ledger.verify().map_err(advised)
+}
+
+/// What is wrong, and what to do about it; that is not to run this again.
+fn advised(error: Store) -> Fault {
+    let copy = "stop every agentry, and restore ledger.sqlite3 together with ledger.sqlite3-wal, anchor, head and \
+                artifacts/ from a copy";
+    let (message, hint) = match &error {
+        Store::Read { path, source } => {
+            (format!("{} is damaged: {source}", path.display()), unreadable(path, copy))
+        }
+        Store::Unreadable { path, seq, why } => (
+            format!("entry {seq} of {} cannot be read: {why}", path.display()),
+            unreadable(path, copy),
+        ),
+        Store::Broken { path, broken } => {
+            let is_only_cut = broken
+                .iter()
+                .all(|one| matches!(one.defect, Defect::Cut { .. } | Defect::NotAnchored));
+            let hint = match is_only_cut {
+                true => format!(
+                    "{copy}; or go on without what was lost with `agentry ledger accept-loss`"
+                ),
+                false => unreadable(path, copy),
+            };
+            (error.to_string(), hint)
+        }
+        _ => return bootstrap::store_fault(error),
+    };
+    Fault::new(Blame::Machine, message).hint(hint)
+}
+
+fn unreadable(path: &Path, copy: &str) -> String {
+    let path = path.display();
+    format!(
+        "{copy}; without a copy, move {path} and {path}-wal aside (`sqlite3 FILE .recover` may read some of it) and \
+         begin a new record with `agentry ledger accept-loss`"
+    )
+}
+
+/// Records that entries are missing.
+pub(crate) fn accept_loss(host: &CliContext, _options: &AcceptOptions) -> Result<ExitCode, Fault> {
+    let Some(home) = &host.environment.state else {
+        return Err(Fault::new(
+            Blame::Machine,
+            "there is no place for the ledger: HOME is not set",
+        )
+        .hint("set AGENTRY_HOME to a directory"));
+    };
+    let accepted =
+        Ledger::accept_loss(home, Arc::new(bootstrap::now)).map_err(bootstrap::store_fault)?;
+    let (last, known, seq) = (accepted.loss.last, accepted.loss.known, accepted.seq);
+    let mut out = crate::output::stdout().lock();
+    match last < known {
+        true => writeln!(out, "entries {} to {known} are lost; entry {seq} says so", last + 1)?,
+        false => {
+            writeln!(out, "entry {known} is not the one that was written; entry {seq} says so")?
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

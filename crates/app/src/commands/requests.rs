@@ -1,0 +1,268 @@
+//! `agentry requests`: what others ask the owner for, and what the owner says to it.
+//!
+//! Must never: answer for anybody, or show one as open whose time is over.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use agentry_kernel::identity::TERMINAL;
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
+use agentry_runtime::permission_request;
+use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunStatus};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::grants::span_ms;
+use crate::approval_text;
+use crate::bootstrap::{self, new_uuid_number};
+use crate::cli_context::CliContext;
+use crate::diagnostics::escaped;
+use crate::fault::{Blame, Fault};
+use crate::secret_store;
+
+/// How long a yes for a day lasts.
+const DAY_MS: u64 = agentry_kernel::limits::GRANT_DAY_MS;
+
+#[derive(Subcommand)]
+pub(crate) enum RequestsCommand {
+    /// Those that wait for an answer, or all
+    List(RequestListOptions),
+    /// One request, with all that is known of it
+    Show(RequestShowOptions),
+    /// Say yes: once, for a day, or always
+    Approve(ApproveOptions),
+    /// Say no
+    Deny(DenyOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct RequestListOptions {
+    /// Only those that wait (so without it)
+    #[arg(long, conflicts_with = "all")]
+    pending: bool,
+    /// Also those that were answered, expired or were withdrawn
+    #[arg(long)]
+    all: bool,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RequestShowOptions {
+    /// The request, by its id or a part of it
+    request: String,
+    /// For programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ApproveOptions {
+    /// The request, by its id or a part of it
+    request: String,
+    /// This call only (so without any other word)
+    #[arg(long, conflicts_with_all = ["duration", "always"])]
+    once: bool,
+    /// What was asked for, for so long: 24h
+    #[arg(long, value_name = "TIME", conflicts_with = "always")]
+    duration: Option<String>,
+    /// What was asked for, until it is taken back
+    #[arg(long)]
+    always: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct DenyOptions {
+    /// The request, by its id or a part of it
+    request: String,
+    /// Why; told to the agent
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+pub(crate) fn run(host: &CliContext, what: &RequestsCommand) -> Result<ExitCode, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    permission_request::expire_requests(&ledger, ledger.now()).map_err(bootstrap::fault)?;
+    let mut out = crate::output::stdout().lock();
+    match what {
+        RequestsCommand::List(options) => list(&ledger, options, &mut out)?,
+        RequestsCommand::Show(options) => {
+            let row = find(&ledger, &options.request)?;
+            match options.json {
+                true => writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&row))?)?,
+                false => write_whole(&row, &mut out)?,
+            }
+        }
+        RequestsCommand::Approve(options) => {
+            say(
+                host,
+                &ledger,
+                (&options.request, ApprovalAnswer::approved(reach(options)?)),
+                &mut out,
+            )?;
+        }
+        RequestsCommand::Deny(options) => {
+            let no = ApprovalAnswer::declined(options.reason.clone());
+            say(host, &ledger, (&options.request, no), &mut out)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn reach(options: &ApproveOptions) -> Result<ApprovalScope, Fault> {
+    let Some(duration) = &options.duration else {
+        return Ok(if options.always { ApprovalScope::Always } else { ApprovalScope::Once });
+    };
+    match span_ms(duration)? {
+        DAY_MS => Ok(ApprovalScope::Day),
+        _ => {
+            let text =
+                format!("a request is approved once, for 24h or always, not for `{duration}`");
+            let hint = "approve it once, and give a grant: agentry grants give --for TIME";
+            Err(Fault::new(Blame::Caller, text).hint(hint))
+        }
+    }
+}
+
+fn find(ledger: &Ledger, text: &str) -> Result<ApprovalRow, Fault> {
+    let id = ledger.find_approval(text).map_err(bootstrap::store_fault)?;
+    let row = ledger.approval(&id).map_err(bootstrap::store_fault)?;
+    match row.filter(|row| row.approval.request().is_some()) {
+        Some(row) => Ok(row),
+        None => {
+            let text =
+                format!("`{id}` is about the agent's own call, not a request for permission");
+            Err(Fault::new(Blame::Caller, text).hint(format!("agentry answer {id} yes|no")))
+        }
+    }
+}
+
+fn say(
+    host: &CliContext,
+    ledger: &Ledger,
+    (text, answer): (&str, ApprovalAnswer),
+    out: &mut dyn Write,
+) -> Result<(), Fault> {
+    let id = find(ledger, text)?.approval.id;
+    let redactor = secret_store::redactor(host)?;
+    let answer = answer.by(TERMINAL);
+    let answered =
+        permission_request::answer((ledger, &redactor), &id, answer.clone(), new_uuid_number);
+    let answered = answered.map_err(bootstrap::fault)?;
+    let word = if answer.allow { "approved" } else { "denied" };
+    match (&answered.grant, answer.allow) {
+        (Some(grant), _) => {
+            let until = grant.expires_at.map(bootstrap::rfc3339);
+            let until =
+                until.map_or("until it is taken back".to_owned(), |end| format!("until {end}"));
+            writeln!(out, "{id}: {word}, {} {until}", grant.id)?;
+        }
+        (None, true) => writeln!(out, "{id}: {word} once")?,
+        (None, false) => writeln!(out, "{id}: {word}")?,
+    }
+    write_next_step(ledger, &answered.row, out)
+}
+
+/// A run that no process works on has to be taken up.
+pub(super) fn write_next_step(
+    ledger: &Ledger,
+    row: &ApprovalRow,
+    out: &mut dyn Write,
+) -> Result<(), Fault> {
+    if let Some(run) = &row.run
+        && let Some(run) = ledger.run(run).map_err(bootstrap::store_fault)?
+        && run.status == RunStatus::PausedForApproval
+    {
+        writeln!(out, "  agentry resume {}", run.id)?;
+    }
+    Ok(())
+}
+
+fn list(ledger: &Ledger, options: &RequestListOptions, out: &mut dyn Write) -> Result<(), Fault> {
+    let rows = ledger.requests(!options.all).map_err(bootstrap::store_fault)?;
+    if options.json {
+        let all: Vec<Value> = rows.iter().map(as_json).collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        return Ok(());
+    }
+    if rows.is_empty() {
+        writeln!(out, "{}", if options.all { "nobody ever asked" } else { "nobody asks" })?;
+    }
+    for row in &rows {
+        let Some(request) = row.approval.request() else { continue };
+        let who = agentry_kernel::permission_request::name_of(&request.requester);
+        let what = resources(request);
+        writeln!(
+            out,
+            "{}  {}  {} on {}: {}",
+            row.approval.id,
+            word(row.status),
+            escaped(&who),
+            escaped(&request.requester_channel),
+            escaped(&what)
+        )?;
+    }
+    Ok(())
+}
+
+fn write_whole(row: &ApprovalRow, out: &mut dyn Write) -> Result<(), Fault> {
+    let Some(request) = row.approval.request() else { return Ok(()) };
+    let call = &row.approval.call;
+    writeln!(out, "{}  {}", row.approval.id, word(row.status))?;
+    for line in request_lines(request) {
+        writeln!(out, "  {}", approval_text::legible_text(&line))?;
+    }
+    writeln!(out, "  call: {} {}", call.tool, approval_text::in_one_line(&call.input))?;
+    for line in approval_text::facts(&row.approval) {
+        writeln!(out, "  {line}")?;
+    }
+    for finding in &row.approval.ruling.findings {
+        let line = format!("{}: {}: {}", finding.stage, finding.verdict, finding.why);
+        writeln!(out, "  {}", approval_text::legible_text(&line))?;
+    }
+    writeln!(out, "  asked: {}", bootstrap::rfc3339(row.asked))?;
+    writeln!(out, "  open until: {}", bootstrap::rfc3339(request.expires_at))?;
+    if let Some(reason) = row.answer.as_ref().and_then(|answer| answer.reason.as_ref()) {
+        writeln!(out, "  answer: {}", escaped(reason))?;
+    }
+    Ok(())
+}
+
+/// Who asks for what, and why: what a person needs to judge a request.
+pub(crate) fn request_lines(request: &PermissionRequest) -> Vec<String> {
+    let who = agentry_kernel::permission_request::name_of(&request.requester);
+    let mut lines = vec![
+        format!("{who} on {} has no permission for this", request.requester_channel),
+        format!("a yes that lasts gives: {}", resources(request)),
+        format!("why: {}", request.reason),
+    ];
+    if !request.original_message.is_empty() {
+        lines.push(format!("they wrote: {}", request.original_message));
+    }
+    lines
+}
+
+fn resources(request: &PermissionRequest) -> String {
+    let all: Vec<String> = request.resources.iter().map(ToString::to_string).collect();
+    all.join(", ")
+}
+
+fn word(status: ApprovalStatus) -> &'static str {
+    match status {
+        ApprovalStatus::Waiting => "pending",
+        ApprovalStatus::Yes => "approved",
+        ApprovalStatus::No => "denied",
+        ApprovalStatus::Withdrawn => "withdrawn",
+        ApprovalStatus::Expired => "expired",
+    }
+}
+
+fn as_json(row: &ApprovalRow) -> Value {
+    json!({
+        "id": row.approval.id, "status": word(row.status), "runId": row.run,
+        "sessionId": row.session, "turnId": row.turn, "call": row.approval.call,
+        "ruling": row.approval.ruling, "request": row.approval.request(), "answer": row.answer,
+        "asked": row.asked,
+    })
+}

@@ -1,0 +1,350 @@
+//! `agentry send`: says something to an agent the way a channel does, and waits for the answer.
+//!
+//! The event is in the ledger before anything else happens. Where a server takes in what comes, it answers;
+//! otherwise this process does, for this one event and what waits before it in the same session.
+//!
+//! Must never: send something twice because it was asked twice with the same id.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentry_kernel::identity::LOCAL;
+use agentry_kernel::route::TARGET;
+use agentry_protocol::inbound::{
+    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
+};
+use agentry_runtime::channel::InboundAcceptance;
+use agentry_runtime::dispatcher::{Dispatcher, DispatcherOptions, DispatcherScope};
+use agentry_runtime::receive::receive;
+use agentry_runtime::reply::ReplySender;
+use agentry_runtime::trace;
+use agentry_store::{DeliveryStatus, EntryFilter, InboundRow, InboundStatus, IntakeLock, Ledger};
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::serve::{SilentObserver, log_line};
+use crate::bootstrap::{self, new_uuid_number};
+use crate::channels;
+use crate::cli_context::CliContext;
+use crate::commands::absolute_model;
+use crate::confirmation;
+use crate::definition_cache::{CliSelection, Confirmation, DefinitionCache};
+use crate::diagnostics::visible;
+use crate::fault::{Blame, Fault};
+use crate::limits::{LINE_BYTES_MAX, SERVER_LOOK_TIME};
+use crate::secret_store;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// What to say (`-` reads it from standard input)
+    message: String,
+    #[command(flatten)]
+    target: TargetOptions,
+    #[command(flatten)]
+    from: SenderOptions,
+    /// The directory of the definitions, if no server runs
+    #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// The agent that answers, if no server runs and the directory holds several
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// The model, if no server runs
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Do not wait for the answer; a server must be running, or come later
+    #[arg(long)]
+    no_wait: bool,
+    /// Print what became of it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where it goes; without one, where the policies say.
+#[derive(Args)]
+#[group(multiple = false)]
+struct TargetOptions {
+    /// The session, by its name
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+    /// A turn to go on from, in a new session
+    #[arg(long, value_name = "TURN")]
+    thread: Option<String>,
+    /// The persona or agent, in its main session
+    #[arg(long, value_name = "NAME")]
+    persona: Option<String>,
+}
+
+/// As whom and where from; to try out what others would get.
+#[derive(Args)]
+struct SenderOptions {
+    /// The id of the message; the same id is answered once
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// As if it came from this channel
+    #[arg(long, value_name = "NAME", default_value = "send")]
+    channel: String,
+    /// As if this sender of the channel said it
+    #[arg(long, value_name = "SENDER")]
+    from: Option<String>,
+    /// The sender's name, as the channel shows it
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The other side: a person, a group or a channel
+    #[arg(long, value_name = "ID")]
+    peer: Option<String>,
+    /// What the other side is
+    #[arg(long, value_enum, default_value_t = PeerWord::Dm)]
+    peer_kind: PeerKindArg,
+    /// Our account that heard it
+    #[arg(long, value_name = "ID")]
+    account: Option<String>,
+    /// The server or workspace of the channel
+    #[arg(long, value_name = "ID")]
+    guild: Option<String>,
+    /// The channel's own thread
+    #[arg(long, value_name = "ID")]
+    channel_thread: Option<String>,
+    /// What else the channel tells, as a JSON object; hooks look at it
+    #[arg(long, value_name = "JSON")]
+    metadata: Option<String>,
+    /// What kind of event it is
+    #[arg(long, value_name = "TYPE")]
+    event_type: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PeerKindArg {
+    Dm,
+    Group,
+    Channel,
+}
+
+pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    let inbound = inbound(&options, ledger.now())?;
+    let event = inbound.event_id.clone();
+    let redactor = secret_store::redactor(host)?;
+    let received = receive(&ledger, &redactor, inbound).map_err(bootstrap::fault)?;
+    let seq = received.seq;
+    if received.taken == InboundAcceptance::Repeated {
+        log_line(&format!("{event} came in before, as entry {seq}; this is what became of it"));
+    }
+    if options.no_wait {
+        return no_wait(&ledger, &event, options.json);
+    }
+    loop {
+        match ledger.lock_intake() {
+            // Nobody is there: this process answers.
+            Ok(sole) => {
+                if let Some(row) = settled(&ledger, &event)? {
+                    return report(&ledger, &row, options.json);
+                }
+                work(host, (ledger.clone(), sole), &event, &options)?;
+                let row = known(&ledger, &event)?;
+                return report(&ledger, &row, options.json);
+            }
+            Err(agentry_store::Error::IntakeBusy { .. }) => {
+                if let Some(row) = wait(&ledger, &event, seq)? {
+                    return report(&ledger, &row, options.json);
+                }
+                log_line("the process that answered is gone");
+            }
+            Err(error) => return Err(bootstrap::store_fault(error)),
+        }
+    }
+}
+
+/// Answers in this process.
+fn work(
+    host: &CliContext,
+    (ledger, sole): (Ledger, IntakeLock),
+    event: &EventId,
+    options: &Options,
+) -> Result<(), Fault> {
+    let model = options.model.as_deref().map(absolute_model).transpose()?;
+    let engine = bootstrap::engine(host, ledger, &options.dir, None)?;
+    let parts = engine.parts.clone();
+    confirmation::report(&parts.ledger, &engine.loaded)?;
+    let limits = channels::limits(&engine.loaded.library.settings.config.queue);
+    let asked = CliSelection { agent: options.agent.clone(), model };
+    let reception = DefinitionCache::new(host, engine, asked, Confirmation::NotNeeded)?;
+    let furniture = DispatcherOptions {
+        host: parts,
+        office: Arc::new(reception),
+        witness: Arc::new(SilentObserver),
+        say: Arc::new(log_line),
+        limits,
+        replies: ReplySender::local_only(),
+        sole,
+    };
+    let desk = Dispatcher::open(furniture, DispatcherScope::One(event.clone()));
+    desk.and_then(Dispatcher::work).map_err(bootstrap::fault)
+}
+
+fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
+    let SenderOptions { id, channel, from, name, peer, account, guild, channel_thread, .. } =
+        &options.from;
+    let content = match options.message.as_str() {
+        "-" => {
+            let mut text = String::new();
+            let read = io::stdin().take(LINE_BYTES_MAX as u64).read_to_string(&mut text);
+            read.map_err(|error| {
+                Fault::new(Blame::Caller, format!("cannot read the message: {error}"))
+            })?;
+            text
+        }
+        text => text.to_owned(),
+    };
+    if content.trim().is_empty() {
+        return Err(Fault::new(Blame::Caller, "there is nothing to say"));
+    }
+    let is_local = LOCAL.contains(&channel.as_str());
+    let sender_id = match from {
+        Some(from) => from.clone(),
+        None if is_local => "local".to_owned(),
+        None => {
+            return Err(Fault::new(Blame::Caller, format!("nobody is named on `{channel}`"))
+                .hint("say who speaks with --from"));
+        }
+    };
+    let source = id.clone().unwrap_or_else(|| uuid::Uuid::from_u128(new_uuid_number()).to_string());
+    let place = ChannelAddress {
+        channel: channel.clone(),
+        account_id: account.clone(),
+        peer_id: peer.clone().or_else(|| Some(sender_id.clone())),
+        peer_kind: Some(match options.from.peer_kind {
+            PeerKindArg::Dm => PeerKind::Dm,
+            PeerKindArg::Group => PeerKind::Group,
+            PeerKindArg::Channel => PeerKind::Channel,
+        }),
+        guild: guild.clone(),
+        thread_id: channel_thread.clone(),
+        reply_to_id: None,
+    };
+    let sender = Sender { sender_id, sender_name: name.clone() };
+    let mut inbound = Inbound::new(&source, now, place, sender)
+        .map_err(|wrong| Fault::new(Blame::Caller, wrong.to_string()))?;
+    inbound.body = InboundContent { content, ..InboundContent::default() };
+    inbound.event_type.clone_from(&options.from.event_type);
+    if let Some(text) = &options.from.metadata {
+        inbound.metadata = serde_json::from_str(text).map_err(|error| {
+            Fault::new(Blame::Caller, format!("--metadata is no JSON object: {error}"))
+                .hint("write it such as '{\"kind\": \"charge\"}'")
+        })?;
+    }
+    let TargetOptions { session, thread, persona } = &options.target;
+    for (name, value) in [("session", session), ("thread", thread), ("persona", persona)] {
+        if let Some(value) = value {
+            inbound.metadata.insert(TARGET.to_owned(), json!({ name: value }));
+        }
+    }
+    Ok(inbound)
+}
+
+fn no_wait(ledger: &Ledger, event: &EventId, json: bool) -> Result<ExitCode, Fault> {
+    if json {
+        writeln!(
+            crate::output::stdout(),
+            "{}",
+            json!({ "event_id": event, "status": "received" })
+        )?;
+    } else {
+        writeln!(crate::output::stdout(), "{event}")?;
+    }
+    if ledger.lock_intake().is_ok() {
+        log_line("no server runs; it is answered when `agentry serve` does");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn known(ledger: &Ledger, event: &EventId) -> Result<InboundRow, Fault> {
+    let row = ledger.inbound(event).map_err(bootstrap::store_fault)?;
+    row.ok_or_else(|| Fault::new(Blame::Machine, format!("{event} is not in the ledger any more")))
+}
+
+/// What came in, once nothing more becomes of it without a person.
+fn settled(ledger: &Ledger, event: &EventId) -> Result<Option<InboundRow>, Fault> {
+    let row = known(ledger, event)?;
+    let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose();
+    let about = about.map_err(bootstrap::store_fault)?.unwrap_or_default();
+    let waits =
+        |one: &InboundRow| one.delivery.is_some_and(|one| one.status == DeliveryStatus::Pending);
+    let is_sent = !about.iter().any(waits);
+    let over = row.status.is_settled() && is_sent || row.status == InboundStatus::Paused;
+    Ok(over.then_some(row))
+}
+
+/// Waits for the server; nothing if it is gone.
+fn wait(ledger: &Ledger, event: &EventId, seq: u64) -> Result<Option<InboundRow>, Fault> {
+    let mut tail = ledger.tail(seq, EntryFilter::default()).map_err(bootstrap::store_fault)?;
+    loop {
+        if let Some(row) = settled(ledger, event)? {
+            return Ok(Some(row));
+        }
+        let came = tail.next(SERVER_LOOK_TIME).map_err(bootstrap::store_fault)?;
+        if came.is_empty() && ledger.lock_intake().is_ok() {
+            return Ok(None);
+        }
+    }
+}
+
+/// Says what became of it.
+fn report(ledger: &Ledger, row: &InboundRow, json: bool) -> Result<ExitCode, Fault> {
+    let run = row.run.as_ref().map(|run| ledger.run(run)).transpose();
+    let run = run.map_err(bootstrap::store_fault)?.flatten();
+    let ending = run.as_ref().and_then(|run| run.ending);
+    let answer = trace::answer(ledger, row).map_err(bootstrap::fault)?;
+    if json {
+        let trace = trace::of(ledger, &row.id).map_err(bootstrap::fault)?;
+        let trace = serde_json::to_value(&trace).unwrap_or_default();
+        let told = json!({
+            "event_id": row.id,
+            "status": row.status.as_str(),
+            "run_id": row.run,
+            "answer": answer,
+            "trace": trace,
+        });
+        writeln!(crate::output::stdout(), "{told}")?;
+    } else {
+        if let Some(answer) = &answer {
+            writeln!(crate::output::stdout(), "{}", visible(answer.trim_end()))?;
+        }
+        if let Some(why) = trouble(ledger, row)? {
+            log_line(&why);
+        }
+    }
+    Ok(ExitCode::from(match (row.status, ending) {
+        (InboundStatus::Answered | InboundStatus::Stored | InboundStatus::Sent, _) => 0,
+        (InboundStatus::Denied, _) => 3,
+        (InboundStatus::Paused, _) => 4,
+        (_, Some(ending)) => bootstrap::ending_code(ending),
+        (_, None) => 1,
+    }))
+}
+
+/// What the person should know beside the answer.
+fn trouble(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
+    let trace = trace::of(ledger, &row.id).map_err(bootstrap::fault)?;
+    let last = trace.as_ref().and_then(|trace| {
+        let stages = trace.pipeline.iter();
+        stages.rev().find(|stage| stage.stage != "ledger").map(|stage| stage.result.clone())
+    });
+    Ok(match row.status {
+        InboundStatus::Answered | InboundStatus::Stored | InboundStatus::Sent => None,
+        InboundStatus::Paused => {
+            let run = row.run.as_ref().map_or("", |run| run.as_str());
+            Some(format!("it waits for a person: `agentry approvals`, then `agentry resume {run}`"))
+        }
+        InboundStatus::Received
+        | InboundStatus::Denied
+        | InboundStatus::Hooked
+        | InboundStatus::Waiting
+        | InboundStatus::Steering
+        | InboundStatus::Taken
+        | InboundStatus::Running
+        | InboundStatus::Failed
+        | InboundStatus::Unrun => last,
+    })
+}

@@ -1,0 +1,239 @@
+//! `agentry serve`: takes in what comes from all channels, and answers it.
+//!
+//! Must never: say that it is ready before it took the way in for itself.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use agentry_model::Delta;
+use agentry_protocol::CallId;
+use agentry_protocol::envelope::{EntrySubject, Envelope};
+use agentry_runtime::RunObserver;
+use agentry_runtime::channel::SystemClock;
+use agentry_runtime::dispatcher::{
+    Dispatcher, DispatcherHandle, DispatcherOptions, DispatcherScope,
+};
+use agentry_runtime::maintenance::MaintenanceThread;
+use agentry_runtime::reply::ReplySender;
+use agentry_sandbox::private_directory;
+use agentry_store::{Error as Store, IntakeHolder, IntakeLock, Ledger};
+use clap::Args;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::bootstrap;
+use crate::channels;
+use crate::cli_context::CliContext;
+use crate::commands::absolute_model;
+use crate::commands::console::{self, ServerAddressFile};
+use crate::confirmation;
+use crate::definition_cache::{CliSelection, Confirmation, DefinitionCache};
+use crate::diagnostics::visible;
+use crate::fault::{Blame, Fault};
+use crate::http::auth::Authenticator;
+use crate::http::listen::{BoundServer, ListenOptions, ListenSocket};
+use crate::http::{self, DeltaSink, ServerState, StreamHub};
+use crate::limits::{INTAKE_LOOK_TIME, INTAKE_WAIT_TIME_MAX, STOP_TIME_MAX, STREAMS_END_TIME_MAX};
+use crate::trust;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The directory of the definitions, and where the work is done
+    #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
+    dir: PathBuf,
+    /// Do the work in another directory
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// The agent that answers where nobody else is named
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// The model: a name, provider/name, local, or scripted:answers.jsonl
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Open the console in the browser
+    #[arg(long)]
+    open: bool,
+    #[command(flatten)]
+    listen: ListenOptions,
+}
+
+pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault> {
+    let model = options.model.as_deref().map(absolute_model).transpose()?;
+    let ledger = bootstrap::open_ledger(host)?;
+    let engine = bootstrap::engine(host, ledger, &options.dir, options.workspace.as_deref())?;
+    let parts = engine.parts.clone();
+    let settings = engine.loaded.library.settings.config.clone();
+    let project = engine.project.clone();
+    for error in trust::untrusted(&parts.ledger, &engine.definitions) {
+        log_line(&format!("warning: {}", bootstrap::fault(error).plain()));
+    }
+    if let Some(line) = confirmation::require_confirmed(host, &parts.ledger, &engine.loaded)? {
+        log_line(&line);
+    }
+    let asked = CliSelection { agent: options.agent, model };
+    let reception = DefinitionCache::new(host, engine, asked, Confirmation::Needed)?;
+    let reception = Arc::new(reception);
+    // There is only one desk, so no channel is started twice.
+    let sole = own_intake(&parts.ledger)?;
+    allow_many_files();
+    let bound = options.listen.bind(|name| host.environment.variable(name))?;
+    let channels = channels::start(host, &parts, &settings, &project)?;
+    let hub = StreamHub::start(parts.ledger.clone()).map_err(|error| {
+        Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
+    })?;
+    let furniture = DispatcherOptions {
+        host: parts.clone(),
+        office: reception.clone(),
+        witness: Arc::new(DeltaSink(hub.clone())),
+        say: Arc::new(log_line),
+        limits: channels::limits(&settings.queue),
+        replies: ReplySender::with(channels.adapters.clone()),
+        sole,
+    };
+    let desk = Dispatcher::open(furniture, DispatcherScope::All).map_err(bootstrap::fault)?;
+    let clock = Arc::new(SystemClock);
+    let _chores = MaintenanceThread::start(parts.ledger.clone(), clock, Arc::new(log_line))
+        .map_err(bootstrap::fault)?;
+    stop_on_signal(desk.handle(), hub.clone())?;
+    let url = bound.url.clone();
+    let (site, bound) = site(&parts, (reception, hub), &channels, project, bound);
+    let is_insecure = site.front.is_insecure;
+    let server = http::start(site, bound)?;
+    let sign = ServerAddressFile::put(&parts.ledger, &url)?;
+    greet(&parts.ledger, &url, is_insecure, options.open)?;
+    let worked = desk.work().map_err(bootstrap::fault);
+    drop(sign);
+    server.stop();
+    channels.stop();
+    worked?;
+    log_line("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes the way in. A process that answers one message is waited for; another server is not.
+fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
+    let until = Instant::now() + INTAKE_WAIT_TIME_MAX;
+    let mut is_told = false;
+    loop {
+        let busy = match ledger.lock_intake_as(IntakeHolder::Server) {
+            Ok(sole) => return Ok(sole),
+            Err(error) => error,
+        };
+        let Store::IntakeBusy { pid, taker: IntakeHolder::Once, .. } = &busy else {
+            return Err(bootstrap::store_fault(busy));
+        };
+        if Instant::now() >= until {
+            return Err(
+                bootstrap::store_fault(busy).hint("wait for it, or end it, and start again")
+            );
+        }
+        if !is_told {
+            let who = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            let most = INTAKE_WAIT_TIME_MAX.as_secs();
+            log_line(&format!(
+                "waiting up to {most} s for `agentry send`{who}, which answers a message"
+            ));
+            is_told = true;
+        }
+        thread::sleep(INTAKE_LOOK_TIME);
+    }
+}
+
+fn site(
+    parts: &Arc<agentry_runtime::Host>,
+    (reception, hub): (Arc<DefinitionCache>, Arc<StreamHub>),
+    channels: &channels::Channels,
+    project: PathBuf,
+    bound: BoundServer,
+) -> (Arc<ServerState>, ListenSocket) {
+    let (front, place) = bound.into_parts();
+    let site = ServerState {
+        parts: parts.clone(),
+        reception,
+        adapters: channels.adapters.clone(),
+        project,
+        started: parts.ledger.now(),
+        front,
+        keys: Authenticator::new(parts.ledger.clone()),
+        hub,
+    };
+    (Arc::new(site), place)
+}
+
+/// Says where the server is, and that it is ready.
+fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> Result<(), Fault> {
+    let link = match wants_browser && !is_insecure {
+        true => console::link(ledger, url)?,
+        false => url.to_owned(),
+    };
+    let mut out = crate::output::stdout().lock();
+    let is_shown = wants_browser && console::open(&link);
+    match (is_insecure, wants_browser && !is_shown) {
+        (true, _) => {
+            writeln!(
+                out,
+                "{url} (anybody on this machine may do everything: --insecure-loopback)"
+            )?;
+        }
+        (false, true) => writeln!(out, "{link}")?,
+        (false, false) => writeln!(out, "{url} (`agentry console` signs a browser in)")?,
+    }
+    writeln!(out, "ready, ledger in {}", ledger.home().root().display())?;
+    Ok(())
+}
+
+/// Each connection is a file. Without more of them there is room for fewer.
+fn allow_many_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap_or_default();
+}
+
+/// Tells the operator something.
+pub(crate) fn log_line(text: &str) {
+    // With nowhere left to write to, the record still has it.
+    writeln!(crate::output::stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
+}
+
+/// The first signal lets what runs come to its end for a while; what does not is taken up next time.
+fn stop_on_signal(bell: DispatcherHandle, hub: Arc<StreamHub>) -> Result<(), Fault> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
+        Fault::new(Blame::Machine, format!("signals cannot be followed: {error}"))
+    })?;
+    thread::spawn(move || {
+        for (count, signal) in signals.forever().enumerate() {
+            if count > 0 {
+                private_directory::remove_own();
+                std::process::exit(128 + signal);
+            }
+            log_line("stopping; what runs may come to its end");
+            bell.stop();
+            let hub = hub.clone();
+            thread::spawn(move || {
+                thread::sleep(STOP_TIME_MAX);
+                log_line("what did not come to its end goes on with the next `agentry serve`");
+                hub.close();
+                thread::sleep(STREAMS_END_TIME_MAX);
+                private_directory::remove_own();
+                std::process::exit(0);
+            });
+        }
+    });
+    Ok(())
+}
+
+/// Nobody looks on.
+pub(super) struct SilentObserver;
+
+impl RunObserver for SilentObserver {
+    fn on_entry(&self, _: &Envelope) {}
+
+    fn on_delta(&self, _: &EntrySubject, _: u64, _: &Delta) {}
+
+    fn on_progress(&self, _: &EntrySubject, _: &CallId, _: &str) {}
+}

@@ -1,0 +1,350 @@
+//! `agentry stdio`: one JSON object on each line, in and out.
+//!
+//! Prompts are worked on one after the other, in one session. What else comes in is for the run under
+//! way. A line that cannot be used is answered with an error that names its number, and the next is read.
+//!
+//! Must never: stop because of a bad line, or take an answer for a run that it is not about.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+
+use agentry_kernel::identity::STDIO;
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
+use agentry_protocol::envelope::{Draft, EntrySubject};
+use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::message::Image;
+use agentry_protocol::{ApprovalId, RunId, SessionKey};
+use agentry_runtime::permission_request;
+use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
+use agentry_runtime::trust;
+use agentry_runtime::{Attendance, Host as Parts, RunObserver, RunSettings, SessionHandle};
+use clap::Args;
+use serde::Deserialize;
+
+use super::run::{self, WorkOptions};
+use crate::agent_events;
+use crate::bootstrap;
+use crate::cli_context::CliContext;
+use crate::confirmation;
+use crate::fault::Fault;
+use crate::image;
+use crate::limits::LINE_BYTES_MAX;
+use crate::run_output::{self, OutputMode, RunOutput};
+use crate::signals;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    work: WorkOptions,
+}
+
+/// What a line can say.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+enum StdioMessage {
+    Prompt {
+        prompt: String,
+        /// Pictures in base64, their bytes say what they are.
+        #[serde(default)]
+        images: Vec<StdioImage>,
+    },
+    ApprovalResponse {
+        gate_id: String,
+        allow: bool,
+        reason: Option<String>,
+        #[serde(default)]
+        session: bool,
+    },
+    Cancel {},
+    #[serde(rename = "setMode", alias = "set_mode")]
+    SetMode {
+        new_mode: Mode,
+        max_iterations: Option<u32>,
+    },
+    Steer {
+        content: String,
+    },
+}
+
+/// A picture on a line.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StdioImage {
+    data: String,
+}
+
+/// A prompt that waits for its turn, with the mode that was asked for by then.
+struct QueuedPrompt {
+    prompt: String,
+    images: Vec<Image>,
+}
+
+/// What the reader of lines and the runs share.
+struct StdioState {
+    parts: Arc<Parts>,
+    stage: Arc<RunOutput>,
+    /// The run under way, and a way to its session.
+    now: Mutex<Option<(EntrySubject, SessionHandle)>>,
+    /// Prompts that are not over, and a bell that rings when a run begins or ends.
+    prompts: AtomicUsize,
+    changed: Condvar,
+    /// The mode that the next run begins with.
+    mode: Mutex<(Mode, Option<u32>)>,
+    alone: AtomicBool,
+}
+
+pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
+    let work = &options.work;
+    let model = work.model.as_deref().map(run::absolute_model).transpose()?;
+    host.use_tape(work.tape()?);
+    let ledger = bootstrap::open_ledger(host)?;
+    let engine = bootstrap::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
+    let agent = run::choose(&engine.loaded, work)??;
+    // Lines of JSON come in here, and nobody who could be asked.
+    trust::check_one(&engine.parts.ledger, &engine.definitions, agent).map_err(bootstrap::fault)?;
+    confirmation::report(&engine.parts.ledger, &engine.loaded)?;
+    let terms = run::terms(host, &engine, agent, work, model.as_deref())?;
+    bootstrap::warn_left_out(&engine, agent)?;
+    let (stage, shower) =
+        run_output::open(OutputMode::JsonLines, &engine.parts, &engine.definitions.workspace);
+    let desk = Arc::new(StdioState {
+        parts: engine.parts.clone(),
+        stage: stage.clone(),
+        now: Mutex::default(),
+        prompts: AtomicUsize::new(0),
+        changed: Condvar::new(),
+        mode: Mutex::new((terms.mode, None)),
+        alone: AtomicBool::new(false),
+    });
+    let (sender, prompts) = mpsc::channel();
+    let reader = desk.clone();
+    thread::spawn(move || read_lines(&reader, &sender));
+    let key = work.session.clone().unwrap_or_else(|| {
+        RunId::from_number((engine.parts.new_number)()).as_str().replacen("run", "stdio", 1)
+    });
+    let key = SessionKey::new(key);
+    let mut code = 0;
+    for QueuedPrompt { prompt, images } in prompts {
+        let post = SessionInbox::default();
+        let handle = post.handle();
+        let witness: Arc<dyn RunObserver> = stage.clone();
+        let runner = Runner {
+            host: engine.parts.clone(),
+            definitions: &engine.definitions,
+            witness,
+            attendance: Attendance::Present,
+            post,
+        };
+        let order = RunRequest {
+            agent: agent.id.clone(),
+            task: None,
+            prompt,
+            images,
+            inputs: std::collections::BTreeMap::new(),
+            terms: desk.terms(&terms),
+            session: Some(key.clone()),
+            project: engine.project.display().to_string(),
+            inbounds: Vec::new(),
+            said: None,
+        };
+        let outcome = engine.admit(STDIO, order).and_then(|order| {
+            let started = runner.start(order, &mut |about| {
+                signals::cancel_on_signal(&engine.parts, about);
+                desk.begin(about, &handle);
+            });
+            started.map_err(bootstrap::fault)
+        });
+        desk.end();
+        match outcome {
+            Ok(outcome) => code = code.max(bootstrap::exit_code(&outcome)),
+            Err(fault) => {
+                code = code.max(fault.code());
+                stage.write_line(agent_events::text(&agent_events::error_line(
+                    "run_failed",
+                    fault.plain(),
+                    false,
+                )));
+            }
+        }
+    }
+    drop((desk, stage));
+    shower.join().unwrap_or_else(|_| Err(io::Error::other("the output broke down")))?;
+    Ok(ExitCode::from(code))
+}
+
+fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
+    let mut input = BufReader::new(io::stdin().lock());
+    let mut number = 0;
+    loop {
+        let mut line = Vec::new();
+        let limit = LINE_BYTES_MAX as u64 + 1;
+        number += 1;
+        match (&mut input).take(limit).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => break,
+            Ok(_) if line.len() > LINE_BYTES_MAX && !line.ends_with(b"\n") => {
+                desk.bad_line(number, &format!("it is longer than {LINE_BYTES_MAX} bytes"));
+                if !skip_line(&mut input) {
+                    break;
+                }
+            }
+            Ok(_) if line.iter().all(u8::is_ascii_whitespace) => {}
+            Ok(_) => match parse(&line) {
+                Ok(StdioMessage::Prompt { prompt, images }) => {
+                    let images = images.iter().map(|one| image::of_base64(&one.data));
+                    match images.collect::<Result<Vec<Image>, String>>() {
+                        Ok(images) => {
+                            desk.prompts.fetch_add(1, Ordering::SeqCst);
+                            prompts.send(QueuedPrompt { prompt, images }).unwrap_or_default();
+                        }
+                        Err(why) => desk.bad_line(number, &why),
+                    }
+                }
+                Ok(inbound) => {
+                    if let Err(why) = desk.take(inbound) {
+                        desk.bad_line(number, &why);
+                    }
+                }
+                Err(why) => desk.bad_line(number, &why),
+            },
+        }
+    }
+    // Nobody can answer from now on; what waits for an answer lets go.
+    desk.alone.store(true, Ordering::SeqCst);
+    if let Some((_, handle)) = &*lock(&desk.now) {
+        handle.set_unattended();
+    }
+}
+
+fn skip_line(input: &mut impl BufRead) -> bool {
+    loop {
+        let (found, used) = match input.fill_buf() {
+            Ok([]) | Err(_) => return false,
+            Ok(bytes) => match bytes.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (true, at + 1),
+                None => (false, bytes.len()),
+            },
+        };
+        input.consume(used);
+        if found {
+            return true;
+        }
+    }
+}
+
+/// A line is tagged by `type`, or names itself by its one key; `{"prompt": …}` needs neither.
+fn parse(line: &[u8]) -> Result<StdioMessage, String> {
+    let mut value: serde_json::Value =
+        serde_json::from_slice(line).map_err(|error| format!("it is not JSON: {error}"))?;
+    let Some(fields) = value.as_object_mut() else {
+        return Err("it is not a JSON object".to_owned());
+    };
+    if !fields.contains_key("type") {
+        let named = ["approval_response", "cancel", "setMode", "set_mode", "steer"];
+        let name = named.into_iter().find(|name| fields.contains_key(*name));
+        match name {
+            Some(name) if fields.len() == 1 => {
+                let inner = fields.remove(name).unwrap_or_default();
+                *fields = inner.as_object().cloned().unwrap_or_default();
+                fields.insert("type".to_owned(), name.into());
+            }
+            Some(_) | None => {
+                fields.insert("type".to_owned(), "prompt".into());
+            }
+        }
+    }
+    serde_json::from_value(value).map_err(|error| {
+        format!("{error}; a line is {{\"prompt\": …}}, or has a type: approval_response, cancel, setMode, steer")
+    })
+}
+
+impl StdioState {
+    fn terms(&self, terms: &RunSettings) -> RunSettings {
+        let (mode, iterations) = *lock(&self.mode);
+        let mut terms = RunSettings { mode, ..terms.clone() };
+        terms.limits.iterations_max = iterations.unwrap_or(terms.limits.iterations_max);
+        terms
+    }
+
+    fn begin(&self, about: &EntrySubject, handle: &SessionHandle) {
+        *lock(&self.now) = Some((about.clone(), handle.clone()));
+        self.changed.notify_all();
+        if self.alone.load(Ordering::SeqCst) {
+            handle.set_unattended();
+        }
+    }
+
+    fn end(&self) {
+        let mut now = lock(&self.now);
+        *now = None;
+        self.prompts.fetch_sub(1, Ordering::SeqCst);
+        self.changed.notify_all();
+    }
+
+    /// The run under way; one that was asked for a moment ago is waited for.
+    fn under_way(&self) -> Option<EntrySubject> {
+        let coming = |now: &mut Option<(EntrySubject, SessionHandle)>| {
+            now.is_none() && self.prompts.load(Ordering::SeqCst) > 0
+        };
+        let now = self.changed.wait_while(lock(&self.now), coming);
+        let now = now.unwrap_or_else(PoisonError::into_inner);
+        now.as_ref().map(|(about, _)| about.clone())
+    }
+
+    fn take(&self, inbound: StdioMessage) -> Result<(), String> {
+        match inbound {
+            StdioMessage::Prompt { .. } => Ok(()),
+            StdioMessage::ApprovalResponse { gate_id, allow, reason, session } => {
+                let approval: ApprovalId =
+                    gate_id.parse().map_err(|error| format!("gateId `{gate_id}` is {error}"))?;
+                let reach = if session { ApprovalScope::Session } else { ApprovalScope::Once };
+                let answer = if allow {
+                    ApprovalAnswer::approved(reach)
+                } else {
+                    ApprovalAnswer::declined(reason)
+                };
+                self.under_way().ok_or("no run is under way")?;
+                let parts = &self.parts;
+                let book = (&parts.ledger, &*parts.redactor);
+                let answer = answer.by(STDIO);
+                let answered =
+                    permission_request::answer(book, &approval, answer, parts.new_number);
+                answered.map(|_| ()).map_err(|error| error.to_string())
+            }
+            StdioMessage::Cancel {} => self.record(Event::CancelReceived {}),
+            StdioMessage::SetMode { new_mode, max_iterations } => {
+                *lock(&self.mode) = (new_mode, max_iterations);
+                let under_way = lock(&self.now).is_some();
+                // With no run under way it is for the next.
+                match under_way {
+                    true => self.record(Event::ModeReceived { mode: new_mode, max_iterations }),
+                    false => Ok(()),
+                }
+            }
+            StdioMessage::Steer { content } => {
+                let content = self.parts.redactor.hide(&content);
+                self.record(Event::SteerReceived { content, event: None })
+            }
+        }
+    }
+
+    /// On disk, then heard.
+    fn record(&self, event: Event) -> Result<(), String> {
+        let about = self.under_way().ok_or("no run is under way")?;
+        let draft = Draft { cause: None, about, event };
+        self.parts.ledger.append(vec![draft]).map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    fn bad_line(&self, number: usize, why: &str) {
+        let message = format!("line {number}: {why}");
+        self.stage
+            .write_line(agent_events::text(&agent_events::error_line("bad_line", message, true)));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|one| one.into_inner())
+}

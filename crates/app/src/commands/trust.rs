@@ -1,0 +1,303 @@
+//! `agentry trust`: looks at the programs that agents bring, and lets them run as they are.
+//!
+//! Must never: let something run that was not shown.
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use agentry_agentfile::agent::Agent;
+use agentry_agentfile::skill::SkillLevel;
+use agentry_protocol::trust::{TrustChange, TrustedPrograms};
+use agentry_runtime::trust::{TrustStatus, trust_arguments};
+use agentry_store::Ledger;
+use clap::Args;
+use serde_json::json;
+
+use super::{AgentSelection, show_agent};
+use crate::addresses::{self, AddressTrust};
+use crate::bootstrap::{self, store_fault};
+use crate::cli_context::{CliContext, HOME, LoadedProject};
+use crate::confirmation;
+use crate::diagnostics::{escaped, plural};
+use crate::fault::{Blame, Fault};
+use crate::trust::{TrustReview, change};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    which: AgentSelection,
+    /// Trust what is shown without being asked; whoever writes this gives the owner's word for it
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    yes: bool,
+    /// Show all directories that are trusted, and whether they are still what was trusted
+    #[arg(long, conflicts_with = "revoke")]
+    list: bool,
+    /// Trust the directory and what lies in it no more
+    #[arg(long)]
+    revoke: bool,
+    /// With --list: print JSON
+    #[arg(long, requires = "list")]
+    json: bool,
+}
+
+pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
+    let ledger = bootstrap::open_ledger(host)?;
+    match (options.list, options.revoke) {
+        (true, _) => list(host, &ledger, options.json)?,
+        (false, true) => revoke(host, &ledger, &options.which.dir)?,
+        (false, false) => look(host, &ledger, options)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
+    let directory = bootstrap::enter_project(&options.which.dir)?;
+    let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
+    if let Some(fault) = loaded.settings_fault() {
+        return Err(fault);
+    }
+    let level = bootstrap::wanted_level(&loaded);
+    let definitions = bootstrap::definitions(host, &loaded, &directory, level)?;
+    let looking = TrustReview::at(host, ledger, (&loaded, &definitions));
+    let mut out = crate::output::stdout().lock();
+    let mut is_anything = false;
+    let mut refused = TrustRefusals { faults: Vec::new(), goes_on: !options.yes && !can_ask() };
+    for agent in wanted(&loaded, &options.which)? {
+        match looking.standing(agent)? {
+            TrustStatus::Nothing => continue,
+            TrustStatus::Trusted(trusted) => {
+                let path = escaped(&trusted.path);
+                writeln!(out, "{path} is trusted as it is, by {}", escaped(&trusted.by))?;
+            }
+            TrustStatus::Changed(_) | TrustStatus::Unseen => {
+                let place = trust_arguments(&definitions, agent);
+                refused.take(decide(&looking, agent, (options.yes, &place), &mut out))?;
+            }
+        }
+        is_anything = true;
+    }
+    let asks = ProjectTrustReview { host, loaded: &loaded, yes: options.yes };
+    is_anything |= refused.take(asks.addresses(&looking, &mut out))?.unwrap_or(true);
+    is_anything |= refused.take(asks.definitions(ledger, &mut out))?.unwrap_or(true);
+    let broken = &loaded.library.broken_agents;
+    if let Some(id) = broken.keys().next().filter(|_| !is_anything) {
+        // Of what does not load it cannot be said what it would run.
+        let which = AgentSelection { dir: directory, agent: Some(id.clone()) };
+        return show_agent::choose(&loaded, &which).map(drop);
+    }
+    if !is_anything {
+        let shown = escaped(&directory.display().to_string());
+        writeln!(out, "no agent in {shown} brings a program, so there is nothing to trust")?;
+    }
+    for (id, file) in broken {
+        let text = format!("the agent `{id}` ({file}) does not load, so nothing of it runs");
+        writeln!(out, "{}", escaped(&text))?;
+    }
+    refused.faults.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// What could not be asked. Without a terminal everything is shown before it is refused.
+struct TrustRefusals {
+    faults: Vec<Fault>,
+    goes_on: bool,
+}
+
+impl TrustRefusals {
+    /// Gives what was done; nothing if it was refused and the rest is still to be shown.
+    fn take<T>(&mut self, done: Result<T, Fault>) -> Result<Option<T>, Fault> {
+        match done {
+            Ok(done) => Ok(Some(done)),
+            Err(fault) if self.goes_on => {
+                self.faults.push(fault);
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
+/// What of a project is asked about beside its agents' programs.
+struct ProjectTrustReview<'a> {
+    host: &'a CliContext,
+    loaded: &'a LoadedProject,
+    yes: bool,
+}
+
+impl ProjectTrustReview<'_> {
+    /// Shows the addresses that the project's files decide; false if there are none.
+    fn addresses(&self, looking: &TrustReview<'_>, out: &mut dyn Write) -> Result<bool, Fault> {
+        let lines = addresses::all(self.host, self.loaded);
+        if lines.is_empty() {
+            return Ok(false);
+        }
+        let root = &self.loaded.root;
+        let shown = escaped(&root.display().to_string());
+        let trusts = AddressTrust::in_ledger(looking.ledger, root)?;
+        if lines.iter().all(|line| trusts.contains(line)) {
+            addresses::show(&lines, (root, &trusts), out)?;
+            return Ok(true);
+        }
+        if !self.yes && can_ask() {
+            looking.ask_addresses(lines, out)?;
+        } else {
+            addresses::show(&lines, (root, &trusts), out)?;
+            self.needs_yes(&shown)?;
+            addresses::record(looking.ledger, (root, looking.by), lines)?;
+        }
+        writeln!(out, "the addresses of {shown} are trusted from now on")?;
+        Ok(true)
+    }
+
+    /// Shows what changed since the definitions were confirmed; false if nothing did.
+    fn definitions(&self, ledger: &Ledger, out: &mut dyn Write) -> Result<bool, Fault> {
+        let changes = confirmation::unconfirmed(ledger, self.loaded)?.unwrap_or_default();
+        if changes.is_empty() {
+            return Ok(false);
+        }
+        let shown = escaped(&self.loaded.root.display().to_string());
+        writeln!(out, "Definitions of {shown} changed since they were confirmed:")?;
+        writeln!(out, "  {}", escaped(&confirmation::in_words(&changes)))?;
+        match !self.yes && can_ask() {
+            true => confirmation::ask(out)?,
+            false => self.needs_yes(&shown)?,
+        }
+        confirmation::confirm(ledger, self.loaded, self.host.environment.user())?;
+        writeln!(out, "the definitions of {shown} are confirmed as they are")?;
+        Ok(true)
+    }
+
+    fn needs_yes(&self, place: &str) -> Result<(), Fault> {
+        match self.yes {
+            true => Ok(()),
+            false => Err(no_terminal(place)),
+        }
+    }
+}
+
+fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+fn no_terminal(place: &str) -> Fault {
+    let what = "there is no terminal to ask in, so nothing is trusted";
+    Fault::new(Blame::Access, what).hint(format!(
+        "look at it, then run `agentry trust {place} --yes`, which is the owner's word"
+    ))
+}
+
+/// Shows the programs of one agent, and trusts them if whoever may says so.
+fn decide(
+    looking: &TrustReview<'_>,
+    agent: &Agent,
+    (yes, place): (bool, &str),
+    out: &mut dyn Write,
+) -> Result<(), Fault> {
+    if yes {
+        let seen = looking.show(agent, out)?;
+        let directory = escaped(seen.directory());
+        looking.record(seen)?;
+        writeln!(out, "{directory} is trusted from now on")?;
+        return Ok(());
+    }
+    if !can_ask() {
+        looking.show(agent, out)?;
+        return Err(no_terminal(place));
+    }
+    looking.ask(agent, out)?;
+    writeln!(out, "{} is trusted from now on", escaped(place))?;
+    Ok(())
+}
+
+/// The agents that are meant: one, or all of the project's own.
+fn wanted<'a>(loaded: &'a LoadedProject, which: &AgentSelection) -> Result<Vec<&'a Agent>, Fault> {
+    let is_one = which.agent.is_some() || loaded.only.is_some() && loaded.asked.is_some();
+    if is_one {
+        return Ok(vec![show_agent::choose(loaded, which)?]);
+    }
+    // What lies in the user's home is looked at there, or by its name.
+    let is_own = |agent: &&Agent| !agent.directory.starts_with(HOME);
+    Ok(loaded.library.agents.values().filter(is_own).collect())
+}
+
+fn list(host: &CliContext, ledger: &Ledger, json: bool) -> Result<(), Fault> {
+    let all = ledger.all_trusted().map_err(store_fault)?;
+    let mut out = crate::output::stdout().lock();
+    let all: Vec<(TrustedPrograms, &str)> =
+        all.into_iter().map(|(one, _)| (now(host, ledger, &one), one)).map(turned).collect();
+    if json {
+        let line = |(one, now): &(TrustedPrograms, &str)| {
+            json!({ "path": one.path, "hash": one.hash, "by": one.by, "now": now,
+                    "files": one.files })
+        };
+        let lines: Vec<_> = all.iter().map(line).collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&lines)?)?;
+        return Ok(());
+    }
+    let addresses = ledger.all_trusted_addresses().map_err(store_fault)?;
+    if all.is_empty() && addresses.is_empty() {
+        writeln!(out, "nothing is trusted")?;
+    }
+    for one in addresses {
+        let lines: Vec<&str> = one.addresses.iter().map(String::as_str).collect();
+        let lines = escaped(&lines.join("; "));
+        writeln!(out, "may reach  {}  ({lines}, by {})", escaped(&one.path), escaped(&one.by))?;
+    }
+    for (one, now) in &all {
+        let files = plural(one.files.len(), "file");
+        writeln!(out, "{now:<8}  {}  ({files}, by {})", escaped(&one.path), escaped(&one.by))?;
+    }
+    Ok(())
+}
+
+fn turned<A, B>((a, b): (A, B)) -> (B, A) {
+    (b, a)
+}
+
+/// Whether a directory is still what was trusted.
+fn now(host: &CliContext, ledger: &Ledger, trusted: &TrustedPrograms) -> &'static str {
+    let path = Path::new(&trusted.path);
+    if !path.is_dir() {
+        return "gone";
+    }
+    let standing = || -> Result<TrustStatus, Fault> {
+        let loaded = host.load(path, SkillLevel::Extended)?;
+        let definitions =
+            bootstrap::definitions(host, &loaded, path, bootstrap::wanted_level(&loaded))?;
+        let looking = TrustReview::at(host, ledger, (&loaded, &definitions));
+        let mut agents = loaded.library.agents.values();
+        let agent = agents.find(|agent| definitions.directory(agent) == path);
+        agent.map_or(Ok(TrustStatus::Nothing), |agent| looking.standing(agent))
+    };
+    match standing() {
+        Ok(TrustStatus::Trusted(_)) => "as it is",
+        Ok(TrustStatus::Changed(_) | TrustStatus::Unseen) | Err(_) => "changed",
+        Ok(TrustStatus::Nothing) => "gone",
+    }
+}
+
+/// A directory that is not there any more can be named too.
+fn revoke(host: &CliContext, ledger: &Ledger, directory: &Path) -> Result<(), Fault> {
+    let full = directory.canonicalize().or_else(|_| std::path::absolute(directory));
+    let full = full.map_err(|error| {
+        let what = format!("`{}` is not a directory: {error}", directory.display());
+        Fault::new(Blame::Caller, what)
+    })?;
+    let mut out = crate::output::stdout().lock();
+    let all = ledger.all_trusted().map_err(store_fault)?;
+    let addresses = ledger.all_trusted_addresses().map_err(store_fault)?;
+    let paths = all.into_iter().map(|(one, _)| one.path);
+    let paths: BTreeSet<String> = paths.chain(addresses.into_iter().map(|one| one.path)).collect();
+    let mut is_any = false;
+    for path in paths.into_iter().filter(|path| Path::new(path).starts_with(&full)) {
+        let by = host.environment.user().to_owned();
+        change(ledger, TrustChange::Withdrawn { path: path.clone(), by })?;
+        writeln!(out, "{} is not trusted any more", escaped(&path))?;
+        is_any = true;
+    }
+    if !is_any {
+        writeln!(out, "nothing in {} is trusted", escaped(&full.display().to_string()))?;
+    }
+    Ok(())
+}

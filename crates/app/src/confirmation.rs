@@ -1,0 +1,227 @@
+//! The definitions of a directory, compared with those of the last run and with those that were confirmed.
+//!
+//! `run`, `chat`, `stdio` and `send` report what is new. `serve` works from confirmed definitions only.
+//!
+//! Must never: take a definition for confirmed that nobody with the owner's word has seen.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use agentry_agentfile::layout;
+use agentry_agentfile::skill::SkillLevel;
+use agentry_protocol::ContentHash;
+use agentry_protocol::trust::{KnownDefinitions, TrustChange};
+use agentry_store::{Ledger, RecordedDefinitions};
+
+use crate::bootstrap;
+use crate::cli_context::{CliContext, LoadedProject};
+use crate::diagnostics::{escaped, plural};
+use crate::fault::{Blame, Fault};
+use crate::limits::DEFINITIONS_SHOWN_MAX;
+use crate::trust;
+
+/// The hash of each definition file, by path below the directory.
+pub(crate) type Digests = BTreeMap<String, ContentHash>;
+
+/// One difference between two states of the definitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DefinitionChange {
+    /// What happened to the file.
+    pub(crate) what: DefinitionChangeKind,
+    /// The file, below the directory.
+    pub(crate) path: String,
+}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DefinitionChangeKind {
+    /// It is new.
+    New,
+    /// Its content is another.
+    Changed,
+    /// It is gone.
+    Removed,
+}
+
+impl DefinitionChangeKind {
+    fn word(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// Lists what differs between two states.
+pub(crate) fn changes(before: &Digests, now: &Digests) -> Vec<DefinitionChange> {
+    let mut all = Vec::new();
+    for (path, hash) in now {
+        let what = match before.get(path) {
+            None => DefinitionChangeKind::New,
+            Some(was) if was != hash => DefinitionChangeKind::Changed,
+            Some(_) => continue,
+        };
+        all.push(DefinitionChange { what, path: path.clone() });
+    }
+    let gone = before.keys().filter(|path| !now.contains_key(*path));
+    all.extend(
+        gone.map(|path| DefinitionChange {
+            what: DefinitionChangeKind::Removed,
+            path: path.clone(),
+        }),
+    );
+    all
+}
+
+/// Names the files that differ, in one line.
+pub(crate) fn in_words(changes: &[DefinitionChange]) -> String {
+    let word = |change: &DefinitionChange| format!("{} ({})", change.path, change.what.word());
+    let mut words: Vec<String> = changes.iter().take(DEFINITIONS_SHOWN_MAX).map(word).collect();
+    let more = changes.len().saturating_sub(DEFINITIONS_SHOWN_MAX);
+    if more > 0 {
+        words.push(format!("{more} more"));
+    }
+    words.join(", ")
+}
+
+/// Reports definitions that changed since the last run in this directory, and remembers the present ones.
+pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Fault> {
+    let before = ledger.known_definitions(&path(loaded), RecordedDefinitions::Met);
+    let before = before.map_err(bootstrap::store_fault)?;
+    let all = before.as_ref().map(|before| changes(&before.files, &loaded.digests));
+    let mut stderr = crate::output::stderr().lock();
+    for change in all.iter().flatten().take(DEFINITIONS_SHOWN_MAX) {
+        let path = escaped(&change.path);
+        let line = match change.what {
+            DefinitionChangeKind::New => format!("new definition since the last run: {path}"),
+            DefinitionChangeKind::Changed => {
+                format!("definition changed since the last run: {path}")
+            }
+            DefinitionChangeKind::Removed => {
+                format!("definition removed since the last run: {path}")
+            }
+        };
+        // With nowhere left to write to, the record still has it.
+        writeln!(stderr, "{line}").unwrap_or_default();
+    }
+    let more = all.as_ref().map_or(0, Vec::len).saturating_sub(DEFINITIONS_SHOWN_MAX);
+    if more > 0 {
+        writeln!(stderr, "and {} more", plural(more, "definition")).unwrap_or_default();
+    }
+    match all.is_some_and(|all| all.is_empty()) {
+        true => Ok(()),
+        false => record(ledger, loaded, None),
+    }
+}
+
+/// Lists what changed since the definitions of a directory were confirmed; none if they never were.
+pub(crate) fn unconfirmed(
+    ledger: &Ledger,
+    loaded: &LoadedProject,
+) -> Result<Option<Vec<DefinitionChange>>, Fault> {
+    let confirmed = ledger.known_definitions(&path(loaded), RecordedDefinitions::Confirmed);
+    let confirmed = confirmed.map_err(bootstrap::store_fault)?;
+    Ok(confirmed.map(|confirmed| changes(&confirmed.files, &loaded.digests)))
+}
+
+/// Confirms the definitions of a directory as they are.
+pub(crate) fn confirm(ledger: &Ledger, loaded: &LoadedProject, by: &str) -> Result<(), Fault> {
+    record(ledger, loaded, Some(by.to_owned()))
+}
+
+/// Lets a server start only from definitions that are confirmed; those of a first start are.
+pub(crate) fn require_confirmed(
+    host: &CliContext,
+    ledger: &Ledger,
+    loaded: &LoadedProject,
+) -> Result<Option<String>, Fault> {
+    let by = host.environment.user();
+    let Some(changes) = unconfirmed(ledger, loaded)? else {
+        confirm(ledger, loaded, by)?;
+        let (count, path) = (plural(loaded.digests.len(), "definition file"), path(loaded));
+        return Ok(Some(format!("serves {count} of {path}; a later change needs `agentry trust`")));
+    };
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let what = format!("definitions changed since they were confirmed: {}", in_words(&changes));
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        let hint = format!("look at them, then run `agentry trust {} --yes`", path(loaded));
+        return Err(Fault::new(Blame::Access, what).hint(hint));
+    }
+    let mut stderr = crate::output::stderr().lock();
+    writeln!(stderr, "{}", escaped(&what))?;
+    ask(&mut stderr)?;
+    confirm(ledger, loaded, by)?;
+    Ok(None)
+}
+
+/// Asks who sits here whether definitions are as they should be.
+pub(crate) fn ask(out: &mut dyn Write) -> Result<(), Fault> {
+    write!(out, "Use them as they are? [y/N] ")?;
+    out.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Fault::new(Blame::Access, "the definitions are not confirmed")
+            .hint("nothing was changed")),
+    }
+}
+
+/// Keeps the definitions confirmed over a change that the owner makes with a command.
+pub(crate) struct ConfirmationKeeper {
+    was_confirmed: bool,
+}
+
+impl ConfirmationKeeper {
+    /// Looks whether they are confirmed before the change.
+    pub(crate) fn before(ledger: &Ledger, loaded: &LoadedProject) -> Result<Self, Fault> {
+        let changes = unconfirmed(ledger, loaded)?;
+        Ok(Self { was_confirmed: changes.is_some_and(|changes| changes.is_empty()) })
+    }
+
+    /// Confirms them after it, if they were.
+    pub(crate) fn after(
+        self,
+        host: &CliContext,
+        ledger: &Ledger,
+        loaded: &LoadedProject,
+    ) -> Result<(), Fault> {
+        match self.was_confirmed {
+            true => confirm(ledger, loaded, host.environment.user()),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Writes a file of a pack for the owner; definitions that were confirmed stay so.
+pub(crate) fn write_confirmed(
+    host: &CliContext,
+    file: &Path,
+    write: impl FnOnce() -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let is_pack = |path: &&Path| {
+        path.file_name().is_some_and(|name| layout::PACKS.iter().any(|pack| name == *pack))
+    };
+    let project = file.ancestors().find(is_pack).and_then(Path::parent);
+    let project = project.filter(|_| bootstrap::has_ledger(host));
+    let Some(project) = project else { return write() };
+    let project = if project.as_os_str().is_empty() { Path::new(".") } else { project };
+    let ledger = bootstrap::open_ledger(host)?;
+    let keeping = ConfirmationKeeper::before(&ledger, &host.load(project, SkillLevel::Extended)?)?;
+    write()?;
+    keeping.after(host, &ledger, &host.load(project, SkillLevel::Extended)?)
+}
+
+fn record(ledger: &Ledger, loaded: &LoadedProject, by: Option<String>) -> Result<(), Fault> {
+    let (path, files) = (path(loaded), loaded.digests.clone());
+    let known = KnownDefinitions { path, files, confirmed_by: by };
+    trust::change(ledger, TrustChange::Definitions(Box::new(known)))
+}
+
+fn path(loaded: &LoadedProject) -> String {
+    Path::new(&loaded.root).display().to_string()
+}

@@ -1,0 +1,357 @@
+//! What the way in is told of the definitions: policies, agents, who answers where, what holds for a run.
+//!
+//! Whoever comes finds definitions that were looked at a moment ago: while many come, a thread looks beside
+//! them whether a file changed; after a quiet time the first one waits for that. What does not load is an
+//! error for whoever comes next; nobody is let in by policies that are not there any more.
+//!
+//! Must never: go on with old policies because new ones do not load.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use agentry_agentfile::access::LocalTime;
+use agentry_agentfile::layout;
+use agentry_agentfile::skill::SkillLevel;
+use agentry_kernel::access::AccessPolicies;
+use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose, is_played};
+use agentry_kernel::route::RunWish;
+use agentry_protocol::AgentId;
+use agentry_protocol::confinement::ConfinementLevel;
+use agentry_protocol::intake::QueuePreferences;
+use agentry_runtime::redact::Redactor;
+use agentry_runtime::{DefinitionSource, Definitions, Error, Host as Parts, RunSettings};
+
+use crate::bootstrap::{self, ProjectRuntime};
+use crate::cli_context::{CliContext, DefinitionFiles, LoadedProject};
+use crate::commands::choose_agent;
+use crate::commands::serve::log_line;
+use crate::confirmation::{self, DefinitionChange};
+use crate::fault::{Blame, Fault};
+use crate::limits::{RELOAD_TIME_MAX, RELOAD_TIME_MIN};
+use crate::policies::project_policies;
+use crate::timezone::{self, OwnerTimeZone};
+
+/// What the way in is told of the definitions.
+pub(crate) struct DefinitionCache {
+    shelf: Arc<CacheState>,
+    // Whoever has it lets the thread look; without a reception there is nobody, and it ends.
+    look: SyncSender<()>,
+}
+
+/// What reading the definitions needs, and what it gave.
+struct CacheState {
+    host: Mutex<CliContext>,
+    project: PathBuf,
+    workspace: PathBuf,
+    level: ConfinementLevel,
+    redactor: Arc<Redactor>,
+    servings: Vec<SelectableProvider>,
+    asked: CliSelection,
+    zone: OwnerTimeZone,
+    confirmation: Confirmation,
+    parts: Arc<Parts>,
+    read: Mutex<CachedDefinitions>,
+}
+
+/// Whether definitions that change while this process runs are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Confirmation {
+    /// Only after the owner confirmed them.
+    Needed,
+    /// At once.
+    NotNeeded,
+}
+
+/// What the command line says.
+#[derive(Clone, Default)]
+pub(crate) struct CliSelection {
+    /// The agent, if the directory holds several.
+    pub(crate) agent: Option<String>,
+    /// The model.
+    pub(crate) model: Option<String>,
+}
+
+/// The definitions as they were read last.
+struct CachedDefinitions {
+    /// When they were looked at.
+    at: Instant,
+    /// What their files were.
+    stamp: Option<u64>,
+    /// What they say, or why they say nothing.
+    said: Result<DefinitionSnapshot, String>,
+    /// What changed and is not used, because nobody confirmed it.
+    held: Option<String>,
+}
+
+/// What the definitions say.
+#[derive(Clone)]
+pub(crate) struct DefinitionSnapshot {
+    /// As they were read, with what is wrong with them.
+    pub(crate) loaded: Arc<LoadedProject>,
+    /// As runs use them.
+    pub(crate) definitions: Arc<Definitions>,
+    /// The policies.
+    pub(crate) access: Arc<AccessPolicies>,
+}
+
+impl DefinitionCache {
+    /// Takes over what an engine read.
+    pub(crate) fn new(
+        host: &CliContext,
+        engine: ProjectRuntime,
+        asked: CliSelection,
+        confirmation: Confirmation,
+    ) -> Result<Self, Fault> {
+        let servings = match asked.model.as_deref().is_some_and(is_played) {
+            // A script is no provider's: nothing has to be looked at.
+            true => Vec::new(),
+            false => engine.servings().to_vec(),
+        };
+        let access = project_policies(&engine.loaded)?;
+        let zone = timezone::of(&engine.loaded.library.settings)?;
+        let ProjectRuntime { parts, definitions, loaded, project, .. } = engine;
+        let (level, workspace) = (definitions.level, definitions.workspace.clone());
+        let definite = DefinitionSnapshot {
+            loaded: Arc::new(loaded),
+            definitions: Arc::new(definitions),
+            access: Arc::new(access),
+        };
+        let shelf = Arc::new(CacheState {
+            host: Mutex::new(CliContext::new(host.flags.clone())),
+            project,
+            workspace,
+            level,
+            redactor: parts.redactor.clone(),
+            servings,
+            asked,
+            zone,
+            confirmation,
+            parts,
+            read: Mutex::new(CachedDefinitions {
+                at: Instant::now(),
+                stamp: None,
+                said: Ok(definite),
+                held: None,
+            }),
+        });
+        let (look, looks) = mpsc::sync_channel(0);
+        let looking = shelf.clone();
+        let spawned = thread::Builder::new().name("definitions".to_owned()).spawn(move || {
+            for () in looks {
+                looking.look();
+            }
+        });
+        spawned.map_err(|error| {
+            Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
+        })?;
+        Ok(Self { shelf, look })
+    }
+
+    /// What confines the programs of agents.
+    pub(crate) fn level(&self) -> ConfinementLevel {
+        self.shelf.level
+    }
+
+    /// What the definitions say, as of a moment ago.
+    ///
+    /// # Errors
+    /// Why they say nothing.
+    pub(crate) fn read(&self) -> Result<DefinitionSnapshot, Error> {
+        let age = self.shelf.read().at.elapsed();
+        if age >= RELOAD_TIME_MAX {
+            self.shelf.look();
+        } else if age >= RELOAD_TIME_MIN {
+            // One that looks already needs no second word.
+            self.look.try_send(()).unwrap_or_default();
+        }
+        self.shelf.read().said.clone().map_err(Error::Unready)
+    }
+
+    /// Says which definitions changed and are not used, because nobody confirmed them.
+    pub(crate) fn held(&self) -> Option<String> {
+        self.shelf.read().held.clone()
+    }
+
+    /// Who serves which models, as it was when this process began.
+    pub(crate) fn servings(&self) -> &[SelectableProvider] {
+        &self.shelf.servings
+    }
+
+    /// Whether the command line names a model that is only played.
+    pub(crate) fn is_played(&self) -> bool {
+        self.shelf.asked.model.as_deref().is_some_and(is_played)
+    }
+
+    /// The model of an agent, or of one that names none, and all that was looked at.
+    pub(crate) fn choice(
+        &self,
+        definite: &DefinitionSnapshot,
+        agent: Option<&agentry_agentfile::agent::Agent>,
+    ) -> Result<
+        agentry_kernel::model_choice::ModelChoice,
+        Box<agentry_kernel::model_choice::ModelChoiceError>,
+    > {
+        let nothing = agentry_agentfile::agent::AgentModels::default();
+        let default = definite.loaded.library.settings.config.agent.model.as_deref();
+        let asked = self.shelf.asked.model.as_deref();
+        let models = agent.map_or(&nothing, |agent| &agent.models);
+        choose(&ModelPreferences { asked, agent: models, default }, &self.shelf.servings)
+            .map_err(Box::new)
+    }
+}
+
+impl CacheState {
+    fn read(&self) -> MutexGuard<'_, CachedDefinitions> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the files again, and what they say if one of them is another.
+    fn look(&self) {
+        // Whoever waits here for somebody who looks finds what that one found.
+        let begun = Instant::now();
+        let host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.read().at >= begun {
+            return;
+        }
+        let gathered = host.read_definitions(Path::new("."));
+        let stamp = gathered.as_ref().ok().map(DefinitionFiles::stamp);
+        if stamp.is_none() || self.read().stamp != stamp {
+            let loaded =
+                gathered.map(|gathered| host.load_definitions(gathered, SkillLevel::Extended));
+            let held = loaded.as_ref().map_or(Ok(None), |loaded| self.unconfirmed(loaded));
+            match held {
+                Ok(None) => {
+                    let said = loaded.and_then(|loaded| self.understand(&host, loaded));
+                    let mut read = self.read();
+                    read.said = said.map_err(|fault| fault.to_string());
+                    (read.stamp, read.held) = (stamp, None);
+                }
+                Ok(Some(changes)) => self.hold(&changes),
+                Err(fault) => self.read().said = Err(fault.to_string()),
+            }
+        }
+        self.read().at = Instant::now();
+    }
+
+    /// What changed since the definitions were confirmed, where that counts.
+    fn unconfirmed(&self, loaded: &LoadedProject) -> Result<Option<Vec<DefinitionChange>>, Fault> {
+        match self.confirmation {
+            Confirmation::NotNeeded => Ok(None),
+            Confirmation::Needed => {
+                let changes = confirmation::unconfirmed(&self.parts.ledger, loaded)?;
+                Ok(changes.filter(|changes| !changes.is_empty()))
+            }
+        }
+    }
+
+    /// Goes on with the definitions that were confirmed last. Policies that are not there any more let nobody in.
+    fn hold(&self, changes: &[DefinitionChange]) {
+        let text = format!(
+            "definitions changed and are not used until they are confirmed: {}; look at them, then run \
+             `agentry trust {} --yes`",
+            confirmation::in_words(changes),
+            self.project.display()
+        );
+        let mut read = self.read();
+        if changes.iter().any(|change| is_policy(&change.path)) {
+            read.said = Err(text.clone());
+        }
+        if read.held.as_ref() != Some(&text) {
+            log_line(&text);
+            read.held = Some(text);
+        }
+        // They are looked at anew each time, since a confirmation changes no file.
+        read.stamp = None;
+    }
+
+    fn understand(
+        &self,
+        host: &CliContext,
+        loaded: LoadedProject,
+    ) -> Result<DefinitionSnapshot, Fault> {
+        if let Some(fault) = loaded.settings_fault() {
+            return Err(fault);
+        }
+        let access = project_policies(&loaded)?;
+        let mut definitions = bootstrap::definitions(host, &loaded, &self.project, self.level)?;
+        definitions.redactor = self.redactor.clone();
+        definitions.workspace = self.workspace.clone();
+        Ok(DefinitionSnapshot {
+            loaded: Arc::new(loaded),
+            definitions: Arc::new(definitions),
+            access: Arc::new(access),
+        })
+    }
+}
+
+/// Whether a file says who is let in.
+fn is_policy(path: &str) -> bool {
+    layout::PACKS.iter().any(|pack| path.split('/').any(|part| part == *pack))
+        && path.split('/').any(|part| part == "access")
+}
+
+impl DefinitionSource for DefinitionCache {
+    fn access(&self) -> Result<Arc<AccessPolicies>, Error> {
+        Ok(self.read()?.access)
+    }
+
+    fn definitions(&self) -> Result<Arc<Definitions>, Error> {
+        Ok(self.read()?.definitions)
+    }
+
+    fn terms(
+        &self,
+        definitions: &Definitions,
+        agent: &AgentId,
+        wish: &RunWish,
+    ) -> Result<RunSettings, Error> {
+        let agent = definitions.agent(agent)?;
+        if wish.model.as_deref().is_some_and(is_played) {
+            let why = "only whoever starts the server chooses what plays a model";
+            return Err(Error::Definition(why.to_owned()));
+        }
+        let config = &definitions.library.settings.config;
+        let asked = wish.model.as_deref().or(self.shelf.asked.model.as_deref());
+        let default = config.agent.model.as_deref();
+        let wanted = ModelPreferences { asked, agent: &agent.models, default };
+        let choice = choose(&wanted, &self.shelf.servings)
+            .map_err(|none| Error::Definition(format!("{none}; {}", none.hint())))?;
+        let loaded = self.read()?.loaded;
+        Ok(RunSettings {
+            model: choice.model,
+            fallbacks: choice.fallbacks,
+            mode: wish.mode.unwrap_or_default(),
+            limits: bootstrap::limits(&loaded, None),
+            check: None,
+            persona: None,
+            bounds: None,
+            shaping: Default::default(),
+        })
+    }
+
+    fn default_agent(&self, channel: &str) -> Result<AgentId, Error> {
+        let loaded = self.read()?.loaded;
+        let channels = &loaded.library.settings.config.channels;
+        let named = channels.get(channel).and_then(|channel| channel.agent.as_deref());
+        let agent = choose_agent(&loaded, named.or(self.shelf.asked.agent.as_deref()));
+        agent.map(|agent| agent.id.clone()).map_err(|fault| Error::Definition(fault.to_string()))
+    }
+
+    fn local_time(&self, now: u64) -> LocalTime {
+        self.shelf.zone.local(now)
+    }
+
+    fn wishes(&self, channel: &str) -> Result<(QueuePreferences, QueuePreferences), Error> {
+        let loaded = self.read()?.loaded;
+        let config = &loaded.library.settings.config;
+        let own = config.channels.get(channel).and_then(|channel| channel.queue);
+        Ok((own.unwrap_or_default(), config.queue.preferences()))
+    }
+
+    fn project(&self) -> String {
+        self.shelf.project.display().to_string()
+    }
+}

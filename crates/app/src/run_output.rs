@@ -1,0 +1,295 @@
+//! Shows a run while it goes: lines for programs, text for people, questions to whoever sits there.
+//!
+//! One thread shows everything in the order in which it was recorded. A question holds up only what is
+//! shown, never the run: other calls of the same reply go on.
+//!
+//! Must never: show something that is not in the ledger, but for pieces of a reply.
+
+use std::cell::RefCell;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use agentry_kernel::identity::TERMINAL;
+use agentry_model::Delta;
+use agentry_protocol::CallId;
+use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
+use agentry_protocol::confinement::Confinement;
+use agentry_protocol::envelope::{EntrySubject, Envelope};
+use agentry_protocol::event::Event;
+use agentry_runtime::permission_request;
+use agentry_runtime::plan;
+use agentry_runtime::redact::TextEdges;
+use agentry_runtime::{Host as Parts, RunObserver};
+use agentry_tools::Workspace;
+
+use crate::agent_events::{self, AgentLineEncoder};
+use crate::approval_text;
+use crate::text_output::TextOutput;
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputMode {
+    /// One JSON object on each line.
+    JsonLines,
+    /// Text; nobody is asked.
+    Text,
+    /// Text; whoever sits at the terminal is asked.
+    Terminal,
+}
+
+/// Something to show.
+enum OutputItem {
+    Entry(Box<Envelope>),
+    Delta(EntrySubject, u64, Delta),
+    Progress(String),
+    Line(String),
+    History(Vec<Envelope>),
+}
+
+/// Hands on what is to be shown; never waits.
+pub(crate) struct RunOutput {
+    sender: Sender<OutputItem>,
+}
+
+impl RunObserver for RunOutput {
+    fn on_entry(&self, envelope: &Envelope) {
+        self.sender.send(OutputItem::Entry(Box::new(envelope.clone()))).unwrap_or_default();
+    }
+
+    fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
+        let piece = OutputItem::Delta(about.clone(), asked, delta.clone());
+        self.sender.send(piece).unwrap_or_default();
+    }
+
+    fn on_progress(&self, _: &EntrySubject, _: &CallId, line: &str) {
+        self.sender.send(OutputItem::Progress(line.to_owned())).unwrap_or_default();
+    }
+}
+
+impl RunOutput {
+    /// What was recorded before; it is not shown, but counts for what is.
+    pub(crate) fn recall(&self, past: Vec<Envelope>) {
+        self.sender.send(OutputItem::History(past)).unwrap_or_default();
+    }
+
+    /// A line of its own, between those of runs.
+    pub(crate) fn write_line(&self, line: String) {
+        self.sender.send(OutputItem::Line(line)).unwrap_or_default();
+    }
+}
+
+/// Opens a stage; when all its senders are gone, the thread ends, and says whether it could write.
+pub(crate) fn open(
+    look: OutputMode,
+    parts: &Arc<Parts>,
+    workspace: &std::path::Path,
+) -> (Arc<RunOutput>, JoinHandle<io::Result<()>>) {
+    let (sender, receiver) = mpsc::channel();
+    let parts = parts.clone();
+    let workspace = Workspace::open(workspace).ok();
+    let shower = thread::spawn(move || match look {
+        OutputMode::JsonLines => show_lines(&receiver),
+        OutputMode::Text => show_text(&receiver, None),
+        OutputMode::Terminal => show_text(
+            &receiver,
+            Some(&TerminalAsker { parts, workspace, confinement: RefCell::default() }),
+        ),
+    });
+    (Arc::new(RunOutput { sender }), shower)
+}
+
+fn show_lines(receiver: &Receiver<OutputItem>) -> io::Result<()> {
+    let mut lines = AgentLineEncoder::default();
+    let mut out = crate::output::stdout().lock();
+    let mut result = Ok(());
+    for shown in receiver {
+        let texts: Vec<String> = match shown {
+            OutputItem::Entry(envelope) => {
+                lines.of(&envelope).iter().map(agent_events::text).collect()
+            }
+            OutputItem::Delta(about, asked, delta) => agent_events::of_delta(&about, asked, &delta)
+                .iter()
+                .map(agent_events::text)
+                .collect(),
+            // Programs read what is recorded.
+            OutputItem::Progress(_) => Vec::new(),
+            OutputItem::Line(line) => vec![line],
+            OutputItem::History(past) => {
+                past.iter().for_each(|envelope| drop(lines.of(envelope)));
+                Vec::new()
+            }
+        };
+        // A reader that went away does not stop the run; it is told at the end.
+        for text in texts {
+            result = result.and_then(|()| writeln!(out, "{text}")).and_then(|()| out.flush());
+        }
+    }
+    result
+}
+
+fn show_text(receiver: &Receiver<OutputItem>, desk: Option<&TerminalAsker>) -> io::Result<()> {
+    let mut progress = TextOutput::new(io::stdout().is_terminal());
+    for shown in receiver {
+        match shown {
+            OutputItem::Entry(envelope) => {
+                progress.entry(&envelope);
+                if let Some(desk) = desk {
+                    desk.look_at(&envelope.event);
+                }
+                if let (Some(desk), Event::ApprovalAsked(approval)) = (desk, &envelope.event) {
+                    desk.ask(approval);
+                }
+            }
+            OutputItem::Delta(_, _, delta) => progress.piece(&delta),
+            OutputItem::Progress(line) => progress.note(&format!("  … {line}")),
+            OutputItem::Line(line) => progress.note(&line),
+            OutputItem::History(past) => {
+                if let Some(desk) = desk {
+                    past.iter().for_each(|envelope| desk.look_at(&envelope.event));
+                }
+            }
+        }
+    }
+    progress.result()
+}
+
+/// Where a person is asked.
+struct TerminalAsker {
+    parts: Arc<Parts>,
+    workspace: Option<Workspace>,
+    /// What the turn that is under way may do.
+    confinement: RefCell<Option<Confinement>>,
+}
+
+impl TerminalAsker {
+    /// Remembers what the calls that are asked about run under.
+    fn look_at(&self, event: &Event) {
+        if let Event::TurnStarted(plan) = event {
+            self.confinement.replace(plan::confinement(plan));
+        }
+    }
+
+    fn ask(&self, approval: &Approval) {
+        let mut err = crate::output::stderr().lock();
+        let asked = self.show(approval, &mut err).and_then(|()| {
+            let lasting = match approval.request() {
+                Some(_) => ApprovalReach::Permission,
+                None => ApprovalReach::Session,
+            };
+            read_answer(lasting, &mut err)
+        });
+        drop(err);
+        // Nobody answers: the question stays, and the run can be taken up again.
+        let Ok(Some(answer)) = asked else { return };
+        let book = (&self.parts.ledger, &*self.parts.redactor);
+        if let Err(error) = permission_request::answer(
+            book,
+            &approval.id,
+            answer.by(TERMINAL),
+            self.parts.new_number,
+        ) {
+            let mut err = crate::output::stderr().lock();
+            writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
+        }
+    }
+
+    /// The exact payload, the reason, the rule that asked, and a diff for writes.
+    fn show(&self, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
+        let bold = anstyle::Style::new().bold();
+        let call = &approval.call;
+        writeln!(out, "\n{bold}May `{}` be called?{bold:#}  {}", call.tool, approval.id)?;
+        for line in approval.request().map(crate::commands::request_lines).unwrap_or_default() {
+            writeln!(out, "  {}", approval_text::legible_text(&line))?;
+        }
+        let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();
+        let input = self.parts.redactor.hide(&unquoted(&call.input).unwrap_or(input));
+        for line in approval_text::legible_text(&input).lines() {
+            writeln!(out, "  {line}")?;
+        }
+        for line in approval_text::facts(approval) {
+            writeln!(out, "  {}", self.parts.redactor.hide(&line))?;
+        }
+        if let Some(finding) = approval.ruling.deciding() {
+            let rule = finding.rule.as_deref().unwrap_or("built-in");
+            writeln!(out, "  why: {} ({rule})", approval_text::legible_text(&finding.why))?;
+        }
+        if let Some(changed) = approval.facts.change_summary() {
+            writeln!(out, "  changed since it was allowed:")?;
+            for line in changed.lines() {
+                writeln!(out, "  {}", approval_text::legible_text(line))?;
+            }
+        }
+        if let Some(diff) = self.preview(approval) {
+            writeln!(out, "{}", approval_text::legible_text(&diff))?;
+        }
+        Ok(())
+    }
+
+    /// What the call would change, looked up where it would be made.
+    fn preview(&self, approval: &Approval) -> Option<String> {
+        let (workspace, confinement) = (self.workspace.as_ref()?, self.confinement.borrow());
+        let preview = self.parts.preview(&approval.call, confinement.as_ref()?, workspace)?;
+        Some(self.parts.redactor.text(&preview, TextEdges::Cut).text)
+    }
+}
+
+/// A command is easier to judge as it will be run than as JSON.
+fn unquoted(input: &serde_json::Value) -> Option<String> {
+    let fields = input.as_object()?;
+    let command = fields.get("command")?.as_str()?;
+    (fields.len() == 1).then(|| format!("$ {command}"))
+}
+
+/// How a yes can last beyond the call.
+#[derive(Clone, Copy)]
+enum ApprovalReach {
+    /// For the same call, in the session.
+    Session,
+    /// For the one who asks, for a day or always.
+    Permission,
+}
+
+/// `None` means that there is nobody to answer.
+fn read_answer(lasting: ApprovalReach, out: &mut dyn Write) -> io::Result<Option<ApprovalAnswer>> {
+    let mut input = io::stdin().lock();
+    loop {
+        let longer = match lasting {
+            ApprovalReach::Session => "[s] the same call for this session",
+            ApprovalReach::Permission => "[d] for a day  [a] always",
+        };
+        write!(out, "[y] once  {longer}  [n] no: ")?;
+        out.flush()?;
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let word = line.trim();
+        let (letter, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+        let answer = match (letter, lasting) {
+            ("y" | "Y", _) => ApprovalAnswer::approved(ApprovalScope::Once),
+            ("s" | "S", ApprovalReach::Session) => ApprovalAnswer::approved(ApprovalScope::Session),
+            ("d" | "D", ApprovalReach::Permission) => ApprovalAnswer::approved(ApprovalScope::Day),
+            ("a" | "A", ApprovalReach::Permission) => {
+                ApprovalAnswer::approved(ApprovalScope::Always)
+            }
+            ("n" | "N", _) => {
+                let given = rest.trim_start_matches(['o', 'O', ':', ',']).trim();
+                let reason = match given {
+                    "" => {
+                        write!(out, "why (told to the agent; empty for nothing): ")?;
+                        out.flush()?;
+                        let mut reason = String::new();
+                        input.read_line(&mut reason)?;
+                        reason.trim().to_owned()
+                    }
+                    given => given.to_owned(),
+                };
+                ApprovalAnswer::declined((!reason.is_empty()).then_some(reason))
+            }
+            _ => continue,
+        };
+        return Ok(Some(answer));
+    }
+}

@@ -1,0 +1,219 @@
+//! Where secrets come from: the store, the environment, the keyring; and who may have each.
+//!
+//! Must never: put a value into a message, or take one from a file that others may read.
+
+mod file;
+mod keyring;
+
+use agentry_agentfile::diagnostic::Findings;
+use agentry_agentfile::file_tree::FileTree;
+use agentry_agentfile::manifest::config;
+use agentry_runtime::limits::{SECRET_BYTES_MAX, SECRET_CHARS_MIN};
+use agentry_runtime::redact::Redactor;
+use agentry_runtime::secrets::{Secret, SecretReceiver, SecretRegistry, variable};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::cli_context::CliContext;
+use crate::fault::{Blame, Fault};
+use crate::limits::SECRET_NAME_CHARS_MAX;
+
+pub(crate) use file::SecretFile;
+
+/// Where a value is kept.
+#[derive(Clone, Debug)]
+pub(crate) enum StoredSecret {
+    /// In the file.
+    File(SecretString),
+    /// In the keyring of the system.
+    Keyring,
+}
+
+/// What is known of a secret without its value.
+pub(crate) struct SecretStatus {
+    pub(crate) name: String,
+    pub(crate) place: SecretLocation,
+    /// Who may have it, as the settings say.
+    pub(crate) receivers: Vec<SecretReceiver>,
+    /// The variable in which they find it.
+    pub(crate) variable: String,
+}
+
+/// Where the value of a secret comes from.
+pub(crate) enum SecretLocation {
+    File,
+    Keyring,
+    /// A variable, and whether it is set.
+    Environment(String, bool),
+    /// Nowhere: the settings speak of it, and nobody has set it.
+    Nowhere,
+}
+
+/// All secrets that have a value, for a verb that runs agents.
+pub(crate) fn resolve(
+    host: &CliContext,
+    settings: &config::SecretsToml,
+) -> Result<SecretRegistry, Fault> {
+    if settings.store == Some(config::SecretStore::Keyring) {
+        keyring::require()?;
+    }
+    let kept = SecretFile::of(host).map_or(Ok(Default::default()), |store| store.read())?;
+    let mut all = Vec::new();
+    for known in list(host, settings)? {
+        let value = match &known.place {
+            SecretLocation::Environment(variable, _) => host.environment.secret(variable),
+            SecretLocation::File | SecretLocation::Keyring | SecretLocation::Nowhere => {
+                match kept.get(&known.name) {
+                    Some(StoredSecret::File(value)) => Some(value.clone()),
+                    Some(StoredSecret::Keyring) => Some(keyring::get(&known.name)?),
+                    None => None,
+                }
+            }
+        };
+        let Some(value) = value else { continue };
+        check_value(&value).map_err(|why| {
+            let name = &known.name;
+            Fault::new(Blame::Caller, format!("the secret `{name}` cannot be used: {why}"))
+        })?;
+        let SecretStatus { name, receivers, variable, .. } = known;
+        all.push(Secret { name, value, receivers, variable });
+    }
+    Ok(SecretRegistry::new(all, host.environment.secrets.clone()))
+}
+
+/// What takes the values of the operator's secrets out of texts, for a verb that runs no agent.
+pub(crate) fn redactor(host: &CliContext) -> Result<Redactor, Fault> {
+    let mut findings = Findings::default();
+    let settings = host.settings(&FileTree::default(), &mut findings);
+    Ok(resolve(host, &settings.config.secrets)?.redactor())
+}
+
+/// All secrets that are kept or that the settings speak of, by name.
+pub(crate) fn list(
+    host: &CliContext,
+    settings: &config::SecretsToml,
+) -> Result<Vec<SecretStatus>, Fault> {
+    let kept = SecretFile::of(host).map_or(Ok(Default::default()), |store| store.read())?;
+    let mut names: Vec<&String> = kept.keys().chain(settings.named.keys()).collect();
+    names.sort();
+    names.dedup();
+    let unsaid = config::SecretUse::default();
+    let known = names.into_iter().map(|name| {
+        let said = settings.named.get(name).unwrap_or(&unsaid);
+        let place = match (&said.env, kept.get(name)) {
+            (Some(variable), _) => {
+                let is_set = host.environment.secret(variable).is_some();
+                SecretLocation::Environment(variable.clone(), is_set)
+            }
+            (None, Some(StoredSecret::File(_))) => SecretLocation::File,
+            (None, Some(StoredSecret::Keyring)) => SecretLocation::Keyring,
+            (None, None) => SecretLocation::Nowhere,
+        };
+        SecretStatus {
+            name: name.clone(),
+            place,
+            // The settings were checked: each has the form.
+            receivers: said.receivers.iter().filter_map(|one| one.parse().ok()).collect(),
+            variable: said.variable.clone().unwrap_or_else(|| variable(name)),
+        }
+    });
+    Ok(known.collect())
+}
+
+/// Keeps a value where the settings say.
+pub(crate) fn keep(
+    host: &CliContext,
+    settings: &config::SecretsToml,
+    name: &str,
+    value: SecretString,
+) -> Result<(), Fault> {
+    let store = SecretFile::of(host).ok_or_else(no_place)?;
+    let kept = match settings.store {
+        Some(config::SecretStore::Keyring) => {
+            keyring::set(name, &value)?;
+            StoredSecret::Keyring
+        }
+        Some(config::SecretStore::File) | None => StoredSecret::File(value),
+    };
+    store.change(|all| drop(all.insert(name.to_owned(), kept)))
+}
+
+/// Forgets a value; false if there is none.
+pub(crate) fn forget(host: &CliContext, name: &str) -> Result<bool, Fault> {
+    let Some(store) = SecretFile::of(host) else { return Ok(false) };
+    match store.read()?.get(name) {
+        None => return Ok(false),
+        Some(StoredSecret::Keyring) => keyring::remove(name)?,
+        Some(StoredSecret::File(_)) => {}
+    }
+    store.change(|all| drop(all.remove(name)))?;
+    Ok(true)
+}
+
+/// Why a name cannot be one.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    if name == "store" {
+        return Err("`store` is a setting of its own".to_owned());
+    }
+    if name.is_empty()
+        || name.len() > SECRET_NAME_CHARS_MAX
+        || !name.chars().all(is_plain)
+        || name.starts_with(['-', '.', '_'])
+    {
+        return Err(format!(
+            "use 1 to {SECRET_NAME_CHARS_MAX} small letters, digits and `-`, `_` or `.`, such as \
+             github-token"
+        ));
+    }
+    Ok(())
+}
+
+/// Why a value cannot be one. Says nothing of the value itself.
+pub(crate) fn check_value(value: &SecretString) -> Result<(), String> {
+    let value = value.expose_secret();
+    if value.chars().count() < SECRET_CHARS_MIN {
+        return Err(format!(
+            "its value has fewer than {SECRET_CHARS_MIN} characters, so it could not be told from \
+             other text and hidden"
+        ));
+    }
+    if value.len() > SECRET_BYTES_MAX {
+        return Err(format!("its value has more than {SECRET_BYTES_MAX} bytes"));
+    }
+    if value.contains('\0') {
+        return Err("its value has a NUL character, which no variable can hold".to_owned());
+    }
+    Ok(())
+}
+
+fn no_place() -> Fault {
+    Fault::new(Blame::Machine, "there is no place to keep secrets: HOME is not set")
+        .hint("set AGENTRY_HOME to a directory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_small_and_plain() {
+        for right in ["github", "github-token", "a", "2fa", "x.y_z"] {
+            assert_eq!(check_name(right), Ok(()), "{right}");
+        }
+        let long = "a".repeat(SECRET_NAME_CHARS_MAX + 1);
+        for wrong in ["", "GitHub", "a b", "-a", ".a", "store", "a/b", "é", &long] {
+            assert!(check_name(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_value_has_a_shortest_and_a_longest_form() {
+        let check = |text: &str| check_value(&text.into());
+        assert!(check("12345").is_err() && check("123456").is_ok());
+        assert!(check(&"x".repeat(SECRET_BYTES_MAX)).is_ok());
+        assert!(check(&"x".repeat(SECRET_BYTES_MAX + 1)).is_err());
+        assert!(check("123\0abc").is_err());
+        let refusal = check("pa55w").expect_err("it is too short");
+        assert!(!refusal.contains("pa55w"), "{refusal}");
+    }
+}

@@ -1,0 +1,164 @@
+//! The file of secrets: `secrets/secrets.json` below the state directory, for its owner alone.
+//!
+//! Must never: be read when others may read or write it, or be half written.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::StoredSecret;
+use crate::cli_context::CliContext;
+use crate::fault::{Blame, Fault};
+use crate::limits::SECRETS_FILE_BYTES_MAX;
+
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+/// Who else may do anything.
+const OTHERS: u32 = 0o077;
+
+/// The file of secrets.
+pub(crate) struct SecretFile {
+    directory: PathBuf,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SecretFileContent {
+    version: u32,
+    secrets: BTreeMap<String, SecretFileEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SecretFileEntry {
+    /// Nothing means that the keyring has it.
+    value: Option<String>,
+}
+
+impl SecretFile {
+    /// The one of this user; nothing if there is no home.
+    pub(crate) fn of(host: &CliContext) -> Option<Self> {
+        let directory = host.environment.state.as_ref()?.join("secrets");
+        Some(Self { directory })
+    }
+
+    /// Where the file is.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.join("secrets.json")
+    }
+
+    /// All that is kept.
+    pub(crate) fn read(&self) -> Result<BTreeMap<String, StoredSecret>, Fault> {
+        let path = self.path();
+        match fs::symlink_metadata(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(broken("read", &self.directory, &error)),
+            Ok(metadata) => own(&self.directory, &metadata, DIRECTORY_MODE)?,
+        }
+        let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            opened => opened.map_err(|error| broken("read", &path, &error))?,
+        };
+        let metadata = file.metadata().map_err(|error| broken("read", &path, &error))?;
+        own(&path, &metadata, FILE_MODE)?;
+        let mut text = String::new();
+        let read = file.take(SECRETS_FILE_BYTES_MAX).read_to_string(&mut text);
+        let text = SecretString::from(text);
+        read.map_err(|error| broken("read", &path, &error))?;
+        let written: SecretFileContent =
+            serde_json::from_str(text.expose_secret()).map_err(|error| {
+                // The words of the error may hold a value; its place does not.
+                let place = format!("line {}, column {}", error.line(), error.column());
+                unusable(&path, &format!("it is not as agentry wrote it ({place})"))
+            })?;
+        if written.version != 1 {
+            return Err(unusable(&path, "another version of agentry wrote it"));
+        }
+        let kept = |entry: SecretFileEntry| {
+            entry.value.map_or(StoredSecret::Keyring, |one| StoredSecret::File(one.into()))
+        };
+        Ok(written.secrets.into_iter().map(|(name, entry)| (name, kept(entry))).collect())
+    }
+
+    /// Changes what is kept: all or nothing, one after the other.
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, StoredSecret>),
+    ) -> Result<(), Fault> {
+        let fault = |error: &io::Error| broken("write", &self.path(), error);
+        if !self.directory.exists() {
+            let made =
+                DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(&self.directory);
+            made.map_err(|error| fault(&error))?;
+        }
+        let lock = File::open(&self.directory).map_err(|error| fault(&error))?;
+        rustix::fs::flock(&lock, FlockOperation::LockExclusive)
+            .map_err(|error| fault(&error.into()))?;
+        let mut all = self.read()?;
+        change(&mut all);
+        self.write(&all).and_then(|()| lock.sync_all()).map_err(|error| fault(&error))
+    }
+
+    fn write(&self, all: &BTreeMap<String, StoredSecret>) -> io::Result<()> {
+        let entry = |kept: &StoredSecret| match kept {
+            StoredSecret::File(value) => json!({ "value": value.expose_secret() }),
+            StoredSecret::Keyring => json!({ "value": null }),
+        };
+        let secrets: serde_json::Map<String, Value> =
+            all.iter().map(|(name, kept)| (name.clone(), entry(kept))).collect();
+        let text = serde_json::to_string_pretty(&json!({ "version": 1, "secrets": secrets }))?;
+        let text = SecretString::from(text);
+        let unfinished = self.directory.join("secrets.json.unfinished");
+        // Nobody else is at it; this one was left by a process that went away.
+        match fs::remove_file(&unfinished) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&unfinished)?;
+        file.write_all(text.expose_secret().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&unfinished, self.path())
+    }
+}
+
+/// Refuses what is not ours alone.
+fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), Fault> {
+    let is_right = match mode {
+        DIRECTORY_MODE => metadata.is_dir(),
+        _ => metadata.is_file(),
+    };
+    if !is_right {
+        return Err(unusable(path, "it is a link, or not what it should be"));
+    }
+    let us = rustix::process::geteuid().as_raw();
+    if metadata.uid() != us {
+        let why = format!("it belongs to user {}, not to you ({us})", metadata.uid());
+        return Err(unusable(path, &why));
+    }
+    if metadata.mode() & OTHERS != 0 {
+        let why = format!("others may use it (mode {:o})", metadata.mode() & 0o777);
+        let hint =
+            format!("chmod {mode:o} {}; then set again what others may have read", path.display());
+        return Err(unusable(path, &why).hint(hint));
+    }
+    Ok(())
+}
+
+fn unusable(path: &Path, why: &str) -> Fault {
+    let message = format!("the secrets in {} are not used: {why}", path.display());
+    Fault::new(Blame::Machine, message).hint("mend it, or remove it and set the secrets again")
+}
+
+fn broken(doing: &str, path: &Path, error: &io::Error) -> Fault {
+    Fault::new(Blame::Machine, format!("cannot {doing} the secrets in {}: {error}", path.display()))
+}
