@@ -7,7 +7,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(source) = agentry_fuzz::source(bytes) {
         let mut findings = agentry_agentfile::diagnostic::Findings::default();
         let line = source.text.lines().next().unwrap_or_default().to_owned();
-        let layers = agentry_agentfile::config::Layers {
+        let layers = agentry_agentfile::config::ConfigLayers {
             user: Some(source.clone()),
             project: Some(source.clone()),
             agent: Some(source.clone()),

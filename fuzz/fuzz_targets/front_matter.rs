@@ -9,8 +9,8 @@ fuzz_target!(|bytes: &[u8]| {
         agentry_agentfile::front_matter::split(&source);
         let tree = agentry_fuzz::tree(&[("f.md", bytes)]);
         for reading in [
-            agentry_agentfile::markdown::Reading::Exact,
-            agentry_agentfile::markdown::Reading::Forgiving,
+            agentry_agentfile::markdown::FrontMatterStrictness::Exact,
+            agentry_agentfile::markdown::FrontMatterStrictness::Forgiving,
         ] {
             agentry_agentfile::markdown::read(&tree, "f.md", reading, &mut findings);
         }

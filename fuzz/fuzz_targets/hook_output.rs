@@ -2,15 +2,15 @@
 #![no_main]
 
 use agentry_kernel::event_hook;
-use agentry_kernel::hook_output::{Left, read};
-use agentry_protocol::hook::{HookResult, Moment};
+use agentry_kernel::hook_output::{HookProgramOutput, read};
+use agentry_protocol::hook::{HookResult, HookMoment};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (i8, Option<Vec<u8>>, Vec<u8>)| {
     let (exit_code, file, stdout) = &input;
     let exit_code = i32::from(*exit_code);
-    let left = Left { exit_code, file: file.as_deref(), stdout, stderr: "words" };
-    for moment in Moment::ALL {
+    let left = HookProgramOutput { exit_code, file: file.as_deref(), stdout, stderr: "words" };
+    for moment in HookMoment::ALL {
         let (result, _) = read(moment, &left);
         let has_a_say = !matches!(result, HookResult::Failed { .. });
         let may_speak = exit_code == 0 || (moment.is_gate() && exit_code == 2);

@@ -1,7 +1,7 @@
 //! Arbitrary small directories: which files there are, and what stands in them.
 #![no_main]
 
-use agentry_agentfile::file_tree::{Entry, Refusal};
+use agentry_agentfile::file_tree::{FileTreeEntry, ReadRefusal};
 use libfuzzer_sys::fuzz_target;
 
 const NAMES: [&str; 24] = [
@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
         .collect();
     let mut tree = agentry_fuzz::tree(&pieces);
     if bytes.len() % 7 == 0 {
-        tree.insert("SOUL.md", Entry::Refused(Refusal::LinkLeavesRoot));
+        tree.insert("SOUL.md", FileTreeEntry::Refused(ReadRefusal::LinkLeavesRoot));
     }
     agentry_fuzz::read(&tree);
 });

@@ -1,14 +1,14 @@
 //! A shell command, its allowlist and the danger guard.
 #![no_main]
 
-use agentry_kernel::danger::{self, Place};
+use agentry_kernel::danger::{self, GuardDirectories};
 use agentry_kernel::shell;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(command) = std::str::from_utf8(bytes) {
         let facts = shell::read(command);
-        let place = Place { workspace: "/people/dev/project", home: Some("/people/dev") };
+        let place = GuardDirectories { workspace: "/people/dev/project", home: Some("/people/dev") };
         danger::of_command(command, &place);
         let inside = shell::within(&facts, &["ls", "git status", "sed -n"]);
         assert!(facts.opaque.is_none() || inside != shell::Allowlist::Inside, "opaque and allowed");

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_agentfile::config::Settings;
 use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::file_tree::{Entry, File, FileTree};
-use agentry_agentfile::library::{self, Input, Library};
+use agentry_agentfile::file_tree::{FileTreeEntry, FileContent, FileTree};
+use agentry_agentfile::library::{self, LibraryInput, Library};
 use agentry_agentfile::skill::SkillLevel;
-use agentry_agentfile::source::Source;
+use agentry_agentfile::source::SourceText;
 use agentry_protocol::tool::{self, ToolName};
 
 /// A directory with these files. A name that ends with `*` is executable.
@@ -17,13 +17,13 @@ pub fn tree(files: &[(&str, &[u8])]) -> FileTree {
     let mut tree = FileTree::new("d");
     for (name, bytes) in files {
         let path = name.trim_end_matches('*');
-        tree.insert(path, Entry::File(File::new(bytes.to_vec(), path != *name)));
+        tree.insert(path, FileTreeEntry::FileContent(FileContent::new(bytes.to_vec(), path != *name)));
     }
     tree
 }
 
 /// Bytes as the text of a file, if they are one.
-pub fn source(bytes: &[u8]) -> Option<Source> {
+pub fn source(bytes: &[u8]) -> Option<SourceText> {
     let mut findings = Findings::default();
     let source = tree(&[("f", bytes)]).text("f", &mut findings);
     check(&findings);
@@ -34,7 +34,7 @@ pub fn source(bytes: &[u8]) -> Option<Source> {
 pub fn read(project: &FileTree) {
     for level in [SkillLevel::Extended, SkillLevel::Spec] {
         let mut findings = Findings::default();
-        let input = Input {
+        let input = LibraryInput {
             project,
             home: None,
             skill_roots: &[],

@@ -34,8 +34,8 @@ pub(crate) const AUDITS: [Audit; 5] = [
     Audit {
         name: "confinement",
         paths: &[
-            "crates/kernel/src/confine.rs",
-            "crates/kernel/src/confine",
+            "crates/kernel/src/confinement.rs",
+            "crates/kernel/src/confinement",
             "crates/protocol/src/confinement.rs",
         ],
         packages: &["agentry-kernel", "agentry-protocol"],
@@ -53,7 +53,7 @@ pub(crate) const AUDITS: [Audit; 5] = [
             "crates/sandbox/src/protect.rs",
             "crates/sandbox/src/protect",
             "crates/sandbox/src/watch.rs",
-            "crates/sandbox/src/view.rs",
+            "crates/sandbox/src/fs_view.rs",
             "crates/protocol/src/protected.rs",
         ],
         packages: &["agentry-sandbox", "agentry-protocol"],

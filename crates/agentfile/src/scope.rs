@@ -142,7 +142,7 @@ pub trait ScopedManifest {
 
 macro_rules! scoped {
     ($($manifest:ty: $inside:literal),*) => {$(
-        impl Scoped for $manifest {
+        impl ScopedManifest for $manifest {
             const INSIDE_ANY_AGENT: bool = $inside;
 
             fn scope_fields(&self) -> ScopeFields<'_> {

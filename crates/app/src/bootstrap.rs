@@ -28,8 +28,7 @@ use agentry_runtime::run::{RunExit, RunOutcome, RunRequest};
 use agentry_runtime::spending::SpendingLimiter;
 use agentry_runtime::template_process::Renderer;
 use agentry_runtime::{
-    Definitions, Enforcer, Error, Host as Parts, HostModels, LedgerFollower, ModelNameResolver,
-    plan,
+    Definitions, Enforcer, Error, Host, HostModels, LedgerFollower, ModelNameResolver, plan,
 };
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{Home, Ledger};
@@ -50,7 +49,7 @@ use crate::timezone;
 
 /// What a run needs, and what was read for it.
 pub(crate) struct ProjectRuntime {
-    pub(crate) parts: Arc<Parts>,
+    pub(crate) parts: Arc<Host>,
     pub(crate) definitions: Definitions,
     pub(crate) loaded: LoadedProject,
     /// The project's directory, in full.
@@ -262,7 +261,7 @@ fn engine_with(
     definitions.redactor = redactor.clone();
     definitions.workspace = workspace.unwrap_or_else(|| project.clone());
     let spending = loaded.library.settings.config.limits.spending.clone();
-    let parts = Parts {
+    let parts = Host {
         ledger,
         purse: SpendingLimiter::new(&spending, known.providers.families()),
         models: HostModels {
@@ -277,7 +276,7 @@ fn engine_with(
         secrets,
         redactor,
         mail: LedgerFollower::default(),
-        new_number,
+        new_number: new_uuid_number,
         executor: Arc::new(LocalExecutor::default()),
     };
     Ok(ProjectRuntime {
@@ -442,43 +441,43 @@ pub(crate) fn fault(error: Error) -> Fault {
 
 /// What a person can do about the ledger.
 pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
-    use agentry_store::Error as Store;
+    use agentry_store::Error as StoreError;
     let blame = match &error {
-        Store::Unknown { .. }
-        | Store::Ambiguous { .. }
-        | Store::NotWaiting { .. }
-        | Store::Busy { .. }
-        | Store::IntakeBusy { .. }
-        | Store::SessionExists { .. }
-        | Store::Repeated { .. }
-        | Store::IdentityTaken { .. }
-        | Store::NothingLost { .. }
-        | Store::TokenGone { .. }
-        | Store::JobMoved { .. }
-        | Store::WorkspaceLocked { .. }
-        | Store::HookNameTaken { .. }
-        | Store::HookVersion { .. }
-        | Store::HookDeleted { .. } => Blame::Caller,
-        Store::Unstorable { .. }
-        | Store::HeadMoved { .. }
-        | Store::Handled { .. }
-        | Store::Fenced { .. }
-        | Store::HooksMatched { .. }
-        | Store::HooksPending { .. }
-        | Store::InvocationMoved { .. } => Blame::Us,
-        Store::File { .. }
-        | Store::Read { .. }
-        | Store::Upgrade { .. }
-        | Store::FromTheFuture { .. }
-        | Store::Unreadable { .. }
-        | Store::Artifact { .. }
-        | Store::Locked { .. }
-        | Store::DiskFull { .. }
-        | Store::OutcomeUnknown { .. }
-        | Store::Lost { .. }
-        | Store::ReadOnly { .. }
-        | Store::NeedsUpgrade { .. }
-        | Store::Broken { .. } => Blame::Machine,
+        StoreError::Unknown { .. }
+        | StoreError::Ambiguous { .. }
+        | StoreError::NotWaiting { .. }
+        | StoreError::Busy { .. }
+        | StoreError::IntakeBusy { .. }
+        | StoreError::SessionExists { .. }
+        | StoreError::Repeated { .. }
+        | StoreError::IdentityTaken { .. }
+        | StoreError::NothingLost { .. }
+        | StoreError::TokenGone { .. }
+        | StoreError::JobMoved { .. }
+        | StoreError::WorkspaceLocked { .. }
+        | StoreError::HookNameTaken { .. }
+        | StoreError::HookVersion { .. }
+        | StoreError::HookDeleted { .. } => Blame::Caller,
+        StoreError::Unstorable { .. }
+        | StoreError::HeadMoved { .. }
+        | StoreError::Handled { .. }
+        | StoreError::Fenced { .. }
+        | StoreError::HooksMatched { .. }
+        | StoreError::HooksPending { .. }
+        | StoreError::InvocationMoved { .. } => Blame::Us,
+        StoreError::File { .. }
+        | StoreError::Read { .. }
+        | StoreError::Upgrade { .. }
+        | StoreError::FromTheFuture { .. }
+        | StoreError::Unreadable { .. }
+        | StoreError::Artifact { .. }
+        | StoreError::Locked { .. }
+        | StoreError::DiskFull { .. }
+        | StoreError::OutcomeUnknown { .. }
+        | StoreError::Lost { .. }
+        | StoreError::ReadOnly { .. }
+        | StoreError::NeedsUpgrade { .. }
+        | StoreError::Broken { .. } => Blame::Machine,
     };
     Fault::new(blame, error.to_string())
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentry_agentfile::manifest::channels::QueueToml;
-use agentry_agentfile::manifest::config::Config as Settings;
+use agentry_agentfile::manifest::config::Config;
 use agentry_kernel::scheduler::SchedulerLimits;
-use agentry_runtime::Host as Parts;
+use agentry_runtime::Host;
 use agentry_runtime::channel::timer::Timer;
 use agentry_runtime::channel::{
     Adapter, AdapterConfig, AdapterEnvironment, InboundSink, SystemClock,
@@ -39,8 +39,8 @@ impl Channels {
 /// Starts all channels.
 pub(crate) fn start(
     host: &CliContext,
-    parts: &Arc<Parts>,
-    settings: &Settings,
+    parts: &Arc<Host>,
+    settings: &Config,
     project: &Path,
 ) -> Result<Channels, Fault> {
     check_webhooks(settings, &parts.secrets)?;
@@ -71,7 +71,7 @@ fn is_watched(ledger: &Ledger) -> bool {
 }
 
 /// A source whose calls cannot be checked is a mistake that would show only when it calls.
-fn check_webhooks(settings: &Settings, secrets: &SecretRegistry) -> Result<(), Fault> {
+fn check_webhooks(settings: &Config, secrets: &SecretRegistry) -> Result<(), Fault> {
     for (source, webhook) in &settings.webhooks {
         let Some(name) = webhook.secret.as_deref() else { continue };
         if secrets.named(name).is_none() {

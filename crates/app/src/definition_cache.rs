@@ -22,7 +22,7 @@ use agentry_protocol::AgentId;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::intake::QueuePreferences;
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::{DefinitionSource, Definitions, Error, Host as Parts, RunSettings};
+use agentry_runtime::{DefinitionSource, Definitions, Error, Host, RunSettings};
 
 use crate::bootstrap::{self, ProjectRuntime};
 use crate::cli_context::{CliContext, DefinitionFiles, LoadedProject};
@@ -52,7 +52,7 @@ struct CacheState {
     asked: CliSelection,
     zone: OwnerTimeZone,
     confirmation: Confirmation,
-    parts: Arc<Parts>,
+    parts: Arc<Host>,
     read: Mutex<CachedDefinitions>,
 }
 

@@ -21,7 +21,7 @@ use agentry_protocol::event::Event;
 use agentry_runtime::permission_request;
 use agentry_runtime::plan;
 use agentry_runtime::redact::TextEdges;
-use agentry_runtime::{Host as Parts, RunObserver};
+use agentry_runtime::{Host, RunObserver};
 use agentry_tools::Workspace;
 
 use crate::agent_events::{self, AgentLineEncoder};
@@ -83,7 +83,7 @@ impl RunOutput {
 /// Opens a stage; when all its senders are gone, the thread ends, and says whether it could write.
 pub(crate) fn open(
     look: OutputMode,
-    parts: &Arc<Parts>,
+    parts: &Arc<Host>,
     workspace: &std::path::Path,
 ) -> (Arc<RunOutput>, JoinHandle<io::Result<()>>) {
     let (sender, receiver) = mpsc::channel();
@@ -157,7 +157,7 @@ fn show_text(receiver: &Receiver<OutputItem>, desk: Option<&TerminalAsker>) -> i
 
 /// Where a person is asked.
 struct TerminalAsker {
-    parts: Arc<Parts>,
+    parts: Arc<Host>,
     workspace: Option<Workspace>,
     /// What the turn that is under way may do.
     confinement: RefCell<Option<Confinement>>,

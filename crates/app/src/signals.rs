@@ -9,16 +9,16 @@ use std::sync::{Mutex, OnceLock};
 use std::thread;
 
 use agentry_protocol::envelope::EntrySubject;
-use agentry_runtime::Host as Parts;
+use agentry_runtime::Host;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::commands::record_cancel;
 
-type CurrentRun = Mutex<Option<(Arc<Parts>, EntrySubject)>>;
+type CurrentRun = Mutex<Option<(Arc<Host>, EntrySubject)>>;
 
 /// From now on, signals are for this run.
-pub(crate) fn cancel_on_signal(parts: &Arc<Parts>, about: &EntrySubject) {
+pub(crate) fn cancel_on_signal(parts: &Arc<Host>, about: &EntrySubject) {
     static CURRENT: OnceLock<CurrentRun> = OnceLock::new();
     let first = CURRENT.get().is_none();
     let current = CURRENT.get_or_init(Mutex::default);

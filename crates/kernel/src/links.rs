@@ -8,7 +8,7 @@
 //!
 //! Must never: leave an address to an unlisted host that a client would follow, or change one to a listed host.
 
-use agentry_agentfile::manifest::channels::LinkTreatment as Rule;
+use agentry_agentfile::manifest::channels::LinkTreatment;
 
 use crate::chunk;
 use crate::limits::LINK_ROUNDS_MAX;
@@ -22,7 +22,7 @@ use host::LinkHosts;
 /// What is done with addresses in outgoing texts.
 #[derive(Clone, Debug)]
 pub struct LinkFilter {
-    rule: Rule,
+    rule: LinkTreatment,
     hosts: LinkHosts,
 }
 
@@ -38,13 +38,13 @@ enum LinkForm {
 impl LinkFilter {
     /// Creates the policy of a channel: its rule, and the hosts that may be linked to. A name stands for
     /// itself, `*.x` for everything below `x`.
-    pub fn new<'a>(rule: Rule, hosts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(rule: LinkTreatment, hosts: impl IntoIterator<Item = &'a str>) -> Self {
         Self { rule, hosts: LinkHosts::new(hosts) }
     }
 
     /// Leaves every text as it is.
     pub fn allow_all() -> Self {
-        Self::new(Rule::Allow, [])
+        Self::new(LinkTreatment::Allow, [])
     }
 
     /// Rewrites a text in Markdown before it is cut into messages.
@@ -79,9 +79,9 @@ impl LinkFilter {
 
     fn form(&self) -> Option<LinkForm> {
         match self.rule {
-            Rule::Allow => None,
-            Rule::Neutralize => Some(LinkForm::Inert),
-            Rule::Remove => Some(LinkForm::Removed),
+            LinkTreatment::Allow => None,
+            LinkTreatment::Neutralize => Some(LinkForm::Inert),
+            LinkTreatment::Remove => Some(LinkForm::Removed),
         }
     }
 

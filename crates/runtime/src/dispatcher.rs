@@ -21,7 +21,7 @@ use agentry_kernel::scheduler::{SchedulerDecision, SchedulerLimits, TurnRequest,
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
-use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
+use agentry_protocol::intake::{IntakeStage, UnrunReason};
 use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_store::{InboundStatus, IntakeLock};
 
@@ -414,7 +414,7 @@ impl Dispatcher {
         let about = EntrySubject { session: Some(session.clone()), ..EntrySubject::default() };
         let draft = |event| {
             let detail = detail.map(str::to_owned);
-            let event = Event::Intake(Stage::Unrun { event, why, detail });
+            let event = Event::Intake(IntakeStage::Unrun { event, why, detail });
             Draft { cause: None, about: about.clone(), event }
         };
         self.host.ledger.append(events.into_iter().map(draft).collect())?;

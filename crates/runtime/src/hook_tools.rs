@@ -13,7 +13,7 @@ use agentry_protocol::event_hook::{
 use agentry_protocol::tool::{ToolName, find_known_tool};
 use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolOutcome, ToolSpec};
 use agentry_protocol::{AgentId, EventHookId};
-use agentry_store::{Error as Store, EventHookRow, InvocationFilter};
+use agentry_store::{Error as StoreError, EventHookRow, InvocationFilter};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -146,11 +146,13 @@ enum HookToolError {
     Failed(Error),
 }
 
-impl From<Store> for HookToolError {
-    fn from(error: Store) -> Self {
+impl From<StoreError> for HookToolError {
+    fn from(error: StoreError) -> Self {
         let is_told = matches!(
             error,
-            Store::HookNameTaken { .. } | Store::HookVersion { .. } | Store::HookDeleted { .. }
+            StoreError::HookNameTaken { .. }
+                | StoreError::HookVersion { .. }
+                | StoreError::HookDeleted { .. }
         );
         match is_told {
             true => Self::Rejected(format!("Nothing was done: {error}.")),

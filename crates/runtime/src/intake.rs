@@ -21,7 +21,7 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{EventId, Inbound};
 use agentry_protocol::intake::{
-    IntakeStage as Stage, QueuePreferences, QueueSettings, RoutedInbound, UnrunReason,
+    IntakeStage, QueuePreferences, QueueSettings, RoutedInbound, UnrunReason,
 };
 use agentry_protocol::principal::Principal;
 use agentry_protocol::tool::ToolName;
@@ -215,7 +215,7 @@ impl IntakePipeline {
         }
         let record = self.known.decide(inbound, access, moment);
         match record.decision.effect {
-            Effect::Deny => Ok(stages.end(Stage::Decided { record: Box::new(record) }, None)),
+            Effect::Deny => Ok(stages.end(IntakeStage::Decided { record: Box::new(record) }, None)),
             Effect::Allow => self.route(stages, (inbound, record), access, opened),
         }
     }
@@ -229,7 +229,7 @@ impl IntakePipeline {
     ) -> Result<TriageOutcome, Error> {
         let (id, decision) = (record.id.clone(), record.decision.clone());
         let principal = &record.principal.clone();
-        stages.add(Stage::Decided { record: Box::new(record) }, None);
+        stages.add(IntakeStage::Decided { record: Box::new(record) }, None);
         let unrun = |stages: IntakeDrafts, why, detail: String| {
             Ok(stages.unrun(&inbound.event_id, why, Some(detail)))
         };
@@ -267,7 +267,7 @@ impl IntakePipeline {
             Err(why) => return unrun(stages, UnrunReason::NoAgent, why),
         };
         if let Some(ControlCommand::Queue(wish)) = order {
-            stages.add(Stage::QueueSet { wish }, Some(&session));
+            stages.add(IntakeStage::QueueSet { wish }, Some(&session));
             return unrun(stages, UnrunReason::Directive, String::new());
         }
         let from = Cause { origin: inbound, principal, decision: &decision, access };
@@ -305,7 +305,7 @@ impl IntakePipeline {
             here: false,
         };
         let item = item(inbound, sender, &to, settings);
-        let mut looked = stages.end(Stage::Routed(Box::new(routed)), Some(&session));
+        let mut looked = stages.end(IntakeStage::Routed(Box::new(routed)), Some(&session));
         let told = MailboxInput::Arrived(item);
         looked.arrival = Some(Arrival { session, told, then: Vec::new() });
         Ok(looked)
@@ -424,16 +424,16 @@ impl IntakeDrafts {
         self.drafts.push(Draft { cause: Some(self.seq), about, event });
     }
 
-    fn add(&mut self, stage: Stage, session: Option<&SessionId>) {
+    fn add(&mut self, stage: IntakeStage, session: Option<&SessionId>) {
         self.push(Event::Intake(stage), session);
     }
 
     fn unrun(self, event: &EventId, why: UnrunReason, detail: Option<String>) -> TriageOutcome {
         let detail = detail.filter(|detail| !detail.is_empty());
-        self.end(Stage::Unrun { event: event.clone(), why, detail }, None)
+        self.end(IntakeStage::Unrun { event: event.clone(), why, detail }, None)
     }
 
-    fn end(mut self, stage: Stage, session: Option<&SessionId>) -> TriageOutcome {
+    fn end(mut self, stage: IntakeStage, session: Option<&SessionId>) -> TriageOutcome {
         self.add(stage, session);
         TriageOutcome { drafts: self.drafts, arrival: None }
     }

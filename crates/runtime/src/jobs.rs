@@ -14,7 +14,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::job::{JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId};
 use agentry_sandbox::CancelToken;
-use agentry_store::{Error as Store, Ledger};
+use agentry_store::{Error as StoreError, Ledger};
 
 use crate::error::Error;
 use crate::executor::{Assignment, JobOutcome};
@@ -61,7 +61,7 @@ pub fn run(
     match under.append(vec![ended]) {
         Ok(()) => Ok(performed),
         // Somebody took it for lost; what it did is not for us to say any more.
-        Err(Error::Ledger(Store::Fenced { .. } | Store::JobMoved { .. })) => {
+        Err(Error::Ledger(StoreError::Fenced { .. } | StoreError::JobMoved { .. })) => {
             let mut lost = JobOutcome::refused("its lease was lost while it ran");
             lost.state = JobState::Uncertain;
             Ok(lost)
@@ -118,7 +118,7 @@ impl LeasedJob<'_> {
             ]);
             let holder = match self.append(changes.collect()) {
                 Ok(()) => return Ok(Ok(lease)),
-                Err(Error::Ledger(Store::WorkspaceLocked { holder, .. })) => holder,
+                Err(Error::Ledger(StoreError::WorkspaceLocked { holder, .. })) => holder,
                 Err(error) => return Err(error),
             };
             self.append(queued.take().into_iter().collect())?;
@@ -146,7 +146,9 @@ impl LeasedJob<'_> {
             let (job, fence) = (self.job.clone(), lease.fence);
             let renewed = self.append(vec![JobChange::Renewed { job, fence, expires_at }]);
             // A ledger that is busy now is told the next time; the lease lasts longer than that.
-            if let Err(Error::Ledger(Store::Fenced { .. } | Store::JobMoved { .. })) = renewed {
+            if let Err(Error::Ledger(StoreError::Fenced { .. } | StoreError::JobMoved { .. })) =
+                renewed
+            {
                 return stop.stop();
             }
         }
@@ -218,7 +220,7 @@ fn lost(ledger: &Ledger, job: &JobId, why: &str) -> Result<(), Error> {
     let draft = Draft { cause: None, about: row.about.clone(), event: Event::Job(ended) };
     match ledger.append(vec![draft]) {
         // Somebody else has said so, or it came to its end after all.
-        Ok(_) | Err(Store::Fenced { .. } | Store::JobMoved { .. }) => Ok(()),
+        Ok(_) | Err(StoreError::Fenced { .. } | StoreError::JobMoved { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }

@@ -14,7 +14,7 @@ use agentry_protocol::access::{AccessRecord, Effect, RequestLimits};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{ChannelAddress, Inbound, InboundContent, PeerKind, Sender};
-use agentry_protocol::intake::{IntakeStage as Stage, RoutedInbound, SenderKind};
+use agentry_protocol::intake::{IntakeStage, RoutedInbound, SenderKind};
 use agentry_protocol::{AccessId, AgentId};
 
 use crate::authorize::decide_locally;
@@ -96,14 +96,14 @@ impl AdmittedPrompt {
     /// That it came in, and what was decided.
     pub(crate) fn intake_events(&self) -> [Event; 2] {
         let (inbound, record) = (self.inbound.clone(), self.record.clone());
-        [Stage::Received { inbound }, Stage::Decided { record }].map(Event::Intake)
+        [IntakeStage::Received { inbound }, IntakeStage::Decided { record }].map(Event::Intake)
     }
 
     /// That it goes to a session of an agent.
     pub(crate) fn routed_event(&self, agent: &AgentId, persona: Option<&str>) -> Event {
         let Self { inbound, record } = self;
         let source = SenderKind::Person;
-        Event::Intake(Stage::Routed(Box::new(RoutedInbound {
+        Event::Intake(IntakeStage::Routed(Box::new(RoutedInbound {
             event: inbound.event_id.clone(),
             access: record.id.clone(),
             agent: agent.clone(),

@@ -8,7 +8,7 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::FIRED;
 use agentry_protocol::inbound::Inbound;
-use agentry_protocol::intake::IntakeStage as Stage;
+use agentry_protocol::intake::IntakeStage;
 use agentry_store::Ledger;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub fn receive(
         return Err(Error::Definition(format!("no channel can hand in a `{FIRED}`")));
     }
     hide(redactor, &mut inbound);
-    let event = Event::Intake(Stage::Received { inbound: Box::new(inbound) });
+    let event = Event::Intake(IntakeStage::Received { inbound: Box::new(inbound) });
     match ledger.append(vec![Draft { cause: None, about: EntrySubject::default(), event }]) {
         Ok(recorded) => {
             let seq = recorded.first().map_or(0, |envelope| envelope.seq);

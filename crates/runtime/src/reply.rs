@@ -19,7 +19,7 @@ use agentry_protocol::confinement::NetworkAccess;
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind};
-use agentry_protocol::intake::{DeliveryError, DeliveryReport, IntakeStage as Stage};
+use agentry_protocol::intake::{DeliveryError, DeliveryReport, IntakeStage};
 use agentry_store::{DeliveryStatus, EntryFilter, InboundRow};
 use serde_json::{Map, Value, json};
 
@@ -207,13 +207,13 @@ impl ReplySender {
             run: row.run.clone(),
             turn: row.turn.clone(),
         };
-        let record = |stage: Stage| {
+        let record = |stage: IntakeStage| {
             let (cause, about) = (Some(row.seq), about.clone());
             let draft = Draft { cause, about, event: Event::Intake(stage) };
             host.ledger.append(vec![draft]).map(drop)
         };
         let Some(text) = said(host, row, asked)? else {
-            record(Stage::Delivered(Box::new(nothing(&asked.event_id))))?;
+            record(IntakeStage::Delivered(Box::new(nothing(&asked.event_id))))?;
             return Ok(());
         };
         let adapter = self.0.channels.get(&asked.place.channel);
@@ -240,7 +240,7 @@ impl ReplySender {
             None => Ok(()),
             // That it went out is recorded with the whole.
             Some(_) if out.is_last => Ok(()),
-            Some(_) => record(Stage::ChunkSent {
+            Some(_) => record(IntakeStage::ChunkSent {
                 event: asked.event_id.clone(),
                 chunk: out.chunk,
                 message_id: out.message_id.map(str::to_owned),
@@ -250,7 +250,7 @@ impl ReplySender {
             // It was not given the time; the next process sends the rest.
             return Ok(());
         }
-        record(Stage::Delivered(Box::new(delivered)))?;
+        record(IntakeStage::Delivered(Box::new(delivered)))?;
         Ok(())
     }
 }
@@ -343,7 +343,7 @@ fn before(host: &SharedHost, row: &InboundRow) -> Result<Vec<Option<String>>, Er
     let filter = EntryFilter { run: row.run.clone(), ..EntryFilter::default() };
     let entries = host.ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
     let sent = entries.into_iter().filter_map(|entry| {
-        if let Event::Intake(Stage::ChunkSent { event, message_id, .. }) = entry.event {
+        if let Event::Intake(IntakeStage::ChunkSent { event, message_id, .. }) = entry.event {
             (event == row.id).then_some(message_id)
         } else {
             None

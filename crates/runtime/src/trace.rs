@@ -8,7 +8,7 @@ use agentry_protocol::RunId;
 use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{Direction, EventId, Inbound};
-use agentry_protocol::intake::IntakeStage as Stage;
+use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_store::{CallStatus, DeliveryStatus, InboundRow, InboundStatus, Ledger, TurnStatus};
 use serde::Serialize;
@@ -154,7 +154,7 @@ impl TraceBuilder<'_> {
             let entry = self.ledger.entry(seq)?;
             let at = entry.as_ref().map_or(0, |envelope| envelope.time);
             let detail = match entry.map(|envelope| envelope.event) {
-                Some(Event::Intake(Stage::Unrun { why, detail, .. })) => {
+                Some(Event::Intake(IntakeStage::Unrun { why, detail, .. })) => {
                     detail.unwrap_or_else(|| why.to_string())
                 }
                 Some(_) | None => String::new(),
@@ -257,7 +257,7 @@ impl TraceBuilder<'_> {
             return Ok(());
         };
         let Some(entry) = self.ledger.entry(seq)? else { return Ok(()) };
-        let Event::Intake(Stage::Delivered(delivered)) = entry.event else { return Ok(()) };
+        let Event::Intake(IntakeStage::Delivered(delivered)) = entry.event else { return Ok(()) };
         let result = match (&delivered.error, delivered.chunks) {
             (Some(error), _) => error.to_string(),
             (None, 0) => "there was nothing to send".to_owned(),
@@ -304,7 +304,7 @@ pub fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Error
         Ok(ledger.entry(seq)?.map(|envelope| envelope.event))
     };
     let sent = match delivered.map(entry).transpose()?.flatten() {
-        Some(Event::Intake(Stage::Delivered(delivered))) => {
+        Some(Event::Intake(IntakeStage::Delivered(delivered))) => {
             delivered.sent.map(|sent| sent.body.content)
         }
         Some(_) | None => None,

@@ -10,7 +10,7 @@ use crate::tidy::{
     tree::{SourceTree, TreeFile, numbered},
 };
 
-const CODES: &str = "crates/agentfile/src/code.rs";
+const CODES: &str = "crates/agentfile/src/diagnostic_code.rs";
 const FOLDER: &str = "docs/errors/";
 
 pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
@@ -105,7 +105,7 @@ mod tests {
             check,
             &[(CODES, "enum Code {\n    E0001,\n}\n"), ("docs/errors/E0002.md", "# E0002: two\n")],
             &[
-                "crates/agentfile/src/code.rs:2: the code E0001 has no page",
+                "crates/agentfile/src/diagnostic_code.rs:2: the code E0001 has no page",
                 "docs/errors/E0002.md:1: the page is of E0002, which is no code",
             ],
         );

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::tool::ToolName;
-use agentry_runtime::Host as Parts;
+use agentry_runtime::Host;
 use agentry_runtime::redact::TextEdges;
 use agentry_tools::Workspace;
 use agentry_tools::limits::PREVIEW_CHARS_MAX;
@@ -144,7 +144,7 @@ pub(crate) fn answered(tool: &ToolName, answer: &ApprovalAnswer) -> StyledRow {
 
 /// What a call would change, looked up where it would be made.
 pub(crate) fn diff(
-    parts: &Parts,
+    parts: &Host,
     approval: &Approval,
     confinement: Option<&Confinement>,
     workspace: Option<&Workspace>,
@@ -159,7 +159,7 @@ pub(crate) fn diff(
 
 /// The exact payload; a command reads better as it is run than as JSON.
 /// What a diff shows in full need not be read twice.
-pub(crate) fn payload(parts: &Parts, approval: &Approval, diff: Option<&str>) -> String {
+pub(crate) fn payload(parts: &Host, approval: &Approval, diff: Option<&str>) -> String {
     let mut input = approval.call.input.clone();
     let whole = diff.is_some_and(|diff| diff.starts_with("---") && diff.len() < PREVIEW_CHARS_MAX);
     if let Some(fields) = input.as_object_mut().filter(|_| whole) {

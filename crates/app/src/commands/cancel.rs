@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use agentry_protocol::envelope::EntrySubject;
 use agentry_runtime::Error;
-use agentry_store::Error as Store;
+use agentry_store::Error as StoreError;
 use clap::Args;
 
 use super::record_cancel;
@@ -33,7 +33,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let about = EntrySubject { session, run: Some(run.clone()), turn: None };
     let outcome =
         show(&engine, OutputMode::Text, Vec::new(), |runner| match runner.cancel(&run) {
-            Err(Error::Ledger(Store::Busy { .. })) => {
+            Err(Error::Ledger(StoreError::Busy { .. })) => {
                 record_cancel(&runner.host, &about)?;
                 Ok(None)
             }

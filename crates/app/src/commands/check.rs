@@ -26,13 +26,13 @@ pub(crate) struct Options {
     #[arg(default_value = ".")]
     paths: Vec<PathBuf>,
     /// How findings are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
     /// How skills are read
-    #[arg(long, value_enum, default_value_t = Skills::Extended)]
+    #[arg(long, value_enum, default_value_t = SkillLevelArg::Extended)]
     skills: SkillLevelArg,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Options {
     #[arg(long)]
     origin: bool,
     /// How settings are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Options {
     #[arg(long, short)]
     verbose: bool,
     /// How the answer is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

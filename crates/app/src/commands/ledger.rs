@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentry_store::{Defect, Error as Store, Ledger, VerificationReport};
+use agentry_store::{Defect, Error as StoreError, Ledger, VerificationReport};
 use clap::Args;
 
 use crate::bootstrap;
@@ -45,25 +45,25 @@ fn verified(host: &CliContext) -> Result<VerificationReport, Fault> {
         return bootstrap::open_ledger(host)?.verify().map_err(advised);
     };
     let ledger = match Ledger::open_to_read(home, Arc::new(bootstrap::now)) {
-        Err(Store::NeedsUpgrade { .. }) => bootstrap::open_ledger(host)?,
+        Err(StoreError::NeedsUpgrade { .. }) => bootstrap::open_ledger(host)?,
         opened => opened.map_err(advised)?,
     };
     ledger.verify().map_err(advised)
 }
 
 /// What is wrong, and what to do about it; that is not to run this again.
-fn advised(error: Store) -> Fault {
+fn advised(error: StoreError) -> Fault {
     let copy = "stop every agentry, and restore ledger.sqlite3 together with ledger.sqlite3-wal, anchor, head and \
                 artifacts/ from a copy";
     let (message, hint) = match &error {
-        Store::Read { path, source } => {
+        StoreError::Read { path, source } => {
             (format!("{} is damaged: {source}", path.display()), unreadable(path, copy))
         }
-        Store::Unreadable { path, seq, why } => (
+        StoreError::Unreadable { path, seq, why } => (
             format!("entry {seq} of {} cannot be read: {why}", path.display()),
             unreadable(path, copy),
         ),
-        Store::Broken { path, broken } => {
+        StoreError::Broken { path, broken } => {
             let is_only_cut = broken
                 .iter()
                 .all(|one| matches!(one.defect, Defect::Cut { .. } | Defect::NotAnchored));

@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
     /// How it is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

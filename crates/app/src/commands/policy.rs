@@ -51,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long = "skill", value_name = "ID")]
     skills: Vec<String>,
     /// How the answer is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

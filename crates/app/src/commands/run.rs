@@ -16,7 +16,7 @@ use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Event, Mode};
 use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
-use agentry_runtime::{Attendance, Error, Host as Parts, RunObserver, RunSettings};
+use agentry_runtime::{Attendance, Error, Host, RunObserver, RunSettings};
 use clap::{Args, ValueEnum};
 
 use super::show_agent;
@@ -64,7 +64,7 @@ pub(crate) struct WorkOptions {
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
     /// Ask a person (structured), or go on until a check says done (wiggum)
-    #[arg(long, value_enum, default_value_t = ModeWord::Structured)]
+    #[arg(long, value_enum, default_value_t = RunModeArg::Structured)]
     pub(super) mode: RunModeArg,
     /// The most iterations in wiggum mode
     #[arg(long, value_name = "N")]
@@ -325,7 +325,7 @@ fn read_prompt() -> Result<String, Fault> {
 
 /// Records that somebody wants a run to end.
 pub(crate) fn record_cancel(
-    parts: &Parts,
+    parts: &Host,
     about: &EntrySubject,
 ) -> Result<(), agentry_store::Error> {
     let draft = Draft { cause: None, about: about.clone(), event: Event::CancelReceived {} };

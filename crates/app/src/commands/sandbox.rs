@@ -63,7 +63,7 @@ pub(crate) struct SandboxExplainOptions {
     #[command(flatten)]
     which: AgentSelection,
     /// How the answer is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

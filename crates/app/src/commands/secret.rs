@@ -45,7 +45,7 @@ pub(crate) struct SetOptions {
 #[derive(Args)]
 pub(crate) struct SecretListOptions {
     /// How the list is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

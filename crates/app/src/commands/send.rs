@@ -95,7 +95,7 @@ struct SenderOptions {
     #[arg(long, value_name = "ID")]
     peer: Option<String>,
     /// What the other side is
-    #[arg(long, value_enum, default_value_t = PeerWord::Dm)]
+    #[arg(long, value_enum, default_value_t = PeerKindArg::Dm)]
     peer_kind: PeerKindArg,
     /// Our account that heard it
     #[arg(long, value_name = "ID")]

@@ -20,7 +20,7 @@ use agentry_runtime::dispatcher::{
 use agentry_runtime::maintenance::MaintenanceThread;
 use agentry_runtime::reply::ReplySender;
 use agentry_sandbox::private_directory;
-use agentry_store::{Error as Store, IntakeHolder, IntakeLock, Ledger};
+use agentry_store::{Error as StoreError, IntakeHolder, IntakeLock, Ledger};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -123,7 +123,7 @@ fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
             Ok(sole) => return Ok(sole),
             Err(error) => error,
         };
-        let Store::IntakeBusy { pid, taker: IntakeHolder::Once, .. } = &busy else {
+        let StoreError::IntakeBusy { pid, taker: IntakeHolder::Once, .. } = &busy else {
             return Err(bootstrap::store_fault(busy));
         };
         if Instant::now() >= until {

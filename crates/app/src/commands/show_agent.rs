@@ -24,7 +24,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     which: AgentSelection,
     /// How the agent is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

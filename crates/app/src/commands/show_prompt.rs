@@ -30,7 +30,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "format")]
     raw: bool,
     /// How the prompt is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(super) follow: bool,
     /// How it is printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(super) format: OutputFormat,
 }
 

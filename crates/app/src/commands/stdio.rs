@@ -21,7 +21,7 @@ use agentry_protocol::{ApprovalId, RunId, SessionKey};
 use agentry_runtime::permission_request;
 use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
 use agentry_runtime::trust;
-use agentry_runtime::{Attendance, Host as Parts, RunObserver, RunSettings, SessionHandle};
+use agentry_runtime::{Attendance, Host, RunObserver, RunSettings, SessionHandle};
 use clap::Args;
 use serde::Deserialize;
 
@@ -85,7 +85,7 @@ struct QueuedPrompt {
 
 /// What the reader of lines and the runs share.
 struct StdioState {
-    parts: Arc<Parts>,
+    parts: Arc<Host>,
     stage: Arc<RunOutput>,
     /// The run under way, and a way to its session.
     now: Mutex<Option<(EntrySubject, SessionHandle)>>,

@@ -53,7 +53,7 @@ pub(crate) struct TokenListOptions {
     #[arg(long)]
     all: bool,
     /// How they are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

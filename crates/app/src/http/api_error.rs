@@ -2,8 +2,8 @@
 //!
 //! Must never: tell a stranger what is inside, or call a defect of ours a mistake of the caller.
 
-use agentry_runtime::Error as Runtime;
-use agentry_store::Error as Store;
+use agentry_runtime::Error as RuntimeError;
+use agentry_store::Error as StoreError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -116,58 +116,58 @@ impl ApiError {
     }
 }
 
-impl From<Store> for ApiError {
-    fn from(error: Store) -> Self {
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
         let code = match &error {
-            Store::Unknown { .. } => ApiErrorCode::NotFound,
-            Store::Ambiguous { .. } | Store::Unstorable { .. } => ApiErrorCode::Invalid,
-            Store::HeadMoved { .. }
-            | Store::SessionExists { .. }
-            | Store::NotWaiting { .. }
-            | Store::Repeated { .. }
-            | Store::Handled { .. }
-            | Store::IdentityTaken { .. }
-            | Store::TokenGone { .. }
-            | Store::JobMoved { .. }
-            | Store::Fenced { .. }
-            | Store::WorkspaceLocked { .. }
-            | Store::HookNameTaken { .. }
-            | Store::HookVersion { .. }
-            | Store::HookDeleted { .. }
-            | Store::HooksMatched { .. }
-            | Store::HooksPending { .. }
-            | Store::InvocationMoved { .. }
-            | Store::Busy { .. } => ApiErrorCode::Conflict,
-            Store::Locked { .. } | Store::IntakeBusy { .. } => ApiErrorCode::Unavailable,
-            Store::DiskFull { .. } => ApiErrorCode::StorageFull,
-            Store::File { .. }
-            | Store::Read { .. }
-            | Store::Upgrade { .. }
-            | Store::FromTheFuture { .. }
-            | Store::Unreadable { .. }
-            | Store::Artifact { .. }
-            | Store::OutcomeUnknown { .. }
-            | Store::Lost { .. }
-            | Store::NothingLost { .. }
-            | Store::ReadOnly { .. }
-            | Store::NeedsUpgrade { .. }
-            | Store::Broken { .. } => ApiErrorCode::Internal,
+            StoreError::Unknown { .. } => ApiErrorCode::NotFound,
+            StoreError::Ambiguous { .. } | StoreError::Unstorable { .. } => ApiErrorCode::Invalid,
+            StoreError::HeadMoved { .. }
+            | StoreError::SessionExists { .. }
+            | StoreError::NotWaiting { .. }
+            | StoreError::Repeated { .. }
+            | StoreError::Handled { .. }
+            | StoreError::IdentityTaken { .. }
+            | StoreError::TokenGone { .. }
+            | StoreError::JobMoved { .. }
+            | StoreError::Fenced { .. }
+            | StoreError::WorkspaceLocked { .. }
+            | StoreError::HookNameTaken { .. }
+            | StoreError::HookVersion { .. }
+            | StoreError::HookDeleted { .. }
+            | StoreError::HooksMatched { .. }
+            | StoreError::HooksPending { .. }
+            | StoreError::InvocationMoved { .. }
+            | StoreError::Busy { .. } => ApiErrorCode::Conflict,
+            StoreError::Locked { .. } | StoreError::IntakeBusy { .. } => ApiErrorCode::Unavailable,
+            StoreError::DiskFull { .. } => ApiErrorCode::StorageFull,
+            StoreError::File { .. }
+            | StoreError::Read { .. }
+            | StoreError::Upgrade { .. }
+            | StoreError::FromTheFuture { .. }
+            | StoreError::Unreadable { .. }
+            | StoreError::Artifact { .. }
+            | StoreError::OutcomeUnknown { .. }
+            | StoreError::Lost { .. }
+            | StoreError::NothingLost { .. }
+            | StoreError::ReadOnly { .. }
+            | StoreError::NeedsUpgrade { .. }
+            | StoreError::Broken { .. } => ApiErrorCode::Internal,
         };
         Self::new(code, error.to_string())
     }
 }
 
-impl From<Runtime> for ApiError {
-    fn from(error: Runtime) -> Self {
+impl From<RuntimeError> for ApiError {
+    fn from(error: RuntimeError) -> Self {
         let code = match error {
-            Runtime::Ledger(error) => return error.into(),
-            Runtime::Definition(_) | Runtime::Model(_) => ApiErrorCode::Invalid,
-            Runtime::Ended { .. } | Runtime::Diverged { .. } | Runtime::Untrusted { .. } => {
-                ApiErrorCode::Conflict
-            }
-            Runtime::Unready(_) | Runtime::Workspace { .. } => ApiErrorCode::Unavailable,
-            Runtime::Denied(_) => ApiErrorCode::Forbidden,
-            Runtime::Halted(_) => ApiErrorCode::Internal,
+            RuntimeError::Ledger(error) => return error.into(),
+            RuntimeError::Definition(_) | RuntimeError::Model(_) => ApiErrorCode::Invalid,
+            RuntimeError::Ended { .. }
+            | RuntimeError::Diverged { .. }
+            | RuntimeError::Untrusted { .. } => ApiErrorCode::Conflict,
+            RuntimeError::Unready(_) | RuntimeError::Workspace { .. } => ApiErrorCode::Unavailable,
+            RuntimeError::Denied(_) => ApiErrorCode::Forbidden,
+            RuntimeError::Halted(_) => ApiErrorCode::Internal,
         };
         Self::new(code, error.to_string())
     }

@@ -15,7 +15,7 @@ use agentry_protocol::intake::AccessChange;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::token::{Token, TokenKind, TokenScope};
 use agentry_protocol::{ContentHash, TokenId};
-use agentry_store::{Error as Store, Ledger};
+use agentry_store::{Error as StoreError, Ledger};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
@@ -152,7 +152,7 @@ pub(crate) fn issue_code(ledger: &Ledger) -> Result<IssuedKey, Fault> {
     )
 }
 
-fn record(ledger: &Ledger, change: AccessChange) -> Result<(), Store> {
+fn record(ledger: &Ledger, change: AccessChange) -> Result<(), StoreError> {
     let (about, event) = (EntrySubject::default(), Event::Access(change));
     ledger.append(vec![Draft { cause: None, about, event }]).map(|_| ())
 }
@@ -163,7 +163,7 @@ pub(crate) fn revoke(
     token: &TokenId,
     by: &str,
     reason: Option<String>,
-) -> Result<(), Store> {
+) -> Result<(), StoreError> {
     record(ledger, AccessChange::TokenRevoked { token: token.clone(), by: by.to_owned(), reason })
 }
 
@@ -193,7 +193,7 @@ impl Authenticator {
         let code = self.token(text.trim(), TokenKind::Code)?;
         let used = revoke(&self.ledger, &code.id, "console", Some("used".to_owned()));
         used.map_err(|error| match error {
-            Store::TokenGone { .. } => unknown(),
+            StoreError::TokenGone { .. } => unknown(),
             other => other.into(),
         })?;
         let expires_at = self.ledger.now().saturating_add(ms(COOKIE_TIME_MAX));
@@ -210,7 +210,7 @@ impl Authenticator {
     /// Ends a login.
     pub(crate) fn log_out(&self, id: &TokenId) -> Result<(), ApiError> {
         match revoke(&self.ledger, id, "console", Some("signed out".to_owned())) {
-            Ok(()) | Err(Store::TokenGone { .. }) => Ok(()),
+            Ok(()) | Err(StoreError::TokenGone { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

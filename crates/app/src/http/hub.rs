@@ -19,7 +19,7 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, IntakeStage};
 use agentry_protocol::token::Token;
 use agentry_protocol::{RunId, SessionId, TokenId};
-use agentry_store::{EntryFilter, Error as Store, Ledger};
+use agentry_store::{EntryFilter, Error as StoreError, Ledger};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -248,7 +248,7 @@ impl StreamHub {
     }
 
     /// Hands out entries until nobody listens.
-    fn hand_out(&self, after_seq: u64) -> Result<(), Store> {
+    fn hand_out(&self, after_seq: u64) -> Result<(), StoreError> {
         let mut tail = self.ledger.tail(after_seq, EntryFilter::default())?;
         loop {
             let entries = tail.next(HUB_LOOK_TIME_MAX)?;

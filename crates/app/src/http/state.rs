@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentry_runtime::Host as Parts;
+use agentry_runtime::Host;
 use agentry_runtime::channel::Adapter;
 
 use super::auth::Authenticator;
@@ -17,7 +17,7 @@ use crate::definition_cache::DefinitionCache;
 /// What every route has at hand.
 pub(crate) struct ServerState {
     /// The parts of the runtime; the ledger among them.
-    pub(crate) parts: Arc<Parts>,
+    pub(crate) parts: Arc<Host>,
     /// The definitions, as of a moment ago.
     pub(crate) reception: Arc<DefinitionCache>,
     /// The channels' programs, by name.

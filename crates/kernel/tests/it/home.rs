@@ -9,7 +9,7 @@ use agentry_agentfile::sandbox::SandboxLayer;
 use agentry_agentfile::source::SourceText;
 use agentry_kernel::confinement::{ConfinementContext, resolve};
 use agentry_protocol::access::{
-    AttributedDataLevel as DataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
+    AttributedDataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
     PermissionSource, ToolBounds,
 };
 use agentry_protocol::confinement::{Confinement, ConfinementLevel};
@@ -74,7 +74,7 @@ fn bounds(principal: Principal, credentials: Credentials, tools: &[&str]) -> Bou
         channel: "telegram".to_owned(),
         tools: ToolBounds { allow, ..ToolBounds::default() },
         credentials,
-        data: DataLevel { level: DataLevel::None, from: PermissionSource::Default },
+        data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
         exec: Vec::new(),
         requests: None,
     }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use agentry_agentfile::manifest::channels::{LinkTreatment as Rule, MarkdownFlavor};
+use agentry_agentfile::manifest::channels::{LinkTreatment, MarkdownFlavor};
 use agentry_kernel::chunk;
 use agentry_kernel::links::LinkFilter;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use regex::Regex;
 
 fn policy() -> LinkFilter {
-    LinkFilter::new(Rule::Neutralize, ["ok.example", "*.fine.example"])
+    LinkFilter::new(LinkTreatment::Neutralize, ["ok.example", "*.fine.example"])
 }
 
 fn neutral(text: &str) -> String {
@@ -190,7 +190,7 @@ fn what_is_listed_or_no_address_stays_as_it_is() {
 fn the_policy_of_a_channel_can_allow_or_remove() {
     let text = "[x](https://evil.example/?q=S) https://evil.example/ https://ok.example/";
     assert_eq!(LinkFilter::allow_all().rewrite(text), text);
-    let remove = LinkFilter::new(Rule::Remove, ["ok.example"]);
+    let remove = LinkFilter::new(LinkTreatment::Remove, ["ok.example"]);
     assert_eq!(remove.rewrite(text), "x (link removed) (link removed) https://ok.example/");
     assert_eq!(remove.rewrite(&remove.rewrite(text)), remove.rewrite(text));
     for hostile in HOSTILE {

@@ -5,9 +5,7 @@
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;
 
-use agentry_kernel::mailbox::{
-    Mailbox, MailboxItem, MailboxSender as Speaker, ReplyAddress, State,
-};
+use agentry_kernel::mailbox::{Mailbox, MailboxItem, MailboxSender, ReplyAddress, State};
 use agentry_kernel::route;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
@@ -84,7 +82,7 @@ impl ActiveSession {
     }
 
     /// For whom the turn is that runs or begins.
-    pub(super) fn sender(&self) -> Speaker {
+    pub(super) fn sender(&self) -> MailboxSender {
         match self.mailbox.state() {
             State::Starting { work, .. } | State::Running { work, .. } => work.sender.clone(),
             State::Idle | State::Compacting { .. } => nobody(),
@@ -93,15 +91,15 @@ impl ActiveSession {
 }
 
 /// A sender that nobody is.
-fn nobody() -> Speaker {
-    Speaker { authority: ContentHash::of(b""), place: ReplyAddress::default() }
+fn nobody() -> MailboxSender {
+    MailboxSender { authority: ContentHash::of(b""), place: ReplyAddress::default() }
 }
 
-fn speaker(ledger: &Ledger, row: &InboundRow) -> Result<Speaker, Error> {
+fn speaker(ledger: &Ledger, row: &InboundRow) -> Result<MailboxSender, Error> {
     let inbound = ledger.inbound_received(row)?;
     let authority = row.routed.as_ref().map(|routed| routed.authority.clone());
     let authority = authority.unwrap_or_else(|| ContentHash::of(b""));
-    Ok(Speaker { authority, place: route::reply_address(&inbound) })
+    Ok(MailboxSender { authority, place: route::reply_address(&inbound) })
 }
 
 fn item(ledger: &Ledger, row: &InboundRow) -> Result<MailboxItem, Error> {
@@ -111,7 +109,10 @@ fn item(ledger: &Ledger, row: &InboundRow) -> Result<MailboxItem, Error> {
         routed.ok_or_else(|| Error::Halted(format!("{} waits and nobody said where", row.id)))?;
     Ok(MailboxItem {
         id: row.id.clone(),
-        sender: Speaker { authority: routed.authority, place: route::reply_address(&inbound) },
+        sender: MailboxSender {
+            authority: routed.authority,
+            place: route::reply_address(&inbound),
+        },
         source: routed.source,
         settings: routed.settings,
         received_ms: inbound.timestamp,

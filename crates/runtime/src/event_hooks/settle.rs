@@ -9,7 +9,7 @@ use agentry_protocol::event_hook::{
     Author, EventHook, EventHookChange, EventHookOrigin, FIRED, FIRED_BY, FireResult,
 };
 use agentry_protocol::inbound::{EventId, Inbound, InboundContent};
-use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
+use agentry_protocol::intake::{IntakeStage, UnrunReason};
 use agentry_store::{InboundStatus, InvocationStatus};
 
 use super::HookRunner;
@@ -42,7 +42,7 @@ impl HookRunner {
             let wish = self.wish(&inbound, row.seq, dispatch)?;
             // What is there already was made by a process that ended right after.
             if ledger.inbound(&wish.event_id)?.is_none() {
-                events.push(Event::Intake(Stage::Received { inbound: Box::new(wish) }));
+                events.push(Event::Intake(IntakeStage::Received { inbound: Box::new(wish) }));
             }
         }
         for one in plan.disable {
@@ -58,7 +58,7 @@ impl HookRunner {
                 (None, false) => UnrunReason::Fired,
             };
             let event = event.clone();
-            events.push(Event::Intake(Stage::Unrun { event, why, detail }));
+            events.push(Event::Intake(IntakeStage::Unrun { event, why, detail }));
         }
         let draft = |event| Draft { cause: Some(row.seq), about: EntrySubject::default(), event };
         ledger.append(events.into_iter().map(draft).collect())?;

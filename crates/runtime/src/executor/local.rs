@@ -15,7 +15,7 @@ use agentry_protocol::confinement::{Confinement, ConfinementLevel, Connection};
 use agentry_protocol::job::{JobReport, JobState};
 use agentry_sandbox::{
     CancelToken, Command, Cwd, Error, HeadTailBuffer, OutputSource, ProcessBounds, ProcessEnding,
-    ProcessOutcome, SandboxJob as Confinable, Streams,
+    ProcessOutcome, SandboxJob, Streams,
 };
 use agentry_tools::SandboxSession;
 use secrecy::ExposeSecret;
@@ -295,7 +295,7 @@ fn in_sandbox(
         }
         tell(connection);
     });
-    let job = Confinable { command, confinement, bounds, connected, hear: Some(listen) };
+    let job = SandboxJob { command, confinement, bounds, connected, hear: Some(listen) };
     let finished = confined.sandbox().run(&job, stop);
     let refused = std::mem::take(&mut *refused.lock().unwrap_or_else(PoisonError::into_inner));
     (finished, refused)

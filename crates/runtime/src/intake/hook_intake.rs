@@ -9,7 +9,7 @@ use agentry_protocol::access::Effect;
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::EventHookOrigin;
 use agentry_protocol::inbound::Inbound;
-use agentry_protocol::intake::{IntakeStage as Stage, UnrunReason};
+use agentry_protocol::intake::{IntakeStage, UnrunReason};
 use agentry_protocol::principal::Principal;
 
 use super::{BatchSessions, Cause, IntakeDrafts, IntakePipeline, TriageOutcome};
@@ -54,7 +54,7 @@ impl IntakePipeline {
         record.event_id = Some(inbound.event_id.clone());
         let (id, decision) = (record.id.clone(), record.decision.clone());
         let principal = &record.principal.clone();
-        stages.add(Stage::Decided { record: Box::new(record) }, None);
+        stages.add(IntakeStage::Decided { record: Box::new(record) }, None);
         if decision.effect == Effect::Deny {
             return Ok(TriageOutcome { drafts: stages.drafts, arrival: None });
         }

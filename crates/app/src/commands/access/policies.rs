@@ -78,7 +78,7 @@ pub(crate) struct ValidateOptions {
     /// The file or directory
     path: PathBuf,
     /// How findings are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

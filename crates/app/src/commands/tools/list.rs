@@ -25,7 +25,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     whose: AgentDirOptions,
     /// How the tools are printed
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use agentry_kernel::access::allows_tool;
-use agentry_kernel::route::{self, Route as Way};
+use agentry_kernel::route::{self, Route};
 use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{
-    ChannelAddress as Where, EventId, Inbound, InboundContent, PeerKind, Sender,
+    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
 };
 use agentry_protocol::intake::{Entity, IntakeStage};
 use agentry_protocol::token::TokenScope;
@@ -352,7 +352,7 @@ fn had_a_say(part: PolicyOutcome) -> bool {
 
 impl WhatIfBody {
     fn inbound(&self, time: u64) -> Result<Inbound, ApiError> {
-        let place = Where {
+        let place = ChannelAddress {
             channel: self.channel.clone(),
             account_id: None,
             peer_id: self.peer.clone(),
@@ -381,14 +381,14 @@ fn way(inbound: &Inbound, record: &AccessRecord) -> String {
         return "nowhere: it is denied".to_owned();
     }
     match route::route(inbound, &record.principal, &record.decision) {
-        Way::To(to) => {
+        Route::To(to) => {
             let who = to.persona.map(|persona| format!(", answered by `{persona}`"));
             format!("to the session `{}`{}", to.key, who.unwrap_or_default())
         }
-        Way::Queue(to, _) => format!("it says how messages of the session `{}` wait", to.key),
-        Way::Stop(to, _) => format!("it stops what is under way in the session `{}`", to.key),
-        Way::Unrun(why, detail) if detail.is_empty() => format!("it has no turn: {why}"),
-        Way::Unrun(why, detail) => format!("it has no turn: {why} ({detail})"),
+        Route::Queue(to, _) => format!("it says how messages of the session `{}` wait", to.key),
+        Route::Stop(to, _) => format!("it stops what is under way in the session `{}`", to.key),
+        Route::Unrun(why, detail) if detail.is_empty() => format!("it has no turn: {why}"),
+        Route::Unrun(why, detail) => format!("it has no turn: {why} ({detail})"),
     }
 }
 

@@ -3,9 +3,9 @@
 //! Must never: show an agent that does not load as if it did.
 
 use agentry_agentfile::agent::{Agent, Persona};
-use agentry_agentfile::diagnostic::{Diagnostic as Found, Severity};
+use agentry_agentfile::diagnostic::{Diagnostic, Severity};
 use agentry_agentfile::file_tree::lies_in;
-use agentry_kernel::prompt::{Section as Told, SectionName, template_of};
+use agentry_kernel::prompt::{Section, SectionName, template_of};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::verdict::Verdict;
 use agentry_runtime::trust;
@@ -299,7 +299,7 @@ pub(super) fn directory_of(file: &str) -> &str {
 fn of_directory<'a>(
     loaded: &'a LoadedProject,
     directory: &'a str,
-) -> impl Iterator<Item = &'a Found> {
+) -> impl Iterator<Item = &'a Diagnostic> {
     loaded.findings.sorted().into_iter().filter(move |one| lies_in(&one.file, directory))
 }
 
@@ -360,9 +360,9 @@ fn sections(
         let mut renderer = definitions.renderer.lock().unwrap_or_else(|one| one.into_inner());
         rendered(&mut renderer, agent, persona)
     })?;
-    let moves = |section: &Told| !section.stable && section.left_out.is_none();
+    let moves = |section: &Section| !section.stable && section.left_out.is_none();
     let end = prompt.sections.iter().position(moves).unwrap_or(prompt.sections.len());
-    let section = |(at, section): (usize, &Told)| AgentPromptSection {
+    let section = |(at, section): (usize, &Section)| AgentPromptSection {
         name: section.name.as_str(),
         title: title(section.name, persona),
         bytes: section.bytes,

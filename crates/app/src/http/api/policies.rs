@@ -3,7 +3,7 @@
 //! Must never: leave out a condition, so that a policy looks wider or narrower than it is.
 
 use agentry_agentfile::access::{
-    NameSet, Permissions, Policy as Rule, PolicyCondition, PrincipalCondition, TimeWindow, text_of,
+    NameSet, Permissions, Policy, PolicyCondition, PrincipalCondition, TimeWindow, text_of,
 };
 use agentry_protocol::access::Effect;
 use schemars::JsonSchema;
@@ -57,7 +57,7 @@ pub(crate) struct PolicyExcerpt {
 /// A policy, with how often it had a part and when it last had one.
 pub(super) fn policy_summary(
     loaded: &LoadedProject,
-    policy: &Rule,
+    policy: &Policy,
     (uses, last): (u64, Option<u64>),
 ) -> PolicySummary {
     PolicySummary {
@@ -73,7 +73,7 @@ pub(super) fn policy_summary(
 }
 
 /// A policy, as far as a decision names it.
-pub(super) fn policy_excerpt(loaded: &LoadedProject, policy: &Rule) -> PolicyExcerpt {
+pub(super) fn policy_excerpt(loaded: &LoadedProject, policy: &Policy) -> PolicyExcerpt {
     let origin = &policy.name.origin;
     let source = loaded.library.access.source(&origin.file);
     let text = source.as_ref().and_then(|source| text_of(source, &policy.name.value));
@@ -87,7 +87,7 @@ pub(super) fn policy_excerpt(loaded: &LoadedProject, policy: &Rule) -> PolicyExc
 }
 
 /// Whom a policy concerns, where and when.
-fn matches(policy: &Rule) -> String {
+fn matches(policy: &Policy) -> String {
     let who = who(&policy.who);
     let who = if who.is_empty() { "everybody".to_owned() } else { who.join(", ") };
     let places: Vec<String> = policy.conditions.iter().map(condition).collect();
@@ -150,7 +150,7 @@ fn window(window: TimeWindow) -> String {
     }
 }
 
-fn grants(policy: &Rule) -> Value {
+fn grants(policy: &Policy) -> Value {
     let Permissions { tools, credentials, data, ceiling } = &policy.permissions;
     let tools = tools.as_ref().map(
         |rule| json!({ "allow": rule.allow, "deny": rule.deny, "denyTheRest": rule.deny_the_rest }),

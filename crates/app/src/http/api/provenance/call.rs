@@ -9,7 +9,7 @@ use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::{CallConfinement, CallEdit, Event, Permit};
 use agentry_protocol::hook::{GateVerdict, HookChange, HookReport, HookResult};
 use agentry_protocol::tool_call::OutcomeStatus;
-use agentry_protocol::verdict::{Finding, Stage as Spoke, Verdict};
+use agentry_protocol::verdict::{Finding, Stage, Verdict};
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_store::{CallRow, EntryFilter, Ledger};
 
@@ -157,16 +157,16 @@ impl ProvenanceChain<'_> {
     /// What one stage said.
     fn finding(&mut self, seq: u64, finding: &Finding) {
         let stage = match finding.stage {
-            Spoke::Access => ProvenanceStage::Access,
-            Spoke::Sandbox => ProvenanceStage::Confinement,
-            Spoke::Danger => ProvenanceStage::Guard,
-            Spoke::Hook => ProvenanceStage::Hook,
-            Spoke::Content
-            | Spoke::Registered
-            | Spoke::Input
-            | Spoke::Scope
-            | Spoke::ToolAccess
-            | Spoke::Rules => ProvenanceStage::Rule,
+            Stage::Access => ProvenanceStage::Access,
+            Stage::Sandbox => ProvenanceStage::Confinement,
+            Stage::Danger => ProvenanceStage::Guard,
+            Stage::Hook => ProvenanceStage::Hook,
+            Stage::Content
+            | Stage::Registered
+            | Stage::Input
+            | Stage::Scope
+            | Stage::ToolAccess
+            | Stage::Rules => ProvenanceStage::Rule,
         };
         let link =
             ProvenanceLink::new(seq, stage, format!("{}: {}", finding.stage, finding.verdict));
