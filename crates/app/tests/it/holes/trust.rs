@@ -1,6 +1,6 @@
 //! Holes of the attack review: trust. Provider addresses of a project, files that programs load, changed definitions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::process::Command;
@@ -215,10 +215,12 @@ fn opened(trace: &str, real: &str) -> BTreeSet<String> {
     };
     let mut programs = BTreeSet::new();
     let mut found = BTreeSet::new();
-    for entry in trace.lines().filter(|line| !line.contains("= -1 ")) {
-        let Some((pid, call)) = entry.trim_start().split_once(' ') else { continue };
+    for (pid, call) in whole_calls(trace) {
+        let (pid, call) = (pid.as_str(), call.as_str());
+        if call.contains("= -1 ") {
+            continue;
+        }
         let Some(path) = path_of(call) else { continue };
-        let call = call.trim_start();
         if call.starts_with("execve") {
             let is_own = path.starts_with("/proc/") || path.contains(own);
             if is_own {
@@ -236,6 +238,36 @@ fn opened(trace: &str, real: &str) -> BTreeSet<String> {
     }
     found.retain(|path| !path.is_empty());
     found
+}
+
+/// Returns the calls of a trace with their processes. A call during which another process called stands on two lines;
+/// only the second has the result.
+fn whole_calls(trace: &str) -> Vec<(String, String)> {
+    let mut unfinished = BTreeMap::new();
+    let mut calls = Vec::new();
+    for line in trace.lines() {
+        let Some((pid, call)) = line.trim_start().split_once(' ') else { continue };
+        let call = call.trim_start();
+        if let Some(start) = call.strip_suffix("<unfinished ...>") {
+            unfinished.insert(pid.to_owned(), start.to_owned());
+        } else if let Some((_, rest)) = call.split_once(" resumed>") {
+            let start: String = unfinished.remove(pid).unwrap_or_default();
+            calls.push((pid.to_owned(), start + rest));
+        } else {
+            calls.push((pid.to_owned(), call.to_owned()));
+        }
+    }
+    calls
+}
+
+#[test]
+fn a_call_on_two_lines_of_a_trace_has_the_result_of_the_second() {
+    let trace = "1 openat(AT_FDCWD</r>, \"/r/package.json\", O_RDONLY <unfinished ...>\n\
+                 2 execve(\"/usr/bin/node\", [] <unfinished ...>\n\
+                 1 <... openat resumed>) = -1 ENOENT (No such file or directory)\n\
+                 2 <... execve resumed>) = 0\n\
+                 2 openat(AT_FDCWD</r>, \"/r/a.js\", O_RDONLY) = 3\n";
+    assert_eq!(opened(trace, "/r"), BTreeSet::from(["a.js".to_owned()]));
 }
 
 /// An agent whose hook loads files in several languages.
