@@ -1053,20 +1053,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description The server. */
-        About: {
-            /** @description The directory of the definitions; only for the owner. */
-            project: string | null;
-            /** @description What confines the programs of agents. */
-            sandbox: string;
-            /**
-             * Format: uint64
-             * @description When it began.
-             */
-            startedAt: number;
-            /** @description Its version. */
-            version: string;
-        };
         /** @description A decision about who may reach an agent. */
         AccessId: string;
         /** @description One decision as the audit keeps it. */
@@ -1078,7 +1064,7 @@ export interface components {
             /** @description Which credentials may be used. */
             credentials: components["schemas"]["Credentials"];
             /** @description How much may be told. */
-            data: components["schemas"]["Level"];
+            data: components["schemas"]["AttributedDataLevel"];
             /** @description Why it was denied. */
             deny_reason?: components["schemas"]["DenyReason"] | null;
             /** @description The outcome. */
@@ -1086,13 +1072,13 @@ export interface components {
             /** @description The event, if there is one. */
             event_id?: components["schemas"]["EventId"] | null;
             /** @description Commands that a grant lets run. */
-            exec?: components["schemas"]["Traced"][];
+            exec?: components["schemas"]["AttributedName"][];
             /** @description The grants that were active. */
             grants?: components["schemas"]["GrantId"][];
             /** @description Which record. */
             id: components["schemas"]["AccessId"];
             /** @description The policies that matched, the first in rank first, each with its part. */
-            matched: components["schemas"]["PolicyPart"][];
+            matched: components["schemas"]["PolicyContribution"][];
             /** @description How it is handled. */
             modifiers?: components["schemas"]["Modifiers"];
             /** @description What the other side is. */
@@ -1120,8 +1106,86 @@ export interface components {
             /** @description Which tools may be called. */
             tools: components["schemas"]["ToolBounds"];
         };
+        /** @description An agent with all that is known of it. */
+        AgentDetails: {
+            /** @description The agent. */
+            agent: components["schemas"]["AgentSummary"];
+            /** @description What it resolves to, each value with its origin; empty if it does not load. */
+            definition: components["schemas"]["DefinitionField"][];
+            /** @description What is wrong with its files. */
+            diagnostics: components["schemas"]["AgentDiagnostic"][];
+            /** @description The voices that it may wear. */
+            personas: components["schemas"]["PersonaSummary"][];
+            /** @description Why there is no prompt, if there is none. */
+            promptProblem: string | null;
+            /** @description Its prompt, section by section, as a turn would begin with it. */
+            sections: components["schemas"]["AgentPromptSection"][];
+            /** @description Its skills. */
+            skills: components["schemas"]["DefinitionSummary"][];
+            /** @description The tasks that it may invoke. */
+            tasks: components["schemas"]["DefinitionSummary"][];
+            /** @description Its tools, and what its rules say of each. */
+            tools: components["schemas"]["ToolSummary"][];
+        };
+        /** @description Something that is wrong with a file. */
+        AgentDiagnostic: {
+            /** @description What is wrong, for programs; `agentry explain` knows more. */
+            code: string;
+            /**
+             * Format: uint
+             * @description The column, from one.
+             */
+            column: number;
+            /** @description The file. */
+            file: string;
+            /** @description What to do about it. */
+            help: string | null;
+            /**
+             * Format: uint
+             * @description The line, from one.
+             */
+            line: number;
+            /** @description What is wrong, for people. */
+            message: string;
+            /** @description The excerpt with the place marked, as plain text. */
+            rendered: string;
+            /** @description error, warning or note. */
+            severity: string;
+        };
+        /** @description One section of a prompt. */
+        AgentPromptSection: {
+            /**
+             * Format: uint
+             * @description Its length in bytes.
+             */
+            bytes: number;
+            /** @description Why it is left out, if it is. */
+            leftOut: string | null;
+            /** @description Which one. */
+            name: string;
+            /** @description Where it begins. */
+            origin: components["schemas"]["DefinitionLocation"] | null;
+            /** @description Whether it belongs to the beginning that stays the same from turn to turn, so that it is paid once. */
+            stable: boolean;
+            /** @description Its text. */
+            text: string;
+            /** @description The name for people. */
+            title: string;
+            /**
+             * Format: uint
+             * @description About how many tokens it has.
+             */
+            tokens: number;
+        };
+        /** @description All agents. */
+        AgentsResponse: {
+            /** @description The agents, by id; those that do not load too. */
+            agents: components["schemas"]["AgentSummary"][];
+            /** @description What is wrong with the project. */
+            diagnostics: components["schemas"]["AgentDiagnostic"][];
+        };
         /** @description An agent in a list. */
-        AgentLine: {
+        AgentSummary: {
             /** @description What it is for. */
             description: string | null;
             /**
@@ -1147,52 +1211,6 @@ export interface components {
              */
             warnings: number;
         };
-        /** @description An agent with all that is known of it. */
-        AgentPage: {
-            /** @description The agent. */
-            agent: components["schemas"]["AgentLine"];
-            /** @description What it resolves to, each value with its origin; empty if it does not load. */
-            definition: components["schemas"]["Defined"][];
-            /** @description What is wrong with its files. */
-            diagnostics: components["schemas"]["Diagnostic"][];
-            /** @description The voices that it may wear. */
-            personas: components["schemas"]["PersonaLine"][];
-            /** @description Why there is no prompt, if there is none. */
-            promptProblem: string | null;
-            /** @description Its prompt, section by section, as a turn would begin with it. */
-            sections: components["schemas"]["Section"][];
-            /** @description Its skills. */
-            skills: components["schemas"]["Named"][];
-            /** @description The tasks that it may invoke. */
-            tasks: components["schemas"]["Named"][];
-            /** @description Its tools, and what its rules say of each. */
-            tools: components["schemas"]["ToolLine"][];
-        };
-        /** @description All agents. */
-        Agents: {
-            /** @description The agents, by id; those that do not load too. */
-            agents: components["schemas"]["AgentLine"][];
-            /** @description What is wrong with the project. */
-            diagnostics: components["schemas"]["Diagnostic"][];
-        };
-        /** @description An answer. */
-        Answer: {
-            /** @description Yes or no. */
-            allow: boolean;
-            /** @description Where it was given: the channel, or the key to the server. */
-            by?: string | null;
-            /** @description Arguments that take the place of those of the call; only with a yes. */
-            edit?: unknown;
-            /** @description Nobody answered in time; it counts as a no, and not as a denial. */
-            expired?: boolean;
-            /**
-             * @description How far a yes reaches.
-             * @default once
-             */
-            reach: components["schemas"]["Reach"];
-            /** @description Why; told to the model with a no. */
-            reason?: string | null;
-        };
         /** @description An answer. */
         AnswerBody: {
             /** @description Yes or no. */
@@ -1205,23 +1223,57 @@ export interface components {
              * @description How far a yes reaches: a call once or for the session, a request once, for a day or always.
              * @default once
              */
-            reach: components["schemas"]["Reach"];
+            reach: components["schemas"]["ApprovalScope"];
             /** @description Why; told to the agent with a no. */
             reason?: string | null;
         };
         /** @description A question that was answered. */
-        Answered: {
+        AnswerResponse: {
             /** @description The question, as it stands now. */
-            approval: components["schemas"]["Approval"];
+            approval: components["schemas"]["ApprovalDetails"];
             /** @description The command that goes on with its run, if no server does. */
             next: string | null;
         };
+        /** @description Why a request is not done. */
+        ApiError: {
+            /** @description For programs. */
+            code: components["schemas"]["ApiErrorCode"];
+            /** @description For people: what to do. */
+            hint: string | null;
+            /** @description For people: what happened. */
+            message: string;
+        };
+        /** @description What the answer to a refused request holds. */
+        ApiErrorBody: {
+            /** @description Why. */
+            error: components["schemas"]["ApiError"];
+        };
+        /** @description What kind of refusal it is. */
+        ApiErrorCode: "unauthenticated" | "forbidden" | "csrf" | "wrong_host" | "not_found" | "wrong_method" | "conflict" | "too_large" | "unsupported" | "invalid" | "rate_limited" | "timeout" | "unavailable" | "storage_full" | "internal";
+        /** @description An answer. */
+        ApprovalAnswer: {
+            /** @description Yes or no. */
+            allow: boolean;
+            /** @description Where it was given: the channel, or the key to the server. */
+            by?: string | null;
+            /** @description Arguments that take the place of those of the call; only with a yes. */
+            edit?: unknown;
+            /** @description Nobody answered in time; it counts as a no, and not as a denial. */
+            expired?: boolean;
+            /**
+             * @description How far a yes reaches.
+             * @default once
+             */
+            reach: components["schemas"]["ApprovalScope"];
+            /** @description Why; told to the model with a no. */
+            reason?: string | null;
+        };
         /** @description A question to a person about one call. */
-        Approval: {
+        ApprovalDetails: {
             /** @description The agent. */
             agent: string | null;
             /** @description The answer, if there is one. */
-            answer: components["schemas"]["Answer"] | null;
+            answer: components["schemas"]["ApprovalAnswer"] | null;
             /**
              * Format: uint64
              * @description When it was answered, in milliseconds since 1970.
@@ -1259,7 +1311,7 @@ export interface components {
              */
             expiresAt: number | null;
             /** @description What each stage said. */
-            findings: components["schemas"]["FindingLine"][];
+            findings: components["schemas"]["StageFinding"][];
             /** @description Its id. */
             id: string;
             /** @description Its arguments. */
@@ -1277,7 +1329,7 @@ export interface components {
             /** @description How much harm a call of this tool can do: low, medium or high. */
             risk: components["schemas"]["Risk"];
             /** @description The rule that wants it so; null for what is built in. */
-            rule: components["schemas"]["Quoted"] | null;
+            rule: components["schemas"]["SourceQuote"] | null;
             /** @description The run. */
             runId: string | null;
             /** @description The session. */
@@ -1289,11 +1341,8 @@ export interface components {
             /** @description The turn. */
             turnId: string | null;
         };
-        /** @description Questions. */
-        Approvals: {
-            /** @description The questions; without what they would change. */
-            approvals: components["schemas"]["Approval"][];
-        };
+        /** @description How far a yes reaches. */
+        ApprovalScope: "once" | "session" | "day" | "always";
         /** @description Which questions are wanted. */
         ApprovalsQuery: {
             /**
@@ -1302,7 +1351,28 @@ export interface components {
              */
             limit?: number | null;
             /** @description Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said. */
-            status?: components["schemas"]["Wanted"] | null;
+            status?: components["schemas"]["ApprovalStatusFilter"] | null;
+        };
+        /** @description Questions. */
+        ApprovalsResponse: {
+            /** @description The questions; without what they would change. */
+            approvals: components["schemas"]["ApprovalDetails"][];
+        };
+        /** @description How a question that is wanted stands. */
+        ApprovalStatusFilter: "waiting" | "all";
+        /** @description How much may be told, and who says so. */
+        AttributedDataLevel: {
+            /** @description Who says so. */
+            from: components["schemas"]["PermissionSource"];
+            /** @description How much. */
+            level: components["schemas"]["DataLevel"];
+        };
+        /** @description A name, and where it came from. */
+        AttributedName: {
+            /** @description Who says so. */
+            from: components["schemas"]["PermissionSource"];
+            /** @description The name. */
+            name: string;
         };
         /** @description Which decisions are wanted: those that fit all that is said. */
         AuditQuery: {
@@ -1330,87 +1400,14 @@ export interface components {
              */
             until?: number | null;
         };
-        /** @description What became of a message. */
-        Became: {
-            /** @description What was answered. */
-            answer: string | null;
-            /** @description The message. */
-            eventId: components["schemas"]["EventId"];
-            /** @description The run that answers it. */
-            runId: string | null;
-            /** @description Its session. */
-            sessionId: string | null;
-            /** @description How far it is. */
-            status: string;
-            /** @description Why it has no turn. */
-            why: string | null;
-        };
-        /** @description What begins a session. */
-        Begin: {
-            /** @description Who is to answer. */
-            agent?: string | null;
-            /** @description What the session is to be called. */
-            key?: string | null;
-            /** @description The mode; `wiggum` needs a key that opens `approve`. */
-            mode?: components["schemas"]["ModeWord"] | null;
-            /** @description The model. */
-            model?: string | null;
-            /** @description What is said. */
-            text: string;
-        };
-        /** @description A policy, as far as a decision names it. */
-        Brief: {
-            /** @description Whether it lets through or stops. */
-            effect: components["schemas"]["Effect"];
-            /** @description Its file; one that ships has a name that is no path. */
-            file: string;
-            /**
-             * Format: uint
-             * @description The line, from one.
-             */
-            line: number;
-            /** @description Its name. */
-            name: string;
-            /** @description Its text, as it stands in the file. */
-            text: string;
-        };
-        /** @description A call of a tool. */
-        Call: {
-            /**
-             * Format: uint64
-             * @description The entry that settled it.
-             */
-            finishedSeq: number | null;
-            /** @description Which one. */
-            id: string;
-            /**
-             * Format: uint64
-             * @description The entry that proposed it.
-             */
-            proposedSeq: number;
-            /**
-             * Format: uint64
-             * @description The entry that started it.
-             */
-            startedSeq: number | null;
-            /** @description How it stands. */
-            status: string;
-            /** @description The tool. */
-            tool: string;
-            /** @description Its turn. */
-            turnId: string | null;
-        };
-        /** @description A call that was taken. */
-        Called: {
-            /** @description The event that it is. */
-            eventId: components["schemas"]["EventId"];
-            /** @description Whether it was taken before; then nothing new happens. */
-            repeated: boolean;
-            /**
-             * Format: uint64
-             * @description Its entry.
-             */
-            seq: number;
+        /** @description Who somebody is. */
+        CallerIdentity: {
+            /** @description The entity. */
+            entityId: string | null;
+            /** @description What kind of speaker it is. */
+            kind: components["schemas"]["PrincipalKind"];
+            /** @description What people call it. */
+            name: string | null;
         };
         /** @description A channel. */
         ChannelHealth: {
@@ -1446,19 +1443,32 @@ export interface components {
              */
             restarts: number;
         };
-        /** @description Something that was tried. */
-        Check: {
-            /** @description What came of it. */
-            detail: string;
-            /** @description What. */
-            name: string;
-            /** @description Whether it is as it should be. */
-            ok: boolean;
+        /** @description What a commit changed in a folder. */
+        CommitDetails: {
+            /** @description The commit. */
+            commit: components["schemas"]["CommitSummary"];
+            /** @description The files. */
+            files: components["schemas"]["FileChange"][];
         };
-        /** @description What kind of refusal it is. */
-        Code: "unauthenticated" | "forbidden" | "csrf" | "wrong_host" | "not_found" | "wrong_method" | "conflict" | "too_large" | "unsupported" | "invalid" | "rate_limited" | "timeout" | "unavailable" | "storage_full" | "internal";
+        /** @description The commits of a folder. */
+        CommitHistory: {
+            /** @description The newest first. */
+            commits: components["schemas"]["CommitSummary"][];
+            /** @description Whether something in the folder is not committed. */
+            dirty: boolean;
+            /** @description Why there is no history, if there is none. */
+            why: string | null;
+        };
+        /** @description How many commits are wanted. */
+        CommitsQuery: {
+            /**
+             * Format: uint
+             * @description At most so many.
+             */
+            limit?: number | null;
+        };
         /** @description One commit. */
-        CommitLine: {
+        CommitSummary: {
             /** @description Who wrote it. */
             author: string;
             /**
@@ -1476,28 +1486,13 @@ export interface components {
              */
             time: number;
         };
-        /** @description What a commit changed in a folder. */
-        CommitPage: {
-            /** @description The commit. */
-            commit: components["schemas"]["CommitLine"];
-            /** @description The files. */
-            files: components["schemas"]["FileChange"][];
-        };
-        /** @description How many commits are wanted. */
-        CommitsQuery: {
-            /**
-             * Format: uint
-             * @description At most so many.
-             */
-            limit?: number | null;
-        };
         /** @description What the summary is to be like. */
-        Compact: {
+        CompactionBody: {
             /** @description What it gives most room to. */
             focus?: string | null;
         };
         /** @description What came of it. */
-        Compacted: {
+        CompactionResponse: {
             /** @description Whether there was anything to sum up. */
             compacted: boolean;
             /** @description The run that did it. */
@@ -1505,12 +1500,37 @@ export interface components {
         };
         /** @description Which credentials may be used. */
         Credentials: {
-            all: components["schemas"]["Giver"];
+            all: components["schemas"]["PermissionSource"];
         } | {
-            named: components["schemas"]["Traced"][];
+            named: components["schemas"]["AttributedName"][];
+        };
+        /** @description Who calls. */
+        CurrentCaller: {
+            /** @description Whether the server asks nobody for a key. */
+            insecure: boolean;
+            /** @description Who it is. */
+            principal: components["schemas"]["CallerIdentity"];
+            /** @description What the key opens. */
+            scopes: components["schemas"]["TokenScope"][];
+            /** @description The server. */
+            server: components["schemas"]["ServerDescription"];
+        };
+        /** @description How much may be told to somebody, the least first. */
+        DataLevel: "none" | "minimal" | "contextual" | "full";
+        /** @description A decision with the policies that had a part in it. */
+        DecisionDetails: {
+            /** @description The policies, as they stand now; one that is gone is left out. */
+            policies: components["schemas"]["PolicyExcerpt"][];
+            /** @description The record. */
+            record: components["schemas"]["AccessRecord"];
+        };
+        /** @description Decisions. */
+        DecisionsResponse: {
+            /** @description The newest first. */
+            records: components["schemas"]["DecisionSummary"][];
         };
         /** @description A decision in a list. */
-        DecisionLine: {
+        DecisionSummary: {
             /** @description The channel. */
             channel: string;
             /** @description allow or deny. */
@@ -1536,30 +1556,35 @@ export interface components {
              */
             time: number;
         };
-        /** @description A decision with the policies that had a part in it. */
-        DecisionPage: {
-            /** @description The policies, as they stand now; one that is gone is left out. */
-            policies: components["schemas"]["Brief"][];
-            /** @description The record. */
-            record: components["schemas"]["AccessRecord"];
-        };
-        /** @description Decisions. */
-        Decisions: {
-            /** @description The newest first. */
-            records: components["schemas"]["DecisionLine"][];
-        };
         /** @description One value of an agent. */
-        Defined: {
+        DefinitionField: {
             /** @description What it is. */
             field: string;
             /** @description What it belongs to, such as models or approval. */
             group: string;
             /** @description Where it was said; null for what is built in or set elsewhere. */
-            origin: components["schemas"]["Place"] | null;
+            origin: components["schemas"]["DefinitionLocation"] | null;
             /** @description Who said it, where no file did. */
             saidBy: string | null;
             /** @description The value, in words. */
             value: string;
+        };
+        /** @description A place in a definition. */
+        DefinitionLocation: {
+            /** @description The file, as people see it from the project's directory. */
+            file: string;
+            /**
+             * Format: uint
+             * @description The line, from one.
+             */
+            line: number;
+        };
+        /** @description Something with an id. */
+        DefinitionSummary: {
+            /** @description What it does. */
+            description: string | null;
+            /** @description Its id. */
+            id: string;
         };
         /** @description How a message reaches a session that is busy. */
         Delivery: "steer" | "followup" | "collect" | "interrupt";
@@ -1585,67 +1610,10 @@ export interface components {
             /** @description The policy with the key. */
             policy: string;
         };
-        /** @description Something that is wrong with a file. */
-        Diagnostic: {
-            /** @description What is wrong, for programs; `agentry explain` knows more. */
-            code: string;
-            /**
-             * Format: uint
-             * @description The column, from one.
-             */
-            column: number;
-            /** @description The file. */
-            file: string;
-            /** @description What to do about it. */
-            help: string | null;
-            /**
-             * Format: uint
-             * @description The line, from one.
-             */
-            line: number;
-            /** @description What is wrong, for people. */
-            message: string;
-            /** @description The excerpt with the place marked, as plain text. */
-            rendered: string;
-            /** @description error, warning or note. */
-            severity: string;
-        };
-        /** @description What came of a replay. */
-        Difference: {
-            /** @description Whether every move is the same. */
-            identical: boolean;
-            /**
-             * Format: uint64
-             * @description How many are, before the first that is not.
-             */
-            moves: number;
-            /** @description What was recorded there. */
-            recorded: string | null;
-            /** @description What would be done today. */
-            today: string | null;
-        };
-        /** @description The schema of an answer that is not ours to describe. */
-        Document: unknown;
-        /** @description Nothing is left. */
-        Done: Record<string, never>;
         /** @description Whether an event may reach an agent. */
         Effect: "allow" | "deny";
         /** @description How a turn or a run ended. */
         Ending: "done" | "failed" | "denied" | "limit_reached" | "model_failed" | "cancelled";
-        /** @description Which entries somebody listens to. */
-        EntriesQuery: {
-            /**
-             * Format: uint64
-             * @description Those after this one; the header `Last-Event-ID` wins. Without either, those from now on.
-             */
-            after?: number | null;
-            /** @description Also pieces of answers under way. */
-            deltas?: boolean | null;
-            /** @description Those of this run. */
-            run?: string | null;
-            /** @description Those of this session. */
-            session?: string | null;
-        };
         /** @description A page of entries. */
         EntryPage: {
             /** @description They, in order. */
@@ -1689,6 +1657,20 @@ export interface components {
             /** @description Of this turn. */
             turn?: string | null;
         };
+        /** @description Which entries somebody listens to. */
+        EntryStreamQuery: {
+            /**
+             * Format: uint64
+             * @description Those after this one; the header `Last-Event-ID` wins. Without either, those from now on.
+             */
+            after?: number | null;
+            /** @description Also pieces of answers under way. */
+            deltas?: boolean | null;
+            /** @description Those of this run. */
+            run?: string | null;
+            /** @description Those of this session. */
+            session?: string | null;
+        };
         /** @description The id of an event: `{channel}:{source_id}`. */
         EventId: string;
         /** @description What a commit changed in a file. */
@@ -1702,31 +1684,20 @@ export interface components {
             /** @description added, deleted, modified or changed. */
             status: string;
         };
-        /** @description What one stage said about a call. */
-        FindingLine: {
-            /** @description The rule that said so, as `file:line`, or `built-in` and its name. */
-            rule: string | null;
-            /** @description The stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook. */
-            source: string;
-            /** @description allow, ask or deny. */
-            verdict: string;
-            /** @description Why, in words. */
-            why: string;
-        };
         /** @description What the new session is to be called. */
-        Fork: {
+        ForkBody: {
             /** @description Its name; made up if none is said. */
             key?: string | null;
         };
         /** @description A session that was begun. */
-        Forked: {
+        ForkResponse: {
             /** @description What people call it. */
             key: string;
             /** @description Which one. */
             sessionId: string;
         };
         /** @description An answer, as seed 003's clients give it. */
-        GateAnswer: {
+        GateAnswerBody: {
             /** @description Whether the call may be made. */
             allow: boolean;
             /** @description The question. */
@@ -1737,7 +1708,19 @@ export interface components {
             session?: boolean | null;
         };
         /** @description A power given for a time. */
-        Given: {
+        GrantId: string;
+        /** @description Which grants are wanted. */
+        GrantsQuery: {
+            /** @description Also those that are over or were taken back. */
+            all?: boolean | null;
+        };
+        /** @description Grants. */
+        GrantsResponse: {
+            /** @description The newest first. */
+            grants: components["schemas"]["GrantSummary"][];
+        };
+        /** @description A power given for a time. */
+        GrantSummary: {
             /** @description Whether it holds now. */
             active: boolean;
             /** @description Only on this channel. */
@@ -1772,56 +1755,6 @@ export interface components {
             /** @description Only in the session with this key. */
             session: string | null;
         };
-        /** @description Who gave a power. */
-        Giver: {
-            policy: string;
-        } | {
-            grant: components["schemas"]["GrantId"];
-        } | "default";
-        /** @description A power given for a time. */
-        GrantId: string;
-        /** @description Grants. */
-        Grants: {
-            /** @description The newest first. */
-            grants: components["schemas"]["Given"][];
-        };
-        /** @description Which grants are wanted. */
-        GrantsQuery: {
-            /** @description Also those that are over or were taken back. */
-            all?: boolean | null;
-        };
-        /** @description How the server is. */
-        Health: {
-            /** @description Where messages come in. */
-            channels: components["schemas"]["ChannelHealth"][];
-            /** @description Hooks that look at events. */
-            hooks: components["schemas"]["HookHealth"];
-            /** @description The record. */
-            ledger: components["schemas"]["LedgerHealth"];
-            /** @description What is not as it should be, in words. */
-            problems: string[];
-            /** @description The process. */
-            process: components["schemas"]["ProcessHealth"];
-            /** @description Who serves models. */
-            providers: components["schemas"]["ProviderHealth"][];
-            /** @description What runs and waits. */
-            queue: components["schemas"]["QueueHealth"];
-            /** @description What confines the processes of agents. */
-            sandbox: components["schemas"]["SandboxHealth"];
-            /** @description ok, or degraded if there are problems. */
-            status: string;
-            /** @description What works, and holds less than it could, in words. */
-            warnings: string[];
-        };
-        /** @description The commits of a folder. */
-        History: {
-            /** @description The newest first. */
-            commits: components["schemas"]["CommitLine"][];
-            /** @description Whether something in the folder is not committed. */
-            dirty: boolean;
-            /** @description Why there is no history, if there is none. */
-            why: string | null;
-        };
         /** @description Hooks that look at events. */
         HookHealth: {
             /**
@@ -1835,17 +1768,21 @@ export interface components {
              */
             failing: number;
         };
-        /** @description Who somebody is on one channel. */
-        Identity: {
-            /** @description Our account that knows them so; null means any. */
-            account: string | null;
-            /** @description The channel. */
-            channel: string;
-            /** @description The channel's id of them. */
-            identifier: string;
+        /** @description How many rows are wanted. */
+        InboundsQuery: {
+            /**
+             * Format: uint
+             * @description At most so many, the newest.
+             */
+            limit?: number | null;
+        };
+        /** @description What came in. */
+        InboundsResponse: {
+            /** @description The newest first. */
+            inbounds: components["schemas"]["InboundSummary"][];
         };
         /** @description Something that came in, or that was sent. */
-        InboundLine: {
+        InboundSummary: {
             /** @description The channel. */
             channel: string;
             /** @description Its id. */
@@ -1873,21 +1810,34 @@ export interface components {
             /** @description Why it has no turn, if it has none. */
             why: string | null;
         };
-        /** @description What came in. */
-        Inbounds: {
-            /** @description The newest first. */
-            inbounds: components["schemas"]["InboundLine"][];
-        };
-        /** @description How many rows are wanted. */
-        InboundsQuery: {
+        /** @description What a key is to be. */
+        KeyBody: {
+            /** @description The entity that speaks with it; the owner if none is named. */
+            entityId?: string | null;
+            /** @description What people call it. */
+            name: string;
+            /** @description What it opens; not more than the key that makes it. */
+            scopes: components["schemas"]["TokenScope"][];
             /**
-             * Format: uint
-             * @description At most so many, the newest.
+             * Format: uint64
+             * @description How long it holds, in milliseconds; until it is taken back if nothing is said.
              */
-            limit?: number | null;
+            validMs?: number | null;
+        };
+        /** @description A key that was just made. */
+        KeyResponse: {
+            /** @description The key, as it is sent; it is never shown again. */
+            key: string;
+            /** @description What is recorded of it. */
+            token: components["schemas"]["KeySummary"];
+        };
+        /** @description Keys. */
+        KeysResponse: {
+            /** @description They, the oldest first. */
+            tokens: components["schemas"]["KeySummary"][];
         };
         /** @description A key, without what would open anything. */
-        Key: {
+        KeySummary: {
             /**
              * Format: uint64
              * @description When it was made.
@@ -1912,12 +1862,7 @@ export interface components {
              */
             revokedAt: number | null;
             /** @description What it opens. */
-            scopes: components["schemas"]["Scope"][];
-        };
-        /** @description Keys. */
-        Keys: {
-            /** @description They, the oldest first. */
-            tokens: components["schemas"]["Key"][];
+            scopes: components["schemas"]["TokenScope"][];
         };
         /** @description The last run of a session. */
         LastRun: {
@@ -1945,60 +1890,71 @@ export interface components {
              */
             lastSeq: number;
         };
-        /** @description How much may be told, and who says so. */
-        Level: {
-            /** @description Who says so. */
-            from: components["schemas"]["Giver"];
-            /** @description How much. */
-            level: components["schemas"]["Openness"];
-        };
-        /** @description One step on the way to an entry. */
-        Link: {
-            /** @description What there is to know. */
-            detail: string;
-            /**
-             * Format: uint64
-             * @description The entry that says it; null for what only follows from one.
-             */
-            seq: number | null;
-            /** @description What kind of step it is. */
-            stage: components["schemas"]["Stage"];
-            /** @description What stands there now; null if the file has no such line any more. */
-            text: string | null;
-            /** @description What it is, in a few words. */
-            title: string;
-            /** @description What was decided, if it is a decision. */
-            verdict: components["schemas"]["Verdict"] | null;
-            /** @description The rule that said so. */
-            where: components["schemas"]["Place"] | null;
-        };
         /** @description A code that `agentry console` made. */
-        LogIn: {
+        LoginBody: {
             /** @description The code. */
             code: string;
         };
-        /** @description A key that was just made. */
-        MadeKey: {
-            /** @description The key, as it is sent; it is never shown again. */
-            key: string;
-            /** @description What is recorded of it. */
-            token: components["schemas"]["Key"];
-        };
+        /** @description Nothing is left. */
+        LogoutResponse: Record<string, never>;
         /** @description A key by which a policy says whom and when it concerns. */
         MatchKey: "is_user" | "relationship" | "tags" | "person_id" | "unknown" | "system" | "webhook" | "agent" | "channel" | "peer_kind" | "account" | "guild" | "time" | "hook_id" | "event_type";
-        /** @description Who calls. */
-        Me: {
-            /** @description Whether the server asks nobody for a key. */
-            insecure: boolean;
-            /** @description Who it is. */
-            principal: components["schemas"]["Who"];
-            /** @description What the key opens. */
-            scopes: components["schemas"]["Scope"][];
-            /** @description The server. */
-            server: components["schemas"]["About"];
+        /** @description What is said in a session. */
+        MessageBody: {
+            /** @description How it reaches a busy session: steer, followup, collect or interrupt. */
+            delivery?: string | null;
+            /** @description The mode, if it begins a run; `wiggum` needs a key that opens `approve`. */
+            mode?: components["schemas"]["ModeSchema"] | null;
+            /** @description The model, if it begins a run. */
+            model?: string | null;
+            /** @description What is said. */
+            text: string;
+        };
+        /** @description How long somebody waits for a message. */
+        MessageQuery: {
+            /**
+             * Format: uint64
+             * @description How long to wait until it has a session or is settled, in milliseconds.
+             */
+            waitMs?: number | null;
+        };
+        /** @description Something that was taken in. */
+        MessageReceipt: {
+            /** @description The message. */
+            eventId: components["schemas"]["EventId"];
+            /**
+             * Format: uint64
+             * @description Its entry.
+             */
+            seq: number;
+        };
+        /** @description What became of a message. */
+        MessageStatus: {
+            /** @description What was answered. */
+            answer: string | null;
+            /** @description The message. */
+            eventId: components["schemas"]["EventId"];
+            /** @description The run that answers it. */
+            runId: string | null;
+            /** @description Its session. */
+            sessionId: string | null;
+            /** @description How far it is. */
+            status: string;
+            /** @description Why it has no turn. */
+            why: string | null;
+        };
+        /** @description The mode that is wanted. */
+        ModeBody: {
+            /**
+             * Format: uint32
+             * @description The most iterations from now on; needs a key that opens `approve`.
+             */
+            maxIterations?: number | null;
+            /** @description The mode; `wiggum` needs a key that opens `approve`. */
+            mode: components["schemas"]["ModeSchema"];
         };
         /** @description One model. */
-        Model: {
+        ModelAvailability: {
             /** @description Whether the agent may use it and the provider can be asked. */
             allowed: boolean;
             /** @description Whether it is the one that the agent gets. */
@@ -2010,18 +1966,18 @@ export interface components {
             /** @description Why it is not to be had, if it is not. */
             why: string | null;
         };
-        /** @description Models. */
-        Models: {
-            /** @description Those that are known. */
-            models: components["schemas"]["Model"][];
-        };
         /** @description Which agent is meant. */
         ModelsQuery: {
             /** @description The agent; models of the settings alone, if none is named. */
             agent?: string | null;
         };
+        /** @description Models. */
+        ModelsResponse: {
+            /** @description Those that are known. */
+            models: components["schemas"]["ModelAvailability"][];
+        };
         /** @description How a mode is written. */
-        ModeWord: "structured" | "wiggum";
+        ModeSchema: "structured" | "wiggum";
         /** @description How an event is handled. */
         Modifiers: {
             /** @description Whether the answer waits until the quiet time is over. */
@@ -2029,45 +1985,36 @@ export interface components {
             /** @description How it reaches a busy session. */
             delivery?: components["schemas"]["Said_Delivery"] | null;
         };
-        /** @description Something with an id. */
-        Named: {
-            /** @description What it does. */
-            description: string | null;
-            /** @description Its id. */
-            id: string;
-        };
         /** @description Names or patterns with `*` and `?`, from one policy or grant. */
         NameList: {
             /** @description Who says so. */
-            from: components["schemas"]["Giver"];
+            from: components["schemas"]["PermissionSource"];
             /** @description The names. */
             names: string[];
         };
         /** @description A route that takes no query or no body. */
-        Nothing: Record<string, never>;
-        /** @description How much may be told to somebody, the least first. */
-        Openness: "none" | "minimal" | "contextual" | "full";
-        /** @description What a policy did. */
-        Part: "disabled" | {
-            not_matched: components["schemas"]["MatchKey"];
-        } | "allowed" | "denied" | "modified";
-        /** @description What one policy says. */
-        PartLine: {
-            /** @description Whether it had a say. */
-            matched: boolean;
-            /** @description Its part, in words. */
-            part: string;
-            /** @description The policy. */
-            policy: string;
-        };
+        NoParams: Record<string, never>;
+        /** @description The schema of an answer that is not ours to describe. */
+        OpenApiDocument: unknown;
         /** @description What the other side is. */
         PeerKind: "dm" | "group" | "channel";
+        /** @description Requests for permission. */
+        PermissionRequestsResponse: {
+            /** @description The requests; those that wait are answered as approvals. */
+            requests: components["schemas"]["ApprovalDetails"][];
+        };
+        /** @description Who gave a power. */
+        PermissionSource: {
+            policy: string;
+        } | {
+            grant: components["schemas"]["GrantId"];
+        } | "default";
         /** @description Somebody who is known. */
         Person: {
             /** @description The id that policies and grants name. */
             id: string;
             /** @description Who it is on each channel. */
-            identities: components["schemas"]["Identity"][];
+            identities: components["schemas"]["PersonIdentity"][];
             /** @description Whether it is the owner. */
             isUser: boolean;
             /** @description What people call it. */
@@ -2078,7 +2025,7 @@ export interface components {
             tags: string[];
         };
         /** @description A voice. */
-        PersonaLine: {
+        PersonaSummary: {
             /** @description The first line of its text. */
             description: string | null;
             /** @description Its id. */
@@ -2088,25 +2035,60 @@ export interface components {
             /** @description What it is called. */
             name: string;
         };
-        /** @description A place in a definition. */
-        Place: {
-            /** @description The file, as people see it from the project's directory. */
+        /** @description Who somebody is on one channel. */
+        PersonIdentity: {
+            /** @description Our account that knows them so; null means any. */
+            account: string | null;
+            /** @description The channel. */
+            channel: string;
+            /** @description The channel's id of them. */
+            identifier: string;
+        };
+        /** @description One policy's part in a decision. */
+        PolicyContribution: {
+            /** @description Its part. */
+            part: components["schemas"]["PolicyOutcome"];
+            /** @description The policy. */
+            policy: string;
+        };
+        /** @description What one policy says. */
+        PolicyEvaluation: {
+            /** @description Whether it had a say. */
+            matched: boolean;
+            /** @description Its part, in words. */
+            part: string;
+            /** @description The policy. */
+            policy: string;
+        };
+        /** @description A policy, as far as a decision names it. */
+        PolicyExcerpt: {
+            /** @description Whether it lets through or stops. */
+            effect: components["schemas"]["Effect"];
+            /** @description Its file; one that ships has a name that is no path. */
             file: string;
             /**
              * Format: uint
              * @description The line, from one.
              */
             line: number;
+            /** @description Its name. */
+            name: string;
+            /** @description Its text, as it stands in the file. */
+            text: string;
         };
+        /** @description What a policy did. */
+        PolicyOutcome: "disabled" | {
+            not_matched: components["schemas"]["MatchKey"];
+        } | "allowed" | "denied" | "modified";
         /** @description Policies and people. */
-        Policies: {
+        PolicyOverview: {
             /** @description All who are known. */
             people: components["schemas"]["Person"][];
             /** @description All policies, the first in rank first. */
-            policies: components["schemas"]["Policy"][];
+            policies: components["schemas"]["PolicySummary"][];
         };
         /** @description A policy. */
-        Policy: {
+        PolicySummary: {
             /** @description What it is for. */
             description: string | null;
             /** @description Whether it lets through or stops. */
@@ -2143,13 +2125,6 @@ export interface components {
              * @description In how many decisions that are kept it had a part.
              */
             uses: number;
-        };
-        /** @description One policy's part in a decision. */
-        PolicyPart: {
-            /** @description Its part. */
-            part: components["schemas"]["Part"];
-            /** @description The policy. */
-            policy: string;
         };
         /** @description Who speaks. */
         Principal: {
@@ -2194,11 +2169,11 @@ export interface components {
             threads: number | null;
         };
         /** @description A prompt, as seed 003 has it, and what else may be said about the run. */
-        Prompt: {
+        PromptBody: {
             /** @description Who is to answer. Only for the owner. */
             agent?: string | null;
             /** @description The mode. Only for the owner; `wiggum` needs a key that opens `approve`. */
-            mode?: components["schemas"]["ModeWord"] | null;
+            mode?: components["schemas"]["ModeSchema"] | null;
             /** @description The model. Only for the owner. */
             model?: string | null;
             /** @description What is said. */
@@ -2206,6 +2181,38 @@ export interface components {
             /** @description The session, by its name; one of its own if none is named. Only for the owner. */
             session?: string | null;
         };
+        /** @description Why something happened. */
+        Provenance: {
+            /** @description What led to it, in the order in which one led to the other. */
+            links: components["schemas"]["ProvenanceLink"][];
+            /**
+             * Format: uint64
+             * @description The entry.
+             */
+            seq: number;
+        };
+        /** @description One step on the way to an entry. */
+        ProvenanceLink: {
+            /** @description What there is to know. */
+            detail: string;
+            /**
+             * Format: uint64
+             * @description The entry that says it; null for what only follows from one.
+             */
+            seq: number | null;
+            /** @description What kind of step it is. */
+            stage: components["schemas"]["ProvenanceStage"];
+            /** @description What stands there now; null if the file has no such line any more. */
+            text: string | null;
+            /** @description What it is, in a few words. */
+            title: string;
+            /** @description What was decided, if it is a decision. */
+            verdict: components["schemas"]["Verdict"] | null;
+            /** @description The rule that said so. */
+            where: components["schemas"]["DefinitionLocation"] | null;
+        };
+        /** @description What kind of step it is. */
+        ProvenanceStage: "received" | "access" | "grant" | "route" | "agent" | "rule" | "guard" | "hook" | "approval" | "confinement" | "result";
         /** @description Who serves models. */
         ProviderHealth: {
             /** @description Whether it can be asked. */
@@ -2223,7 +2230,7 @@ export interface components {
             problem: string | null;
         };
         /** @description Something that waits. */
-        Queued: {
+        QueuedMessage: {
             /** @description How it reaches a busy session. */
             delivery: string | null;
             /** @description The message. */
@@ -2266,33 +2273,19 @@ export interface components {
              */
             waiting: number;
         };
-        /** @description A place in a definition, with what stands there. */
-        Quoted: {
-            /** @description The file. */
-            file: string;
+        /** @description What came of a replay. */
+        ReplayResponse: {
+            /** @description Whether every move is the same. */
+            identical: boolean;
             /**
-             * Format: uint
-             * @description The line, from one.
+             * Format: uint64
+             * @description How many are, before the first that is not.
              */
-            line: number;
-            /** @description What the line says now; null if the file has no such line any more. */
-            text: string | null;
-        };
-        /** @description How far a yes reaches. */
-        Reach: "once" | "session" | "day" | "always";
-        /** @description Why a request is not done. */
-        Refusal: {
-            /** @description For programs. */
-            code: components["schemas"]["Code"];
-            /** @description For people: what to do. */
-            hint: string | null;
-            /** @description For people: what happened. */
-            message: string;
-        };
-        /** @description What the answer to a refused request holds. */
-        Refused: {
-            /** @description Why. */
-            error: components["schemas"]["Refusal"];
+            moves: number;
+            /** @description What was recorded there. */
+            recorded: string | null;
+            /** @description What would be done today. */
+            today: string | null;
         };
         /** @description Who lacks a permission. */
         Requester: {
@@ -2309,11 +2302,6 @@ export interface components {
             /** @description What a yes that lasts would give. */
             resources: string[];
         };
-        /** @description Requests for permission. */
-        Requests: {
-            /** @description The requests; those that wait are answered as approvals. */
-            requests: components["schemas"]["Approval"][];
-        };
         /** @description The tools that were there when it was decided. */
         ResolvedTools: {
             /** @description Those that may be called. */
@@ -2322,7 +2310,7 @@ export interface components {
             tools_denied: string[];
         };
         /** @description A change that was taken back. */
-        Reverted: {
+        RevertResponse: {
             /** @description The commit that takes it back. */
             commit: string;
         };
@@ -2333,8 +2321,97 @@ export interface components {
         };
         /** @description How much harm a call can do; shown with an approval, decides nothing by itself. */
         Risk: "low" | "medium" | "high";
+        /** @description A call of a tool. */
+        RunCall: {
+            /**
+             * Format: uint64
+             * @description The entry that settled it.
+             */
+            finishedSeq: number | null;
+            /** @description Which one. */
+            id: string;
+            /**
+             * Format: uint64
+             * @description The entry that proposed it.
+             */
+            proposedSeq: number;
+            /**
+             * Format: uint64
+             * @description The entry that started it.
+             */
+            startedSeq: number | null;
+            /** @description How it stands. */
+            status: string;
+            /** @description The tool. */
+            tool: string;
+            /** @description Its turn. */
+            turnId: string | null;
+        };
+        /** @description What was asked of a run. */
+        RunControlReceipt: {
+            /**
+             * Format: uint64
+             * @description The entry.
+             */
+            seq: number;
+        };
+        /** @description A run with what it consists of. */
+        RunDetails: {
+            /** @description The calls of tools, in the order they were proposed. */
+            calls: components["schemas"]["RunCall"][];
+            /** @description The run. */
+            run: components["schemas"]["RunSummary"];
+            /** @description The steps of its task, in order. */
+            steps: components["schemas"]["RunStep"][];
+            /** @description What took time, in the order it began. */
+            timeline: components["schemas"]["TimelineSpan"][];
+            /** @description Its turns, in the order they began. */
+            turns: components["schemas"]["TurnSummary"][];
+        };
+        /** @description A page of runs. */
+        RunPage: {
+            /** @description What to say as `before` for the next page; null if there is none. */
+            next: string | null;
+            /** @description They. */
+            runs: components["schemas"]["RunSummary"][];
+        };
+        /** @description Which runs are wanted. */
+        RunsQuery: {
+            /** @description Those after this run, which ended the page before. */
+            before?: string | null;
+            /**
+             * Format: uint
+             * @description At most so many.
+             */
+            limit?: number | null;
+            /** @description Those that stand so. */
+            status?: components["schemas"]["RunStatusFilter"] | null;
+        };
+        /**
+         * @description How a run stands.
+         * @enum {string}
+         */
+        RunStatusFilter: "planned" | "running" | "paused_for_approval" | "completed" | "failed" | "canceled";
+        /** @description A step of a task. */
+        RunStep: {
+            /** @description Who does it. */
+            agent: string;
+            /** @description Its name. */
+            id: string;
+            /**
+             * Format: uint32
+             * @description Its place, from zero.
+             */
+            index: number;
+            /** @description How it stands. */
+            status: string;
+            /** @description The last turn that worked on it. */
+            turnId: string | null;
+            /** @description What it uses. */
+            uses: string;
+        };
         /** @description A run. */
-        Run: {
+        RunSummary: {
             /** @description Who does it. */
             agent: string;
             /**
@@ -2364,42 +2441,7 @@ export interface components {
             /** @description The task, if it is one. */
             task: string | null;
             /** @description What it cost. */
-            usage: components["schemas"]["Usage"];
-        };
-        /** @description A page of runs. */
-        RunPage: {
-            /** @description What to say as `before` for the next page; null if there is none. */
-            next: string | null;
-            /** @description They. */
-            runs: components["schemas"]["Run"][];
-        };
-        /** @description Which runs are wanted. */
-        RunsQuery: {
-            /** @description Those after this run, which ended the page before. */
-            before?: string | null;
-            /**
-             * Format: uint
-             * @description At most so many.
-             */
-            limit?: number | null;
-            /** @description Those that stand so. */
-            status?: components["schemas"]["Status"] | null;
-        };
-        /** @description What a task is to be done with. */
-        RunTask: {
-            /** @description Who does the steps that name nobody. */
-            agent?: string | null;
-            /**
-             * @description Its inputs, by name; those with a default may be left out.
-             * @default {}
-             */
-            inputs: {
-                [key: string]: string;
-            };
-            /** @description The mode; `wiggum` needs a key that opens `approve`. */
-            mode?: components["schemas"]["ModeWord"] | null;
-            /** @description The model. */
-            model?: string | null;
+            usage: components["schemas"]["UsageSummary"];
         };
         /** @description A value, and the policy that says it. */
         Said_boolean: {
@@ -2415,65 +2457,115 @@ export interface components {
             /** @description The value. */
             value: components["schemas"]["Delivery"];
         };
+        /** @description Something that was tried. */
+        SandboxCheck: {
+            /** @description What came of it. */
+            detail: string;
+            /** @description What. */
+            name: string;
+            /** @description Whether it is as it should be. */
+            ok: boolean;
+        };
         /** @description What confines the processes of agents. */
         SandboxHealth: {
             /** @description What was tried, and what limits are worth. */
-            checks: components["schemas"]["Check"][];
+            checks: components["schemas"]["SandboxCheck"][];
             /** @description The release of the kernel, if a sandbox was tried. */
             kernel: string | null;
             /** @description ns, bwrap, seatbelt or landlock; off if the operator wants none; missing if there is none. */
             level: string;
         };
-        /** @description What is said in a session. */
-        Say: {
-            /** @description How it reaches a busy session: steer, followup, collect or interrupt. */
-            delivery?: string | null;
-            /** @description The mode, if it begins a run; `wiggum` needs a key that opens `approve`. */
-            mode?: components["schemas"]["ModeWord"] | null;
-            /** @description The model, if it begins a run. */
+        /** @description The server. */
+        ServerDescription: {
+            /** @description The directory of the definitions; only for the owner. */
+            project: string | null;
+            /** @description What confines the programs of agents. */
+            sandbox: string;
+            /**
+             * Format: uint64
+             * @description When it began.
+             */
+            startedAt: number;
+            /** @description Its version. */
+            version: string;
+        };
+        /** @description How the server is. */
+        ServerHealth: {
+            /** @description Where messages come in. */
+            channels: components["schemas"]["ChannelHealth"][];
+            /** @description Hooks that look at events. */
+            hooks: components["schemas"]["HookHealth"];
+            /** @description The record. */
+            ledger: components["schemas"]["LedgerHealth"];
+            /** @description What is not as it should be, in words. */
+            problems: string[];
+            /** @description The process. */
+            process: components["schemas"]["ProcessHealth"];
+            /** @description Who serves models. */
+            providers: components["schemas"]["ProviderHealth"][];
+            /** @description What runs and waits. */
+            queue: components["schemas"]["QueueHealth"];
+            /** @description What confines the processes of agents. */
+            sandbox: components["schemas"]["SandboxHealth"];
+            /** @description ok, or degraded if there are problems. */
+            status: string;
+            /** @description What works, and holds less than it could, in words. */
+            warnings: string[];
+        };
+        /** @description Where an event goes. */
+        SessionChoice: {
+            /** @description The session's key, with all values in their places. */
+            key: string;
+            /** @description Who answers there. */
+            persona?: string | null;
+            /** @description The policy that says so. */
+            policy: string;
+        };
+        /** @description A session with its turns. */
+        SessionDetails: {
+            /** @description The turns of its branch, the oldest first; of a long branch the last ones. */
+            branch: components["schemas"]["TurnSummary"][];
+            /** @description How much of the model's window the last request took. */
+            context: components["schemas"]["WindowUsage"] | null;
+            /** @description What waits for its turn. */
+            queue: components["schemas"]["QueuedMessage"][];
+            /** @description The session. */
+            session: components["schemas"]["SessionSummary"];
+        };
+        /** @description A page of sessions. */
+        SessionPage: {
+            /** @description What to say as `before` for the next page; null if there is none. */
+            next: string | null;
+            /** @description They. */
+            sessions: components["schemas"]["SessionSummary"][];
+        };
+        /** @description Which sessions are wanted. */
+        SessionsQuery: {
+            /** @description Those after this session, which ended the page before. */
+            before?: string | null;
+            /**
+             * Format: uint
+             * @description At most so many.
+             */
+            limit?: number | null;
+            /** @description Those whose name, agent or last prompt has this text. */
+            q?: string | null;
+        };
+        /** @description What begins a session. */
+        SessionStartBody: {
+            /** @description Who is to answer. */
+            agent?: string | null;
+            /** @description What the session is to be called. */
+            key?: string | null;
+            /** @description The mode; `wiggum` needs a key that opens `approve`. */
+            mode?: components["schemas"]["ModeSchema"] | null;
+            /** @description The model. */
             model?: string | null;
             /** @description What is said. */
             text: string;
         };
-        /** @description What a key opens. None of them holds another. */
-        Scope: "read" | "submit" | "approve" | "admin" | "audit" | "executor";
-        /** @description One section of a prompt. */
-        Section: {
-            /**
-             * Format: uint
-             * @description Its length in bytes.
-             */
-            bytes: number;
-            /** @description Why it is left out, if it is. */
-            leftOut: string | null;
-            /** @description Which one. */
-            name: string;
-            /** @description Where it begins. */
-            origin: components["schemas"]["Place"] | null;
-            /** @description Whether it belongs to the beginning that stays the same from turn to turn, so that it is paid once. */
-            stable: boolean;
-            /** @description Its text. */
-            text: string;
-            /** @description The name for people. */
-            title: string;
-            /**
-             * Format: uint
-             * @description About how many tokens it has.
-             */
-            tokens: number;
-        };
-        /** @description Something that was taken in. */
-        Sent: {
-            /** @description The message. */
-            eventId: components["schemas"]["EventId"];
-            /**
-             * Format: uint64
-             * @description Its entry.
-             */
-            seq: number;
-        };
         /** @description A session. */
-        Session: {
+        SessionSummary: {
             /** @description Who it is with. */
             agent: string;
             /**
@@ -2512,81 +2604,48 @@ export interface components {
              */
             updatedAt: number;
             /** @description What it cost. */
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["UsageSummary"];
             /**
              * Format: uint
              * @description How many messages wait.
              */
             waiting: number;
         };
-        /** @description Where an event goes. */
-        SessionChoice: {
-            /** @description The session's key, with all values in their places. */
-            key: string;
-            /** @description Who answers there. */
-            persona?: string | null;
-            /** @description The policy that says so. */
-            policy: string;
-        };
-        /** @description A page of sessions. */
-        SessionPage: {
-            /** @description What to say as `before` for the next page; null if there is none. */
-            next: string | null;
-            /** @description They. */
-            sessions: components["schemas"]["Session"][];
-        };
-        /** @description Which sessions are wanted. */
-        SessionsQuery: {
-            /** @description Those after this session, which ended the page before. */
-            before?: string | null;
+        /** @description A place in a definition, with what stands there. */
+        SourceQuote: {
+            /** @description The file. */
+            file: string;
             /**
              * Format: uint
-             * @description At most so many.
+             * @description The line, from one.
              */
-            limit?: number | null;
-            /** @description Those whose name, agent or last prompt has this text. */
-            q?: string | null;
+            line: number;
+            /** @description What the line says now; null if the file has no such line any more. */
+            text: string | null;
         };
-        /** @description Something that took time. */
-        Span: {
-            /** @description The call. */
-            callId: string | null;
+        /** @description What one stage said about a call. */
+        StageFinding: {
+            /** @description The rule that said so, as `file:line`, or `built-in` and its name. */
+            rule: string | null;
+            /** @description The stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook. */
+            source: string;
+            /** @description allow, ask or deny. */
+            verdict: string;
+            /** @description Why, in words. */
+            why: string;
+        };
+        /** @description What was done, in spans of time. */
+        Stats: {
             /**
              * Format: uint64
-             * @description When it ended; null while it goes on.
+             * @description How long each span is.
              */
-            endedAt: number | null;
-            /**
-             * Format: uint64
-             * @description Tokens that the model read.
-             */
-            inputTokens: number | null;
-            /** @description model, tool, approval, hook or check. */
-            kind: string;
-            /** @description What, in a word. */
-            label: string;
-            /**
-             * Format: uint64
-             * @description Tokens that the model wrote.
-             */
-            outputTokens: number | null;
-            /**
-             * Format: uint64
-             * @description The entry it began with.
-             */
-            seq: number;
-            /**
-             * Format: uint64
-             * @description When it began.
-             */
-            startedAt: number;
-            /** @description running, done, or what became of it. */
-            status: string;
-            /** @description The turn. */
-            turnId: string | null;
+            bucketMs: number;
+            /** @description The spans, the oldest first; those in which nothing happened too. */
+            buckets: components["schemas"]["StatsBucket"][];
         };
         /** @description What was done in a span of time. */
-        Spent: {
+        StatsBucket: {
             /**
              * Format: uint64
              * @description Calls that were made.
@@ -2628,18 +2687,6 @@ export interface components {
              */
             turns: number;
         };
-        /** @description What kind of step it is. */
-        Stage: "received" | "access" | "grant" | "route" | "agent" | "rule" | "guard" | "hook" | "approval" | "confinement" | "result";
-        /** @description What was done, in spans of time. */
-        Stats: {
-            /**
-             * Format: uint64
-             * @description How long each span is.
-             */
-            bucketMs: number;
-            /** @description The spans, the oldest first; those in which nothing happened too. */
-            buckets: components["schemas"]["Spent"][];
-        };
         /** @description How far back. */
         StatsQuery: {
             /**
@@ -2647,40 +2694,6 @@ export interface components {
              * @description So many hours; a day, if nothing is said.
              */
             hours?: number | null;
-        };
-        /**
-         * @description How a run stands.
-         * @enum {string}
-         */
-        Status: "planned" | "running" | "paused_for_approval" | "completed" | "failed" | "canceled";
-        /** @description A step of a task. */
-        Step: {
-            /** @description Who does it. */
-            agent: string;
-            /** @description Its name. */
-            id: string;
-            /**
-             * Format: uint32
-             * @description Its place, from zero.
-             */
-            index: number;
-            /** @description How it stands. */
-            status: string;
-            /** @description The last turn that worked on it. */
-            turnId: string | null;
-            /** @description What it uses. */
-            uses: string;
-        };
-        /** @description One task. */
-        Task: {
-            /** @description The agent of its first step; null means the one that is asked. */
-            agent: string | null;
-            /** @description What it does. */
-            description: string | null;
-            /** @description Its id. */
-            id: string;
-            /** @description What it is given. */
-            inputs: components["schemas"]["TaskInput"][];
         };
         /** @description An input of a task. */
         TaskInput: {
@@ -2691,28 +2704,78 @@ export interface components {
             /** @description Its name. */
             name: string;
         };
-        /** @description Tasks. */
-        Tasks: {
-            /** @description All that load. */
-            tasks: components["schemas"]["Task"][];
+        /** @description What a task is to be done with. */
+        TaskRunBody: {
+            /** @description Who does the steps that name nobody. */
+            agent?: string | null;
+            /**
+             * @description Its inputs, by name; those with a default may be left out.
+             * @default {}
+             */
+            inputs: {
+                [key: string]: string;
+            };
+            /** @description The mode; `wiggum` needs a key that opens `approve`. */
+            mode?: components["schemas"]["ModeSchema"] | null;
+            /** @description The model. */
+            model?: string | null;
         };
-        /** @description What was asked of a run. */
-        Told: {
+        /** @description Tasks. */
+        TasksResponse: {
+            /** @description All that load. */
+            tasks: components["schemas"]["TaskSummary"][];
+        };
+        /** @description One task. */
+        TaskSummary: {
+            /** @description The agent of its first step; null means the one that is asked. */
+            agent: string | null;
+            /** @description What it does. */
+            description: string | null;
+            /** @description Its id. */
+            id: string;
+            /** @description What it is given. */
+            inputs: components["schemas"]["TaskInput"][];
+        };
+        /** @description Something that took time. */
+        TimelineSpan: {
+            /** @description The call. */
+            callId: string | null;
             /**
              * Format: uint64
-             * @description The entry.
+             * @description When it ended; null while it goes on.
+             */
+            endedAt: number | null;
+            /**
+             * Format: uint64
+             * @description Tokens that the model read.
+             */
+            inputTokens: number | null;
+            /** @description model, tool, approval, hook or check. */
+            kind: string;
+            /** @description What, in a word. */
+            label: string;
+            /**
+             * Format: uint64
+             * @description Tokens that the model wrote.
+             */
+            outputTokens: number | null;
+            /**
+             * Format: uint64
+             * @description The entry it began with.
              */
             seq: number;
+            /**
+             * Format: uint64
+             * @description When it began.
+             */
+            startedAt: number;
+            /** @description running, done, or what became of it. */
+            status: string;
+            /** @description The turn. */
+            turnId: string | null;
         };
-        /** @description Whether a tool could be called. */
-        ToolAnswer: {
-            /** @description Whether it could. */
-            allowed: boolean;
-            /** @description The tool. */
-            name: string;
-            /** @description Why. */
-            why: string;
-        };
+        /** @description What a key opens. None of them holds another. */
+        TokenScope: "read" | "submit" | "approve" | "admin" | "audit" | "executor";
         /** @description Which tools may be called, as lists that are asked in turn. */
         ToolBounds: {
             /** @description A tool on one of these is allowed. */
@@ -2727,7 +2790,7 @@ export interface components {
             only?: components["schemas"]["NameList"][];
         };
         /** @description A tool of an agent. */
-        ToolLine: {
+        ToolSummary: {
             /** @description Its name. */
             name: string;
             /** @description allow: every call goes ahead; ask: a person is asked about some or all; deny: it is not offered. */
@@ -2735,26 +2798,8 @@ export interface components {
             /** @description Why. */
             why: string;
         };
-        /** @description A name, and where it came from. */
-        Traced: {
-            /** @description Who says so. */
-            from: components["schemas"]["Giver"];
-            /** @description The name. */
-            name: string;
-        };
-        /** @description What would be decided. */
-        Trial: {
-            /** @description What each policy says, the first in rank first. */
-            parts: components["schemas"]["PartLine"][];
-            /** @description The decision, in the form of the audit. */
-            record: components["schemas"]["AccessRecord"];
-            /** @description Where the message would go, in words. */
-            route: string;
-            /** @description The tools of this host, and whether the sender could have them called. */
-            tools: components["schemas"]["ToolAnswer"][];
-        };
         /** @description A turn of a branch. */
-        Turn: {
+        TurnSummary: {
             /** @description Whether it only sums up those before it. */
             compaction: boolean;
             /**
@@ -2788,10 +2833,10 @@ export interface components {
             /** @description Which one. */
             turnId: string;
             /** @description What it cost. */
-            usage: components["schemas"]["Usage"];
+            usage: components["schemas"]["UsageSummary"];
         };
         /** @description What something cost. */
-        Usage: {
+        UsageSummary: {
             /**
              * Format: uint64
              * @description Tokens read that the provider still had.
@@ -2815,42 +2860,20 @@ export interface components {
         };
         /** @description Ordered: the strictest wins, so combining is `max`. */
         Verdict: "allow" | "ask" | "deny";
-        /** @description How long somebody waits for a message. */
-        Wait: {
+        /** @description A call that was taken. */
+        WebhookReceipt: {
+            /** @description The event that it is. */
+            eventId: components["schemas"]["EventId"];
+            /** @description Whether it was taken before; then nothing new happens. */
+            repeated: boolean;
             /**
              * Format: uint64
-             * @description How long to wait until it has a session or is settled, in milliseconds.
+             * @description Its entry.
              */
-            waitMs?: number | null;
-        };
-        /** @description How a question that is wanted stands. */
-        Wanted: "waiting" | "all";
-        /** @description What a key is to be. */
-        WantedKey: {
-            /** @description The entity that speaks with it; the owner if none is named. */
-            entityId?: string | null;
-            /** @description What people call it. */
-            name: string;
-            /** @description What it opens; not more than the key that makes it. */
-            scopes: components["schemas"]["Scope"][];
-            /**
-             * Format: uint64
-             * @description How long it holds, in milliseconds; until it is taken back if nothing is said.
-             */
-            validMs?: number | null;
-        };
-        /** @description The mode that is wanted. */
-        WantedMode: {
-            /**
-             * Format: uint32
-             * @description The most iterations from now on; needs a key that opens `approve`.
-             */
-            maxIterations?: number | null;
-            /** @description The mode; `wiggum` needs a key that opens `approve`. */
-            mode: components["schemas"]["ModeWord"];
+            seq: number;
         };
         /** @description A message that nobody sent. */
-        WhatIf: {
+        WhatIfBody: {
             /** @description The channel. */
             channel: string;
             /** @description The server or workspace. */
@@ -2871,51 +2894,28 @@ export interface components {
              */
             time?: number | null;
         };
-        /** @description Who somebody is. */
-        Who: {
-            /** @description The entity. */
-            entityId: string | null;
-            /** @description What kind of speaker it is. */
-            kind: components["schemas"]["PrincipalKind"];
-            /** @description What people call it. */
-            name: string | null;
+        /** @description What would be decided. */
+        WhatIfResponse: {
+            /** @description What each policy says, the first in rank first. */
+            parts: components["schemas"]["PolicyEvaluation"][];
+            /** @description The decision, in the form of the audit. */
+            record: components["schemas"]["AccessRecord"];
+            /** @description Where the message would go, in words. */
+            route: string;
+            /** @description The tools of this host, and whether the sender could have them called. */
+            tools: components["schemas"]["WhatIfTool"][];
         };
-        /** @description A run with what it consists of. */
-        WholeRun: {
-            /** @description The calls of tools, in the order they were proposed. */
-            calls: components["schemas"]["Call"][];
-            /** @description The run. */
-            run: components["schemas"]["Run"];
-            /** @description The steps of its task, in order. */
-            steps: components["schemas"]["Step"][];
-            /** @description What took time, in the order it began. */
-            timeline: components["schemas"]["Span"][];
-            /** @description Its turns, in the order they began. */
-            turns: components["schemas"]["Turn"][];
-        };
-        /** @description A session with its turns. */
-        WholeSession: {
-            /** @description The turns of its branch, the oldest first; of a long branch the last ones. */
-            branch: components["schemas"]["Turn"][];
-            /** @description How much of the model's window the last request took. */
-            context: components["schemas"]["Window"] | null;
-            /** @description What waits for its turn. */
-            queue: components["schemas"]["Queued"][];
-            /** @description The session. */
-            session: components["schemas"]["Session"];
-        };
-        /** @description Why something happened. */
-        Why: {
-            /** @description What led to it, in the order in which one led to the other. */
-            links: components["schemas"]["Link"][];
-            /**
-             * Format: uint64
-             * @description The entry.
-             */
-            seq: number;
+        /** @description Whether a tool could be called. */
+        WhatIfTool: {
+            /** @description Whether it could. */
+            allowed: boolean;
+            /** @description The tool. */
+            name: string;
+            /** @description Why. */
+            why: string;
         };
         /** @description How full the model's window is. */
-        Window: {
+        WindowUsage: {
             /**
              * Format: uint64
              * @description Tokens that the last request had.
@@ -2935,7 +2935,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": components["schemas"]["Refused"];
+                "application/json": components["schemas"]["ApiErrorBody"];
             };
         };
     };
@@ -2955,7 +2955,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WhatIf"];
+                "application/json": components["schemas"]["WhatIfBody"];
             };
         };
         responses: {
@@ -2965,7 +2965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Trial"];
+                    "application/json": components["schemas"]["WhatIfResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -2986,7 +2986,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Agents"];
+                    "application/json": components["schemas"]["AgentsResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3009,7 +3009,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentPage"];
+                    "application/json": components["schemas"]["AgentDetails"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3035,7 +3035,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["History"];
+                    "application/json": components["schemas"]["CommitHistory"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3059,7 +3059,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CommitPage"];
+                    "application/json": components["schemas"]["CommitDetails"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3083,7 +3083,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Reverted"];
+                    "application/json": components["schemas"]["RevertResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3095,7 +3095,7 @@ export interface operations {
                 /** @description At most so many. */
                 limit?: number;
                 /** @description Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said. */
-                status?: components["schemas"]["Wanted"];
+                status?: components["schemas"]["ApprovalStatusFilter"];
             };
             header?: never;
             path?: never;
@@ -3109,7 +3109,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Approvals"];
+                    "application/json": components["schemas"]["ApprovalsResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3132,7 +3132,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Approval"];
+                    "application/json": components["schemas"]["ApprovalDetails"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3159,7 +3159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Answered"];
+                    "application/json": components["schemas"]["AnswerResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3218,7 +3218,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Decisions"];
+                    "application/json": components["schemas"]["DecisionsResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3241,7 +3241,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DecisionPage"];
+                    "application/json": components["schemas"]["DecisionDetails"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3323,7 +3323,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Why"];
+                    "application/json": components["schemas"]["Provenance"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3347,7 +3347,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Grants"];
+                    "application/json": components["schemas"]["GrantsResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3374,7 +3374,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Given"];
+                    "application/json": components["schemas"]["GrantSummary"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3395,7 +3395,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["ServerHealth"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3419,7 +3419,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Inbounds"];
+                    "application/json": components["schemas"]["InboundsResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3434,7 +3434,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["LogIn"];
+                "application/json": components["schemas"]["LoginBody"];
             };
         };
         responses: {
@@ -3444,7 +3444,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": components["schemas"]["CurrentCaller"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3465,7 +3465,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Done"];
+                    "application/json": components["schemas"]["LogoutResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3486,7 +3486,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Me"];
+                    "application/json": components["schemas"]["CurrentCaller"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3512,7 +3512,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Became"];
+                    "application/json": components["schemas"]["MessageStatus"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3536,7 +3536,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Models"];
+                    "application/json": components["schemas"]["ModelsResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3557,7 +3557,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"];
+                    "application/json": components["schemas"]["OpenApiDocument"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3578,7 +3578,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Policies"];
+                    "application/json": components["schemas"]["PolicyOverview"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3590,7 +3590,7 @@ export interface operations {
                 /** @description At most so many. */
                 limit?: number;
                 /** @description Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said. */
-                status?: components["schemas"]["Wanted"];
+                status?: components["schemas"]["ApprovalStatusFilter"];
             };
             header?: never;
             path?: never;
@@ -3604,7 +3604,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Requests"];
+                    "application/json": components["schemas"]["PermissionRequestsResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3618,7 +3618,7 @@ export interface operations {
                 /** @description At most so many. */
                 limit?: number;
                 /** @description Those that stand so. */
-                status?: components["schemas"]["Status"];
+                status?: components["schemas"]["RunStatusFilter"];
             };
             header?: never;
             path?: never;
@@ -3655,7 +3655,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WholeRun"];
+                    "application/json": components["schemas"]["RunDetails"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3678,7 +3678,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Told"];
+                    "application/json": components["schemas"]["RunControlReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3718,7 +3718,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WantedMode"];
+                "application/json": components["schemas"]["ModeBody"];
             };
         };
         responses: {
@@ -3728,7 +3728,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Told"];
+                    "application/json": components["schemas"]["RunControlReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3751,7 +3751,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Difference"];
+                    "application/json": components["schemas"]["ReplayResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3774,7 +3774,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Told"];
+                    "application/json": components["schemas"]["RunControlReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3817,7 +3817,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Begin"];
+                "application/json": components["schemas"]["SessionStartBody"];
             };
         };
         responses: {
@@ -3827,7 +3827,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sent"];
+                    "application/json": components["schemas"]["MessageReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3850,7 +3850,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WholeSession"];
+                    "application/json": components["schemas"]["SessionDetails"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3867,7 +3867,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Compact"];
+                "application/json": components["schemas"]["CompactionBody"];
             };
         };
         responses: {
@@ -3877,7 +3877,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Compacted"];
+                    "application/json": components["schemas"]["CompactionResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3894,7 +3894,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Say"];
+                "application/json": components["schemas"]["MessageBody"];
             };
         };
         responses: {
@@ -3904,7 +3904,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sent"];
+                    "application/json": components["schemas"]["MessageReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3979,7 +3979,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Tasks"];
+                    "application/json": components["schemas"]["TasksResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -3996,7 +3996,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["RunTask"];
+                "application/json": components["schemas"]["TaskRunBody"];
             };
         };
         responses: {
@@ -4006,7 +4006,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sent"];
+                    "application/json": components["schemas"]["MessageReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4027,7 +4027,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Keys"];
+                    "application/json": components["schemas"]["KeysResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4042,7 +4042,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["WantedKey"];
+                "application/json": components["schemas"]["KeyBody"];
             };
         };
         responses: {
@@ -4052,7 +4052,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MadeKey"];
+                    "application/json": components["schemas"]["KeyResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4075,7 +4075,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Key"];
+                    "application/json": components["schemas"]["KeySummary"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4115,7 +4115,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Fork"];
+                "application/json": components["schemas"]["ForkBody"];
             };
         };
         responses: {
@@ -4125,7 +4125,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Forked"];
+                    "application/json": components["schemas"]["ForkResponse"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4161,7 +4161,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Prompt"];
+                "application/json": components["schemas"]["PromptBody"];
             };
         };
         responses: {
@@ -4211,7 +4211,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["GateAnswer"];
+                "application/json": components["schemas"]["GateAnswerBody"];
             };
         };
         responses: {
@@ -4221,7 +4221,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Told"];
+                    "application/json": components["schemas"]["RunControlReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4244,7 +4244,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Told"];
+                    "application/json": components["schemas"]["RunControlReceipt"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -4271,7 +4271,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Called"];
+                    "application/json": components["schemas"]["WebhookReceipt"];
                 };
             };
             default: components["responses"]["Refused"];

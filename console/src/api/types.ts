@@ -4,15 +4,15 @@ import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
-export type ErrorBody = Schemas['Refused'];
-export type Scope = Schemas['Scope'];
-export type Me = Schemas['Me'];
-export type Mode = Schemas['ModeWord'];
+export type ErrorBody = Schemas['ApiErrorBody'];
+export type Scope = Schemas['TokenScope'];
+export type Me = Schemas['CurrentCaller'];
+export type Mode = Schemas['ModeSchema'];
 export type Verdict = Schemas['Verdict'];
 export type Delivery = Schemas['Delivery'];
 export type Effect = Schemas['Effect'];
-export type Usage = Schemas['Usage'];
-export type Place = Schemas['Place'];
+export type Usage = Schemas['UsageSummary'];
+export type Place = Schemas['DefinitionLocation'];
 
 /** What an entry says: a type, and the fields that docs/events.md lists for it. */
 export interface LedgerEvent {
@@ -45,61 +45,61 @@ export interface Delta {
   whole: boolean;
 }
 
-export type Why = Schemas['Why'];
-export type WhyLink = Schemas['Link'];
+export type Why = Schemas['Provenance'];
+export type WhyLink = Schemas['ProvenanceLink'];
 
-export type Session = Schemas['Session'];
+export type Session = Schemas['SessionSummary'];
 export type SessionPage = Schemas['SessionPage'];
-export type SessionDetail = Schemas['WholeSession'];
-export type TurnRow = Schemas['Turn'];
-export type Queued = Schemas['Queued'];
-export type Accepted = Schemas['Sent'];
-export type MessageState = Schemas['Became'];
-export type Forked = Schemas['Forked'];
-export type Compacted = Schemas['Compacted'];
-export type NewSession = Schemas['Begin'];
-export type NewMessage = Omit<Schemas['Say'], 'delivery'> & { delivery?: Delivery };
+export type SessionDetail = Schemas['SessionDetails'];
+export type TurnRow = Schemas['TurnSummary'];
+export type Queued = Schemas['QueuedMessage'];
+export type Accepted = Schemas['MessageReceipt'];
+export type MessageState = Schemas['MessageStatus'];
+export type Forked = Schemas['ForkResponse'];
+export type Compacted = Schemas['CompactionResponse'];
+export type NewSession = Schemas['SessionStartBody'];
+export type NewMessage = Omit<Schemas['MessageBody'], 'delivery'> & { delivery?: Delivery };
 
-export type Run = Schemas['Run'];
+export type Run = Schemas['RunSummary'];
 export type RunPage = Schemas['RunPage'];
-export type RunStatus = Schemas['Status'];
-export type RunDetail = Schemas['WholeRun'];
-export type TimelineRow = Schemas['Span'];
-export type Replay = Schemas['Difference'];
-export type Told = Schemas['Told'];
+export type RunStatus = Schemas['RunStatusFilter'];
+export type RunDetail = Schemas['RunDetails'];
+export type TimelineRow = Schemas['TimelineSpan'];
+export type Replay = Schemas['ReplayResponse'];
+export type Told = Schemas['RunControlReceipt'];
 
-export type Approval = Schemas['Approval'];
-export type Finding = Schemas['FindingLine'];
-export type Reach = Schemas['Reach'];
+export type Approval = Schemas['ApprovalDetails'];
+export type Finding = Schemas['StageFinding'];
+export type Reach = Schemas['ApprovalScope'];
 export type NewAnswer = Schemas['AnswerBody'];
-export type Answered = Schemas['Answered'];
-export type Grant = Schemas['Given'];
+export type Answered = Schemas['AnswerResponse'];
+export type Grant = Schemas['GrantSummary'];
 
-export type Agents = Schemas['Agents'];
-export type AgentRow = Schemas['AgentLine'];
-export type AgentDetail = Schemas['AgentPage'];
-export type Diagnostic = Schemas['Diagnostic'];
-export type Commit = Schemas['CommitLine'];
-export type CommitDetail = Schemas['CommitPage'];
-export type History = Schemas['History'];
-export type Model = Schemas['Model'];
-export type Task = Schemas['Task'];
-export type NewTaskRun = Schemas['RunTask'];
+export type Agents = Schemas['AgentsResponse'];
+export type AgentRow = Schemas['AgentSummary'];
+export type AgentDetail = Schemas['AgentDetails'];
+export type Diagnostic = Schemas['AgentDiagnostic'];
+export type Commit = Schemas['CommitSummary'];
+export type CommitDetail = Schemas['CommitDetails'];
+export type History = Schemas['CommitHistory'];
+export type Model = Schemas['ModelAvailability'];
+export type Task = Schemas['TaskSummary'];
+export type NewTaskRun = Schemas['TaskRunBody'];
 
-export type Policies = Schemas['Policies'];
-export type Policy = Schemas['Policy'];
-export type PolicyBrief = Schemas['Brief'];
+export type Policies = Schemas['PolicyOverview'];
+export type Policy = Schemas['PolicySummary'];
+export type PolicyBrief = Schemas['PolicyExcerpt'];
 export type Person = Schemas['Person'];
-export type WhatIf = Schemas['WhatIf'];
-export type Trial = Schemas['Trial'];
+export type WhatIf = Schemas['WhatIfBody'];
+export type Trial = Schemas['WhatIfResponse'];
 /** A decision as the ledger has it, so its names are those of the ledger. */
 export type AccessRecord = Schemas['AccessRecord'];
-export type Giver = Schemas['Giver'];
+export type Giver = Schemas['PermissionSource'];
 export type NameList = Schemas['NameList'];
-export type PolicyPart = Schemas['Part'];
-export type AuditRow = Schemas['DecisionLine'];
-export type AuditDetail = Schemas['DecisionPage'];
-export type Inbound = Schemas['InboundLine'];
+export type PolicyPart = Schemas['PolicyOutcome'];
+export type AuditRow = Schemas['DecisionSummary'];
+export type AuditDetail = Schemas['DecisionDetails'];
+export type Inbound = Schemas['InboundSummary'];
 
 /** One event through all stages. */
 export interface Trace {
@@ -108,5 +108,5 @@ export interface Trace {
   pipeline: { stage: string; timestamp: number; latency_ms: number; result: string; data: unknown; error?: string }[];
 }
 
-export type Health = Schemas['Health'];
+export type Health = Schemas['ServerHealth'];
 export type Stats = Schemas['Stats'];

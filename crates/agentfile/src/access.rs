@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentry_protocol::access::{DataLevel, Delivery, Effect};
+use agentry_protocol::access::{Delivery, DisclosureLevel, Effect};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::Principal;
 
@@ -118,7 +118,7 @@ pub struct Permissions {
     /// Credentials; neutral if nothing is said.
     pub credentials: Option<NameSet>,
     /// How much may be told; neutral if nothing is said.
-    pub data: Option<DataLevel>,
+    pub data: Option<DisclosureLevel>,
     /// Whether nobody it concerns gets more than this.
     pub ceiling: bool,
 }

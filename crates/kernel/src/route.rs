@@ -295,7 +295,7 @@ pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) 
         who: [Option<&'a str>; 4],
         tools: &'a agentry_protocol::access::ToolBounds,
         credentials: &'a agentry_protocol::access::Credentials,
-        data: &'a agentry_protocol::access::AttributedDataLevel,
+        data: &'a agentry_protocol::access::AttributedDisclosureLevel,
         exec: &'a [agentry_protocol::access::AttributedName],
     }
     let stranger = principal.entity_id.is_none() && principal.kind == PrincipalKind::Unknown;

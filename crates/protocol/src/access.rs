@@ -20,7 +20,7 @@ mod terms;
 
 pub use bounds::{Bounds, RequestLimits, RequestQuota};
 pub use grant::{Grant, GrantConditions, PrincipalQuery, Resource, WrongResource};
-pub use terms::{DataLevel, Delivery, Effect, UnknownWord};
+pub use terms::{Delivery, DisclosureLevel, Effect, UnknownWord};
 
 /// What was decided about one event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct Decision {
     /// Which credentials may be used.
     pub credentials: Credentials,
     /// How much may be told.
-    pub data: AttributedDataLevel,
+    pub data: AttributedDisclosureLevel,
     /// Commands that a grant lets run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exec: Vec<AttributedName>,
@@ -166,9 +166,9 @@ pub enum Credentials {
 
 /// How much may be told, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AttributedDataLevel {
+pub struct AttributedDisclosureLevel {
     /// How much.
-    pub level: DataLevel,
+    pub level: DisclosureLevel,
     /// Who says so.
     pub from: PermissionSource,
 }

@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_signal_does_not_shorten_a_wait() {
-        let said = again("streams::tests::waits_and_gets_signals").run();
+        let said = again("stdio_pump::tests::waits_and_gets_signals").run();
         assert!(said.contains("it was ready"), "{said}");
     }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::access::{DataLevel, Delivery, Effect};
+use agentry_protocol::access::{Delivery, DisclosureLevel, Effect};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::tool::ToolName;
 
@@ -190,7 +190,7 @@ impl PolicyReader<'_> {
         }
     }
 
-    fn data(&mut self, word: &str) -> Option<DataLevel> {
+    fn data(&mut self, word: &str) -> Option<DisclosureLevel> {
         let level = word.parse().ok();
         if level.is_none() {
             let text = FindingText::new(format!("`{word}` is not a data level"));

@@ -7,7 +7,7 @@ use agentry_agentfile::diagnostic::{FindingText, Findings};
 use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use agentry_agentfile::schema::FileKind;
 use agentry_agentfile::source::SourceText;
-use agentry_protocol::access::{DataLevel, Delivery, Effect};
+use agentry_protocol::access::{Delivery, DisclosureLevel, Effect};
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::PrincipalKind;
 
@@ -106,7 +106,7 @@ fn every_field_is_read() {
     assert_eq!((text(&tools.deny).as_str(), tools.deny_the_rest), ("bash credentials_*", true));
     let listed = vec!["github".into(), "jira".into()];
     assert_eq!(policy.permissions.credentials, Some(NameSet::Listed(listed)));
-    assert_eq!(policy.permissions.data, Some(DataLevel::Contextual));
+    assert_eq!(policy.permissions.data, Some(DisclosureLevel::Contextual));
     assert!(policy.permissions.ceiling);
     let session = policy.session.as_ref().unwrap();
     assert_eq!(session.key, KeyTemplate::parse("family:{principal.name}:{channel}").unwrap());

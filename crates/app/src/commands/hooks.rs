@@ -36,7 +36,7 @@ Example:
     /// List hooks
     List(show::HookListOptions),
     /// Show one hook
-    Info(show::HookInfoOptions),
+    Info(show::HookShowOptions),
     /// Make a new version of a hook from a script
     Update(register::UpdateOptions),
     /// Let a hook be set off

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use agentry_protocol::access::{
-    Credentials, DataLevel, Decision, Delivery, Effect, Grant, NameList, SessionChoice,
+    Credentials, Decision, Delivery, DisclosureLevel, Effect, Grant, NameList, SessionChoice,
 };
 use agentry_protocol::tool::ToolName;
 
@@ -38,7 +38,7 @@ pub struct DecisionDiff {
     /// The credentials.
     pub credentials: Option<(CredentialNames, CredentialNames)>,
     /// How much may be told.
-    pub data: Option<(DataLevel, DataLevel)>,
+    pub data: Option<(DisclosureLevel, DisclosureLevel)>,
     /// The session and who answers there.
     pub session: Option<(Option<String>, Option<String>)>,
     /// How it reaches a busy session.

@@ -11,7 +11,7 @@ use agentry_agentfile::access::{
 };
 use agentry_agentfile::diagnostic_code::DiagnosticCode;
 use agentry_agentfile::source::Origin;
-use agentry_protocol::access::DataLevel;
+use agentry_protocol::access::DisclosureLevel;
 use agentry_protocol::principal::PrincipalKind;
 use agentry_protocol::tool::ToolName;
 
@@ -211,7 +211,7 @@ fn bounds_nothing(policy: &Policy) -> bool {
     permissions.ceiling
         && open_tools
         && permissions.credentials.as_ref().is_none_or(|names| *names == NameSet::All)
-        && permissions.data.is_none_or(|level| level == DataLevel::Full)
+        && permissions.data.is_none_or(|level| level == DisclosureLevel::Full)
 }
 
 fn ceilings_apart(

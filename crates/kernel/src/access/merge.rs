@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use agentry_agentfile::access::NameSet;
-use agentry_protocol::access::DataLevel;
+use agentry_protocol::access::DisclosureLevel;
 use agentry_protocol::access::{
-    AttributedDataLevel, AttributedName, Credentials, Decision, DenyReason, Effect, Grant,
+    AttributedDisclosureLevel, AttributedName, Credentials, Decision, DenyReason, Effect, Grant,
     Modifiers, NameList, PermissionSource, PolicyContribution, PolicyValue, Resource,
     SessionChoice, ToolBounds,
 };
@@ -61,7 +61,10 @@ fn denied(matched: &[&RankedPolicy], reason: DenyReason) -> Decision {
         deny_reason: Some(reason),
         tools: ToolBounds::default(),
         credentials: Credentials::Named(Vec::new()),
-        data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
+        data: AttributedDisclosureLevel {
+            level: DisclosureLevel::None,
+            from: PermissionSource::Default,
+        },
         exec: Vec::new(),
         session: None,
         modifiers: Modifiers::default(),
@@ -141,13 +144,16 @@ fn credentials<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> Credenti
 }
 
 /// The least that anybody says; nothing, if nobody does.
-fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDataLevel {
+fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDisclosureLevel {
     let said = allowing.filter_map(|one| Some((one.policy.permissions.data?, one)));
     match said.min_by_key(|(level, _)| *level) {
         Some((level, one)) => {
-            AttributedDataLevel { level, from: PermissionSource::Policy(one.name().clone()) }
+            AttributedDisclosureLevel { level, from: PermissionSource::Policy(one.name().clone()) }
         }
-        None => AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
+        None => AttributedDisclosureLevel {
+            level: DisclosureLevel::None,
+            from: PermissionSource::Default,
+        },
     }
 }
 
@@ -175,7 +181,7 @@ fn add(decision: &mut Decision, grant: &Grant) {
             Resource::Tool(name) => tools.push(ToolName::canonical(name).as_str().into()),
             Resource::Credential(name) => add_credential(&mut decision.credentials, name, from()),
             Resource::Data(level) if *level > decision.data.level => {
-                decision.data = AttributedDataLevel { level: *level, from: from() };
+                decision.data = AttributedDisclosureLevel { level: *level, from: from() };
             }
             Resource::Data(_) => {}
             Resource::Exec(pattern) => {

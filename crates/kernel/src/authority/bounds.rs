@@ -5,7 +5,7 @@
 //! Must never: widen what access decided, or ask for what a policy denies by name.
 
 use agentry_agentfile::scope::{COMMAND, SHELL};
-use agentry_protocol::access::{AttributedName, Bounds, Credentials, DataLevel, NameList};
+use agentry_protocol::access::{AttributedName, Bounds, Credentials, DisclosureLevel, NameList};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Finding, Stage, Verdict};
@@ -98,7 +98,7 @@ fn is_full(bounds: &Bounds) -> bool {
     tools.deny.is_empty()
         && tools.only.iter().chain(&tools.ceilings).all(|list| all(list))
         && tools.allow.iter().chain(&tools.granted).any(|list| all(list))
-        && bounds.data.level == DataLevel::Full
+        && bounds.data.level == DisclosureLevel::Full
 }
 
 /// The grant that lets a command run although its sender may not use the shell.

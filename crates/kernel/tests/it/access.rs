@@ -9,7 +9,7 @@ use agentry_kernel::access::{
 };
 use agentry_kernel::limits::SESSION_KEY_BYTES_MAX;
 use agentry_protocol::access::{
-    Credentials, DataLevel, Decision, Delivery, DenyReason, Effect, Grant, GrantConditions,
+    Credentials, Decision, Delivery, DenyReason, DisclosureLevel, Effect, Grant, GrantConditions,
     MatchKey, PermissionSource, PolicyOutcome, PrincipalQuery, Resource,
 };
 use agentry_protocol::inbound::PeerKind;
@@ -141,7 +141,7 @@ fn the_owner_may_do_everything_in_a_direct_message() {
     let decision = decide(&shipped(&[]), dm(&owner, "discord"));
     assert_eq!(tools(&decision), UNIVERSE.join(" "));
     assert!(matches!(decision.credentials, Credentials::All(_)));
-    assert_eq!(decision.data.level, DataLevel::Full);
+    assert_eq!(decision.data.level, DisclosureLevel::Full);
     assert_eq!(key(&decision), "main");
     assert_eq!(answer(&decision, "bash"), "allowed by policy owner-full-access (*)");
 }
@@ -153,7 +153,7 @@ fn the_owner_in_a_group_is_isolated_and_bounded() {
         let decision = decide(&shipped(&on), group(&owner, "discord"));
         assert_eq!(tools(&decision), "read_file weather web_search");
         assert_eq!(decision.credentials, Credentials::Named(Vec::new()));
-        assert_eq!(decision.data.level, DataLevel::None);
+        assert_eq!(decision.data.level, DisclosureLevel::None);
         assert_eq!(key(&decision), "discord:group:77");
     }
     let decision = decide(&shipped(&[]), group(&owner, "discord"));
@@ -171,7 +171,7 @@ fn a_partner_in_a_group_gets_what_the_group_gets_and_no_more() {
     let alone = decide(&access, dm(&casey, "discord"));
     assert_eq!(tools(&alone), "calendar_read read_file smart_home weather web_search");
     assert_eq!(key(&alone), "partner:casey");
-    assert_eq!(alone.data.level, DataLevel::Contextual);
+    assert_eq!(alone.data.level, DisclosureLevel::Contextual);
     let stranger = Principal::of(PrincipalKind::Unknown);
     let stranger = decide(&access, group(&stranger, "discord"));
     assert_eq!(tools(&stranger), "read_file weather web_search", "alone a ceiling simply grants");
@@ -211,7 +211,7 @@ fn family_in_the_channel_of_work_keeps_the_bounds_of_family() {
     let decision = decide(&shipped(&["family-access", "work-context"]), work);
     assert_eq!(tools(&decision), "weather web_search");
     assert_eq!(decision.credentials, Credentials::Named(Vec::new()));
-    assert_eq!(decision.data.level, DataLevel::None);
+    assert_eq!(decision.data.level, DisclosureLevel::None);
     assert_eq!(key(&decision), "work");
 }
 
@@ -244,7 +244,7 @@ fn a_grant_adds_a_tool_until_it_expires_or_is_revoked() {
         answer(&decision, "send_email"),
         format!("allowed by grant {} (send_email)", given.id)
     );
-    assert_eq!(decision.data.level, DataLevel::Minimal);
+    assert_eq!(decision.data.level, DisclosureLevel::Minimal);
     assert_eq!(decision.data.from, PermissionSource::Grant(given.id.clone()));
     assert_eq!(&*decision.exec[0].name, "ls *");
     let Credentials::Named(named) = &decision.credentials else { panic!("all credentials") };
@@ -410,7 +410,7 @@ fn a_system_event_has_powers_and_a_session_of_its_own() {
     let tick =
         AccessQuery { event_type: Some("timer_tick"), peer_kind: None, ..dm(&system, "timer") };
     let decision = decide(&access, tick);
-    assert_eq!((key(&decision), decision.data.level), ("system:timer", DataLevel::Full));
+    assert_eq!((key(&decision), decision.data.level), ("system:timer", DisclosureLevel::Full));
     let scraper = decide(&access, AccessQuery { hook_id: Some("web-scraper"), ..tick });
     assert_eq!(tools(&scraper), "web_search");
     let backup =
@@ -493,7 +493,7 @@ fn changed_policies_show_what_they_change() {
     assert_eq!(change.effect, None);
     assert_eq!(change.tools_gained, [ToolName::canonical("bash")]);
     assert_eq!(change.tools_lost, [ToolName::canonical("weather")]);
-    assert_eq!(change.data, Some((DataLevel::None, DataLevel::Full)));
+    assert_eq!(change.data, Some((DisclosureLevel::None, DisclosureLevel::Full)));
     assert_eq!(change.session, None);
     let anybody =
         written("{name: all, effect: allow, modifiers: {queue_mode: steer}, session: {key: x}}");

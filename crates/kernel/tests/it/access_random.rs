@@ -10,8 +10,8 @@ use agentry_kernel::access::{
 };
 use agentry_protocol::GrantId;
 use agentry_protocol::access::{
-    Credentials, DataLevel, Decision, Delivery, Effect, Grant, GrantConditions, PolicyOutcome,
-    PrincipalQuery, Resource,
+    Credentials, Decision, Delivery, DisclosureLevel, Effect, Grant, GrantConditions,
+    PolicyOutcome, PrincipalQuery, Resource,
 };
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::principal::{Principal, PrincipalKind};
@@ -132,7 +132,7 @@ fn policy(chance: &mut Chance, number: usize) -> Policy {
                 true => NameSet::All,
                 false => NameSet::Listed(names(chance.list(&WORDS, 3))),
             }),
-            data: chance.some(&DataLevel::ALL, 2),
+            data: chance.some(&DisclosureLevel::ALL, 2),
             ceiling: chance.one_in(4),
         },
         false => Permissions::default(),
@@ -186,7 +186,7 @@ fn grant(chance: &mut Chance, number: u128) -> Grant {
     let resources = (0..=chance.below(2)).map(|_| match chance.below(4) {
         0 | 1 => Resource::Tool(chance.pick(&PATTERNS).to_owned()),
         2 => Resource::Credential(chance.pick(&WORDS).to_owned()),
-        _ => Resource::Data(chance.pick(&DataLevel::ALL)),
+        _ => Resource::Data(chance.pick(&DisclosureLevel::ALL)),
     });
     Grant {
         id: GrantId::from_number(number),

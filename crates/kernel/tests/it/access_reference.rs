@@ -9,7 +9,7 @@ use agentry_agentfile::access::{
     Weekday,
 };
 use agentry_kernel::access::AccessQuery;
-use agentry_protocol::access::{DataLevel, Delivery, Effect, Grant, Resource};
+use agentry_protocol::access::{Delivery, DisclosureLevel, Effect, Grant, Resource};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 
 /// All that a decision lets happen.
@@ -19,7 +19,7 @@ pub(crate) struct Outcome {
     pub(crate) tools: BTreeSet<String>,
     /// `None` is all of them.
     pub(crate) credentials: Option<BTreeSet<String>>,
-    pub(crate) data: DataLevel,
+    pub(crate) data: DisclosureLevel,
     pub(crate) session: Option<(String, Option<String>)>,
     pub(crate) delivery: Option<Delivery>,
     pub(crate) delay: Option<bool>,
@@ -31,7 +31,7 @@ impl Outcome {
             effect: Effect::Deny,
             tools: BTreeSet::new(),
             credentials: Some(BTreeSet::new()),
-            data: DataLevel::None,
+            data: DisclosureLevel::None,
             session: None,
             delivery: None,
             delay: None,
@@ -269,12 +269,12 @@ fn credentials(allowing: &[&Policy], grants: &[&Grant]) -> Option<BTreeSet<Strin
     Some(candidates)
 }
 
-fn data(allowing: &[&Policy], grants: &[&Grant]) -> DataLevel {
+fn data(allowing: &[&Policy], grants: &[&Grant]) -> DisclosureLevel {
     let least = allowing.iter().filter_map(|one| one.permissions.data).min();
     let granted = grants.iter().flat_map(|grant| &grant.resources).filter_map(|resource| {
         if let Resource::Data(level) = resource { Some(*level) } else { None }
     });
-    granted.fold(least.unwrap_or(DataLevel::None), std::cmp::max)
+    granted.fold(least.unwrap_or(DisclosureLevel::None), std::cmp::max)
 }
 
 fn grant_holds(grant: &Grant, asked: &AccessQuery<'_>, key: Option<&String>, now: u64) -> bool {

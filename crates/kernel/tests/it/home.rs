@@ -9,7 +9,7 @@ use agentry_agentfile::sandbox::SandboxLayer;
 use agentry_agentfile::source::SourceText;
 use agentry_kernel::confinement::{ConfinementContext, resolve};
 use agentry_protocol::access::{
-    AttributedDataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
+    AttributedDisclosureLevel, AttributedName, Bounds, Credentials, DisclosureLevel, NameList,
     PermissionSource, ToolBounds,
 };
 use agentry_protocol::confinement::{Confinement, ConfinementLevel};
@@ -74,7 +74,10 @@ fn bounds(principal: Principal, credentials: Credentials, tools: &[&str]) -> Bou
         channel: "telegram".to_owned(),
         tools: ToolBounds { allow, ..ToolBounds::default() },
         credentials,
-        data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
+        data: AttributedDisclosureLevel {
+            level: DisclosureLevel::None,
+            from: PermissionSource::Default,
+        },
         exec: Vec::new(),
         requests: None,
     }

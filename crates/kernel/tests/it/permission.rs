@@ -9,7 +9,7 @@ use agentry_kernel::permission_request::{
 };
 use agentry_kernel::turn::Turn;
 use agentry_protocol::access::{
-    AttributedDataLevel, AttributedName, Bounds, Credentials, DataLevel, NameList,
+    AttributedDisclosureLevel, AttributedName, Bounds, Credentials, DisclosureLevel, NameList,
     PermissionSource, RequestQuota, Resource, ToolBounds,
 };
 use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
@@ -61,7 +61,7 @@ fn bounds(principal: Principal, tools: ToolBounds) -> Bounds {
         channel: "chat".to_owned(),
         tools,
         credentials: Credentials::Named(Vec::new()),
-        data: AttributedDataLevel { level: DataLevel::None, from },
+        data: AttributedDisclosureLevel { level: DisclosureLevel::None, from },
         exec: Vec::new(),
         requests: Some(room()),
     }
@@ -513,7 +513,10 @@ fn who_does_not_have_everything_works_with_questions_only() {
     talk.tell(&Event::ModeReceived { mode: Mode::Autonomous, max_iterations: None });
     assert_eq!(talk.ran(), None);
     let full = Bounds {
-        data: AttributedDataLevel { level: DataLevel::Full, from: PermissionSource::Default },
+        data: AttributedDisclosureLevel {
+            level: DisclosureLevel::Full,
+            from: PermissionSource::Default,
+        },
         ..bounds(mom(), everything())
     };
     let mut talk = Talk::begin(Mode::Autonomous, full);
@@ -598,7 +601,7 @@ fn work_without_questions_is_open_only_to_whom_nothing_is_withheld() {
     let full = |tools: ToolBounds| {
         let from = PermissionSource::Policy("owner".into());
         Bounds {
-            data: AttributedDataLevel { level: DataLevel::Full, from: from.clone() },
+            data: AttributedDisclosureLevel { level: DisclosureLevel::Full, from: from.clone() },
             credentials: Credentials::All(from),
             ..bounds(mom(), tools)
         }

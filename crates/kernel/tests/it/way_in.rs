@@ -6,8 +6,8 @@ use agentry_kernel::mailbox::AuthorityFilter;
 use agentry_kernel::mailbox::settings::DeliveryLevels;
 use agentry_kernel::route::{self, Route};
 use agentry_protocol::access::{
-    AttributedDataLevel, AttributedName, Credentials, DataLevel, Decision, Delivery, Effect,
-    Modifiers, PermissionSource, PolicyValue, SessionChoice, ToolBounds,
+    AttributedDisclosureLevel, AttributedName, Credentials, Decision, Delivery, DisclosureLevel,
+    Effect, Modifiers, PermissionSource, PolicyValue, SessionChoice, ToolBounds,
 };
 use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{
@@ -59,7 +59,10 @@ fn decision(key: &str) -> Decision {
         deny_reason: None,
         tools: ToolBounds::default(),
         credentials: Credentials::Named(Vec::new()),
-        data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
+        data: AttributedDisclosureLevel {
+            level: DisclosureLevel::None,
+            from: PermissionSource::Default,
+        },
         exec: Vec::new(),
         session: Some(SessionChoice { key: key.to_owned(), persona: None, policy: "open".into() }),
         modifiers: Modifiers::default(),

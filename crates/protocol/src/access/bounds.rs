@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessRecord, AttributedDataLevel, AttributedName, Credentials, ToolBounds};
+use super::{AccessRecord, AttributedDisclosureLevel, AttributedName, Credentials, ToolBounds};
 use crate::id::AccessId;
 use crate::principal::Principal;
 
@@ -23,7 +23,7 @@ pub struct Bounds {
     /// Which credentials may be used.
     pub credentials: Credentials,
     /// How much may be told.
-    pub data: AttributedDataLevel,
+    pub data: AttributedDisclosureLevel,
     /// Commands that a grant lets run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exec: Vec<AttributedName>,

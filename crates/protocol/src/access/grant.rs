@@ -8,7 +8,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::terms::DataLevel;
+use super::terms::DisclosureLevel;
 use crate::id::GrantId;
 use crate::limits::RESOURCE_BYTES_MAX;
 
@@ -85,7 +85,7 @@ pub enum Resource {
     /// A credential.
     Credential(String),
     /// How much may be told.
-    Data(DataLevel),
+    Data(DisclosureLevel),
     /// Commands that match this.
     Exec(String),
 }
@@ -192,7 +192,7 @@ mod tests {
             ("tool:calendar_*", Resource::Tool("calendar_*".to_owned())),
             ("github/search", Resource::Tool("github/search".to_owned())),
             ("credential:google", Resource::Credential("google".to_owned())),
-            ("data:restricted", Resource::Data(DataLevel::Contextual)),
+            ("data:restricted", Resource::Data(DisclosureLevel::Contextual)),
             ("exec:git log *", Resource::Exec("git log *".to_owned())),
             ("exec:a:b", Resource::Exec("a:b".to_owned())),
         ];

@@ -45,7 +45,7 @@ impl fmt::Display for Effect {
     JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum DataLevel {
+pub enum DisclosureLevel {
     /// Nothing of the owner's.
     #[default]
     None,
@@ -58,7 +58,7 @@ pub enum DataLevel {
     Full,
 }
 
-impl DataLevel {
+impl DisclosureLevel {
     /// All levels, the least first.
     pub const ALL: [Self; 4] = [Self::None, Self::Minimal, Self::Contextual, Self::Full];
 
@@ -73,13 +73,13 @@ impl DataLevel {
     }
 }
 
-impl fmt::Display for DataLevel {
+impl fmt::Display for DisclosureLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl FromStr for DataLevel {
+impl FromStr for DisclosureLevel {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
@@ -190,15 +190,15 @@ mod tests {
 
     #[test]
     fn levels_are_ordered_and_restricted_is_contextual() {
-        assert!(DataLevel::ALL.is_sorted());
-        assert_eq!("restricted".parse(), Ok(DataLevel::Contextual));
+        assert!(DisclosureLevel::ALL.is_sorted());
+        assert_eq!("restricted".parse(), Ok(DisclosureLevel::Contextual));
         assert_eq!(
-            serde_json::from_str::<DataLevel>("\"restricted\"").unwrap(),
-            DataLevel::Contextual
+            serde_json::from_str::<DisclosureLevel>("\"restricted\"").unwrap(),
+            DisclosureLevel::Contextual
         );
-        assert_eq!(serde_json::to_string(&DataLevel::Contextual).unwrap(), "\"contextual\"");
-        assert!("work".parse::<DataLevel>().is_err());
-        for level in DataLevel::ALL {
+        assert_eq!(serde_json::to_string(&DisclosureLevel::Contextual).unwrap(), "\"contextual\"");
+        assert!("work".parse::<DisclosureLevel>().is_err());
+        for level in DisclosureLevel::ALL {
             assert_eq!(level.as_str().parse(), Ok(level));
         }
     }

@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_limits_of_a_process_are_soft_and_hard_at_once() {
-        let said = again("linux::spend::tests::child_with_limits").run();
+        let said = again("linux::rlimits::tests::child_with_limits").run();
         assert!(said.contains("Max processes 300 300"), "{said}");
         assert!(said.contains("Max data size 3221225472 3221225472"), "{said}");
         assert!(said.contains("Max file size 8388608 8388608"), "{said}");

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{
-    AccessRecord, AttributedDataLevel, Credentials, DataLevel, Decision, Effect, Modifiers,
-    NameList, PermissionSource, PolicyContribution, PolicyOutcome, ResolvedTools, SessionChoice,
-    ToolBounds,
+    AccessRecord, AttributedDisclosureLevel, Credentials, Decision, DisclosureLevel, Effect,
+    Modifiers, NameList, PermissionSource, PolicyContribution, PolicyOutcome, ResolvedTools,
+    SessionChoice, ToolBounds,
 };
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
@@ -114,7 +114,7 @@ fn record(number: u64, event: &EventId, now: u64) -> AccessRecord {
                 ..ToolBounds::default()
             },
             credentials: Credentials::Named(Vec::new()),
-            data: AttributedDataLevel { level: DataLevel::Minimal, from },
+            data: AttributedDisclosureLevel { level: DisclosureLevel::Minimal, from },
             exec: Vec::new(),
             session: Some(SessionChoice {
                 key: format!("people:p{who}"),

@@ -1,7 +1,7 @@
 //! What comes in: once, stage by stage, by one run; and what is kept of the decisions about it.
 
 use agentry_protocol::access::{
-    AccessRecord, AttributedDataLevel, Credentials, DataLevel, Decision, Effect, Grant,
+    AccessRecord, AttributedDisclosureLevel, Credentials, Decision, DisclosureLevel, Effect, Grant,
     GrantConditions, Modifiers, PermissionSource, PolicyContribution, PolicyOutcome,
     PrincipalQuery, Resource, ToolBounds,
 };
@@ -57,7 +57,10 @@ pub(crate) fn decided(number: u128, effect: Effect, grants: Vec<GrantId>) -> Eve
             deny_reason: None,
             tools: ToolBounds::default(),
             credentials: Credentials::Named(Vec::new()),
-            data: AttributedDataLevel { level: DataLevel::None, from: PermissionSource::Default },
+            data: AttributedDisclosureLevel {
+                level: DisclosureLevel::None,
+                from: PermissionSource::Default,
+            },
             exec: Vec::new(),
             session: None,
             modifiers: Modifiers::default(),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{
-    AccessRecord, AttributedDataLevel, Credentials, DataLevel, Decision, DenyReason, Effect,
-    Modifiers, NameList, PermissionSource, PolicyContribution, PolicyOutcome, ToolBounds,
+    AccessRecord, AttributedDisclosureLevel, Credentials, Decision, DenyReason, DisclosureLevel,
+    Effect, Modifiers, NameList, PermissionSource, PolicyContribution, PolicyOutcome, ToolBounds,
 };
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
@@ -59,7 +59,7 @@ fn record(number: u128, event: Option<&EventId>, name: &str, effect: Effect) -> 
                 .then(|| DenyReason::Policy { policy: policy.clone() }),
             tools: ToolBounds { allow: vec![Arc::new(list)], ..ToolBounds::default() },
             credentials: Credentials::All(from.clone()),
-            data: AttributedDataLevel { level: DataLevel::Full, from },
+            data: AttributedDisclosureLevel { level: DisclosureLevel::Full, from },
             exec: Vec::new(),
             session: None,
             modifiers: Modifiers::default(),

@@ -57,7 +57,7 @@ impl HookStatusArg {
 }
 
 #[derive(Args)]
-pub(crate) struct HookInfoOptions {
+pub(crate) struct HookShowOptions {
     /// The hook, by its name, its id or a part of that
     hook: String,
     /// Print JSON
@@ -149,7 +149,7 @@ fn as_json(row: &EventHookRow) -> Value {
     value
 }
 
-pub(super) fn info(ledger: &Ledger, options: &HookInfoOptions) -> Result<(), Fault> {
+pub(super) fn info(ledger: &Ledger, options: &HookShowOptions) -> Result<(), Fault> {
     let row = find(ledger, &options.hook)?;
     let versions = ledger.event_hook_versions(&row.hook.id).map_err(store_fault)?;
     let mut out = crate::output::stdout().lock();

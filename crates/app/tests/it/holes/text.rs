@@ -327,5 +327,5 @@ fn every_verb_writes_through_the_one_place_that_escapes() {
     }
     found.sort();
     // The second writes a line over itself, and nothing but numbers.
-    assert_eq!(found, ["output.rs", "verb/pull/line.rs"]);
+    assert_eq!(found, ["commands/pull/progress.rs", "output.rs"]);
 }
