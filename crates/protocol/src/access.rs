@@ -207,7 +207,7 @@ impl Modifiers {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Said_{T}")]
 pub struct PolicyValue<T> {
-    /// The value.
+    /// The value of the setting.
     pub value: T,
     /// The policy that sets the value.
     pub policy: Arc<str>,
@@ -256,35 +256,35 @@ impl fmt::Display for PolicyOutcome {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum MatchKey {
-    /// `is_user`.
+    /// `is_user`: the sender is the owner.
     IsUser,
-    /// `relationship`.
+    /// `relationship`: the relationship of the sender to the owner.
     Relationship,
-    /// `tags`.
+    /// `tags`: the tags of the sender.
     Tags,
-    /// `person_id`.
+    /// `person_id`: the entity id of the sender.
     PersonId,
-    /// `unknown`.
+    /// `unknown`: the sender is unknown.
     Unknown,
-    /// `system`.
+    /// `system`: the sender is the runtime.
     System,
-    /// `webhook`.
+    /// `webhook`: the program behind a webhook.
     Webhook,
-    /// `agent`.
+    /// `agent`: the agent that sends.
     Agent,
-    /// `channel`.
+    /// `channel`: the channel of the event.
     Channel,
-    /// `peer_kind`.
+    /// `peer_kind`: the kind of conversation.
     PeerKind,
-    /// `account`.
+    /// `account`: the account that received the event.
     Account,
-    /// `guild`.
+    /// `guild`: the server or workspace around the conversation.
     Guild,
-    /// `time`.
+    /// `time`: the time of the event, in a daily window.
     Time,
-    /// `hook_id`.
+    /// `hook_id`: the hook that a timer triggers.
     HookId,
-    /// `event_type`.
+    /// `event_type`: the type of the event.
     EventType,
 }
 

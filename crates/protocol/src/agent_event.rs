@@ -3,7 +3,7 @@
 //! The AgentEvent protocol defines the nine kinds and their fields. Agentry adds `seq`, `runId`,
 //! `sessionId` and `turnId` to each, and usage to the last.
 //!
-//! Must never: lose a field that is documented, or rename one.
+//! Must never: lose a documented field, or rename one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

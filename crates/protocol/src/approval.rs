@@ -3,7 +3,7 @@
 //! Two kinds: may the agent make this call, and may the sender of the message have it made. The
 //! second is a request for permission.
 //!
-//! Must never: be answered by its own requester. Only people and their programs answer.
+//! Must never: be answered by the agent or sender it is about, only by people and their programs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -30,7 +30,7 @@ impl ContextUpdate {
 /// A text that replaces earlier turns of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
-    /// The text.
+    /// The text that requests contain instead of the turns.
     pub summary: String,
     /// The last turn that the text replaces.
     pub summarized_through: TurnId,

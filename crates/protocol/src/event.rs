@@ -48,9 +48,9 @@ pub enum Event {
     CancelReceived {},
     /// A person or program asked for another mode. World.
     ModeReceived {
-        /// The mode.
+        /// The new mode.
         mode: Mode,
-        /// The most iterations from now on.
+        /// The limit of iterations from now on; none keeps the limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_iterations: Option<u32>,
     },
@@ -58,7 +58,7 @@ pub enum Event {
     ApprovalAnswered {
         /// The approval that is answered.
         approval: ApprovalId,
-        /// The answer.
+        /// The answer of the person.
         answer: ApprovalAnswer,
     },
     /// The tool-access file changed during a turn. World.
@@ -196,7 +196,7 @@ pub enum Event {
     },
     /// Move: a call is proposed and judged.
     CallProposed {
-        /// The call.
+        /// The proposed call.
         call: ToolCall,
         /// The ruling of all stages about the call.
         ruling: Ruling,
@@ -205,7 +205,7 @@ pub enum Event {
     ApprovalAsked(Box<Approval>),
     /// Move: a call starts. Recorded before the tool runs.
     CallStarted {
-        /// The call.
+        /// The id of the call.
         call: CallId,
         /// The reason why the call is allowed.
         by: Permit,
@@ -218,42 +218,42 @@ pub enum Event {
     },
     /// A call that was started finished.
     CallFinished {
-        /// The call.
+        /// The id of the call.
         call: CallId,
         /// The outcome of the call.
         outcome: ToolOutcome,
     },
     /// A call did not start: a dependency changed after the ruling. The call is judged again.
     CallWithheld {
-        /// The call.
+        /// The id of the call.
         call: CallId,
         /// The new facts, with their differences from those of the ruling.
         facts: CallFacts,
     },
     /// A connection of a call ended or was refused.
     ConnectionEnded {
-        /// The call.
+        /// The id of the call.
         call: CallId,
         /// The host, the bytes in both directions, and the reason of a refusal.
         connection: Connection,
     },
     /// Move: a call is refused; it had no effect.
     CallRefused {
-        /// The call.
+        /// The id of the call.
         call: CallId,
         /// The reason, in the words that the model gets.
         why: String,
     },
     /// Move: a running call is stopped.
     CallStopped {
-        /// The call.
+        /// The id of the call.
         call: CallId,
     },
     /// Move: a command checks whether the work is done.
     CheckStarted {
         /// The number of the check in the turn, from one.
         iteration: u32,
-        /// The command.
+        /// The command that runs in the sandbox.
         command: String,
     },
     /// A check command finished.
@@ -268,7 +268,7 @@ pub enum Event {
         /// The number of iterations so far; a change of the mode restarts it.
         count: u32,
     },
-    /// Move: the turn is over.
+    /// Move: the turn ends.
     TurnEnded {
         /// The kind of ending.
         ending: Ending,

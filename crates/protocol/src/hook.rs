@@ -306,7 +306,7 @@ pub struct TurnShape {
 pub struct PromptAddition {
     /// The program that wrote the text.
     pub program: String,
-    /// The text.
+    /// The added text.
     pub text: String,
 }
 

@@ -1,6 +1,6 @@
 //! Every limit of this crate, with its unit.
 //!
-//! Must never: be lowered without a check of existing records; old records must stay readable.
+//! Must never: be changed without a check of existing records; old records must stay readable.
 
 /// The longest name of a channel, in bytes.
 pub const CHANNEL_BYTES_MAX: usize = 64;

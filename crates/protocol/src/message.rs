@@ -40,7 +40,7 @@ pub enum Message {
     },
     /// The outcome of a call.
     Tool {
-        /// The call.
+        /// The id of the call.
         call: CallId,
         /// The text that the model gets.
         content: String,
@@ -71,7 +71,7 @@ pub struct Image {
 pub struct SealedContent {
     /// The reader: the protocol and the model.
     pub by: String,
-    /// The pieces, in order.
+    /// The pieces, in the order of the provider.
     pub items: Vec<Value>,
 }
 
