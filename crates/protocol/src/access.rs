@@ -1,8 +1,8 @@
-//! What was decided about who may reach an agent and with what powers, as it is recorded.
+//! Access decisions and their records: which principal may reach an agent, and with what powers.
 //!
-//! Each power carries where it came from: the policy or the grant by its name.
+//! Each power names its source: a policy or a grant.
 //!
-//! Must never: decide. The kernel decides; this is what its decision looks like.
+//! Must never: decide. The kernel decides; these types record its decision.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,55 +22,55 @@ pub use bounds::{Bounds, RequestLimits, RequestQuota};
 pub use grant::{Grant, GrantConditions, PrincipalQuery, Resource, WrongResource};
 pub use terms::{Delivery, DisclosureLevel, Effect, UnknownWord};
 
-/// What was decided about one event.
+/// The access decision about one event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// The outcome.
+    /// Allow or deny.
     pub effect: Effect,
-    /// Why it was denied.
+    /// The reason of a denial; none if the event is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deny_reason: Option<DenyReason>,
-    /// Which tools may be called.
+    /// The tools that may be called.
     pub tools: ToolBounds,
-    /// Which credentials may be used.
+    /// The credentials that may be used.
     pub credentials: Credentials,
-    /// How much may be told.
-    pub data: AttributedDisclosureLevel,
-    /// Commands that a grant lets run.
+    /// The level of the owner's data that may be disclosed.
+    pub data: AttributedDataLevel,
+    /// The commands that grants allow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exec: Vec<AttributedName>,
-    /// Where it goes; the canonical session if no policy says.
+    /// The session; the canonical one if no policy names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionChoice>,
-    /// How it is handled.
+    /// The changes of policies to the handling of the event.
     #[serde(default, skip_serializing_if = "Modifiers::is_empty")]
     pub modifiers: Modifiers,
-    /// The policies that matched, the first in rank first, each with its part.
+    /// The policies that matched, each with its part, by rank from the first.
     pub matched: Vec<PolicyContribution>,
-    /// The grants that were active.
+    /// The grants that were active at the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grants: Vec<GrantId>,
 }
 
-/// Why an event was denied.
+/// The reason why an event was denied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum DenyReason {
-    /// A policy denies it.
+    /// A policy denies the event.
     Policy {
-        /// Its name.
+        /// The name of the policy.
         policy: Arc<str>,
     },
-    /// No policy allows it.
+    /// No policy allows the event.
     NobodyAllows,
-    /// The session key has a place for something that is not known of this event.
+    /// The session key of a policy has a placeholder without a value in this event.
     MissingValue {
         /// The policy with the key.
         policy: Arc<str>,
-        /// What is not known.
+        /// The name of the missing value.
         variable: String,
     },
-    /// The session key came out longer than one may be.
+    /// The session key of a policy becomes too long for this event.
     KeyTooLong {
         /// The policy with the key.
         policy: Arc<str>,
@@ -92,22 +92,22 @@ impl fmt::Display for DenyReason {
     }
 }
 
-/// Which tools may be called, as lists that are asked in turn.
+/// The tools that may be called, as lists for the kernel to compare with a tool's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolBounds {
-    /// A tool on one of these is allowed.
+    /// A tool on one of these lists is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow: Vec<Arc<NameList>>,
-    /// A tool must be on each of these.
+    /// A tool must be on each of these lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<Arc<NameList>>,
-    /// A tool must be on each of these, since a policy denies all others.
+    /// A tool must be on each of these lists, since a policy denies all others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<Arc<NameList>>,
-    /// A tool on one of these is refused, whatever else holds.
+    /// A tool on one of these lists is denied; no other list overrides this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deny: Vec<Arc<NameList>>,
-    /// A tool on one of these is allowed by a grant unless it is denied by name.
+    /// A grant allows a tool on one of these lists unless it is denied by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub granted: Vec<Arc<NameList>>,
 }
@@ -115,13 +115,13 @@ pub struct ToolBounds {
 /// Names or patterns with `*` and `?`, from one policy or grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NameList {
-    /// Who says so.
+    /// The policy or grant with these names.
     pub from: PermissionSource,
-    /// The names.
+    /// The names or patterns.
     pub names: Vec<Arc<str>>,
 }
 
-/// Who gave a power.
+/// The source of a power.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -131,7 +131,7 @@ pub enum PermissionSource {
     Policy(Arc<str>),
     /// The grant with this id.
     Grant(GrantId),
-    /// Nobody said anything, so the least holds.
+    /// No policy and no grant; the lowest level applies.
     Default,
 }
 
@@ -145,96 +145,96 @@ impl fmt::Display for PermissionSource {
     }
 }
 
-/// A name, and where it came from.
+/// A name with its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttributedName {
-    /// The name.
+    /// The name, or the pattern of a command.
     pub name: Arc<str>,
-    /// Who says so.
+    /// The policy or grant that gives it.
     pub from: PermissionSource,
 }
 
-/// Which credentials may be used.
+/// The credentials that may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Credentials {
-    /// All of them.
+    /// All credentials.
     All(PermissionSource),
-    /// These.
+    /// Only these credentials.
     Named(Vec<AttributedName>),
 }
 
-/// How much may be told, and who says so.
+/// A data level with its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AttributedDisclosureLevel {
-    /// How much.
-    pub level: DisclosureLevel,
-    /// Who says so.
+pub struct AttributedDataLevel {
+    /// The level of the owner's data that may be disclosed.
+    pub level: DataLevel,
+    /// The policy or grant that sets the level.
     pub from: PermissionSource,
 }
 
-/// Where an event goes.
+/// The session that an event goes to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionChoice {
-    /// The session's key, with all values in their places.
+    /// The key of the session, with all placeholders filled in.
     pub key: String,
-    /// Who answers there.
+    /// The persona that answers in the session; none means the agent's own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<Arc<str>>,
-    /// The policy that says so.
+    /// The policy that names the session.
     pub policy: Arc<str>,
 }
 
-/// How an event is handled.
+/// The changes of policies to the handling of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Modifiers {
-    /// How it reaches a busy session.
+    /// The delivery to a busy session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<PolicyValue<Delivery>>,
-    /// Whether the answer waits until the quiet time is over.
+    /// True if the answer is held back until the quiet time ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_response: Option<PolicyValue<bool>>,
 }
 
 impl Modifiers {
-    /// Whether nothing is said.
+    /// Returns true if no policy changes the handling.
     pub fn is_empty(&self) -> bool {
         self.delivery.is_none() && self.delay_response.is_none()
     }
 }
 
-/// A value, and the policy that says it.
+/// A value with its policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Said_{T}")]
 pub struct PolicyValue<T> {
-    /// The value.
+    /// The value of the setting.
     pub value: T,
-    /// The policy.
+    /// The policy that sets the value.
     pub policy: Arc<str>,
 }
 
-/// One policy's part in a decision.
+/// The part of one policy in a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyContribution {
-    /// The policy.
+    /// The name of the policy.
     pub policy: Arc<str>,
-    /// Its part.
+    /// The outcome of its evaluation.
     pub part: PolicyOutcome,
 }
 
-/// What a policy did.
+/// The outcome of the evaluation of one policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyOutcome {
-    /// It is switched off.
+    /// The policy is switched off.
     Disabled,
-    /// It was not concerned, because of this key.
+    /// The policy does not match because of this key.
     NotMatched(MatchKey),
-    /// It allowed.
+    /// The policy allowed the event.
     Allowed,
-    /// It denied.
+    /// The policy denied the event.
     Denied,
-    /// It only said how the event is handled.
+    /// The policy only changed the handling of the event.
     Modified,
 }
 
@@ -250,41 +250,41 @@ impl fmt::Display for PolicyOutcome {
     }
 }
 
-/// A key by which a policy says whom and when it concerns.
+/// A key by which a policy selects its principals, places and times.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum MatchKey {
-    /// `is_user`.
+    /// `is_user`: the sender is the owner.
     IsUser,
-    /// `relationship`.
+    /// `relationship`: the relationship of the sender to the owner.
     Relationship,
-    /// `tags`.
+    /// `tags`: the tags of the sender.
     Tags,
-    /// `person_id`.
+    /// `person_id`: the entity id of the sender.
     PersonId,
-    /// `unknown`.
+    /// `unknown`: the sender is unknown.
     Unknown,
-    /// `system`.
+    /// `system`: the sender is the runtime.
     System,
-    /// `webhook`.
+    /// `webhook`: the program behind a webhook.
     Webhook,
-    /// `agent`.
+    /// `agent`: the agent that sends.
     Agent,
-    /// `channel`.
+    /// `channel`: the channel of the event.
     Channel,
-    /// `peer_kind`.
+    /// `peer_kind`: the kind of conversation.
     PeerKind,
-    /// `account`.
+    /// `account`: the account that received the event.
     Account,
-    /// `guild`.
+    /// `guild`: the server or workspace around the conversation.
     Guild,
-    /// `time`.
+    /// `time`: the time of the event, in a daily window.
     Time,
-    /// `hook_id`.
+    /// `hook_id`: the hook that a timer triggers.
     HookId,
-    /// `event_type`.
+    /// `event_type`: the type of the event.
     EventType,
 }
 
@@ -310,45 +310,45 @@ impl fmt::Display for MatchKey {
     }
 }
 
-/// One decision as the audit keeps it.
+/// An access decision in the form of the audit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccessRecord {
-    /// Which record.
+    /// The id of the record.
     pub id: AccessId,
-    /// When it was decided, in milliseconds since 1970.
+    /// The time of the decision, in milliseconds since 1970.
     pub timestamp: u64,
-    /// The event, if there is one.
+    /// The event; none if the decision was about no event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_id: Option<EventId>,
-    /// Where it was said.
+    /// The channel of the event.
     pub channel: String,
-    /// Who the channel says it was.
+    /// The id of the sender, as the channel reports it.
     pub sender_identifier: String,
-    /// What the other side is.
+    /// The kind of conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_kind: Option<PeerKind>,
-    /// Which account of ours heard it.
+    /// The account of this installation that received the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
-    /// Who it was.
+    /// The principal that the sender was identified as.
     pub principal: Principal,
-    /// The policies that were looked at.
+    /// The policies that were evaluated.
     pub policies_evaluated: Vec<Arc<str>>,
-    /// What was decided.
+    /// The decision.
     #[serde(flatten)]
     pub decision: Decision,
-    /// The tools that were there, sorted into two heaps.
+    /// The tools of the agent at that time, split by the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved: Option<ResolvedTools>,
-    /// How long it took, in milliseconds.
+    /// The time of the evaluation, in milliseconds.
     pub processing_time_ms: f64,
 }
 
-/// The tools that were there when it was decided.
+/// The tools of the agent at the time of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResolvedTools {
-    /// Those that may be called.
+    /// The tools that may be called.
     pub tools_allowed: Vec<String>,
-    /// Those that may not.
+    /// The tools that may not be called.
     pub tools_denied: Vec<String>,
 }

@@ -1,9 +1,9 @@
-//! What a program that talks to an agent reads: one JSON object on each line.
+//! The AgentEvent protocol: events for programs that drive an agent, one JSON object per line.
 //!
-//! The nine kinds and their fields are those of seed 003; `seq`, `runId`, `sessionId` and `turnId` are
-//! added to each, and usage to the last.
+//! The AgentEvent protocol defines the nine kinds and their fields. Agentry adds `seq`, `runId`,
+//! `sessionId` and `turnId` to each, and usage to the last.
 //!
-//! Must never: lose a field that is documented, or rename one.
+//! Must never: lose a documented field, or rename one.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,161 +11,161 @@ use serde_json::Value;
 use crate::envelope::EntrySubject;
 use crate::message::Usage;
 
-/// One line.
+/// A line of the AgentEvent protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentEventLine {
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: AgentEvent,
-    /// The entry of the ledger; for a piece of a reply, the entry of the request.
+    /// The sequence number of the ledger entry; for a delta of a reply, that of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// What it is about.
+    /// The session, run and turn of the event.
     #[serde(flatten)]
     pub about: EntrySubject,
 }
 
-/// What happened, as seed 003 writes it.
+/// An event of the AgentEvent protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum AgentEvent {
-    /// A run began.
+    /// A run started.
     Init {
-        /// The model.
+        /// The model of the run.
         model: String,
-        /// Who works.
+        /// The id of the agent.
         agent: String,
-        /// The mode.
+        /// The mode: `structured` or `wiggum`.
         mode: String,
-        /// What confines the processes of the run.
+        /// A description of the confinement of the run's processes.
         confinement: String,
     },
-    /// The model thinks.
+    /// The model produced thinking text.
     Thinking {
-        /// What.
+        /// The text.
         content: String,
     },
-    /// The model says something.
+    /// The model produced text.
     Text {
-        /// What.
+        /// The text.
         content: String,
-        /// Whether more follows.
+        /// True if this is a delta and more text follows.
         is_partial: bool,
     },
-    /// The model wants to call a tool.
+    /// The model asked for a tool call.
     ToolUse {
-        /// Which call.
+        /// The id of the call.
         tool_call_id: String,
-        /// The tool.
+        /// The canonical name of the tool.
         tool_name: String,
-        /// Its arguments.
+        /// The arguments of the call.
         input: Value,
     },
-    /// What came of a call.
+    /// A call ended.
     ToolResult {
-        /// Which call.
+        /// The id of the call.
         tool_call_id: String,
-        /// How it went.
+        /// The status in the two words of the protocol.
         status: ResultStatus,
-        /// What the model was told.
+        /// The text that the model got.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Value>,
-        /// How it went, in more words: done, failed, refused, stopped, uncertain.
+        /// The status in more detail: done, failed, refused, stopped or uncertain.
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
         /// The exit code, if a process ran.
         #[serde(skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
     },
-    /// A person is asked.
+    /// A call needs the approval of a person.
     ApprovalGate {
-        /// The question; answers name it.
+        /// The id of the approval; answers name it.
         gate_id: String,
-        /// The tool.
+        /// The canonical name of the tool.
         tool_name: String,
-        /// Its arguments.
+        /// The arguments of the call.
         input: Value,
-        /// The call.
+        /// The id of the call.
         tool_call_id: String,
-        /// Why it is asked.
+        /// The reason why the call needs approval.
         reason: String,
     },
-    /// An iteration of autonomous work.
+    /// An iteration of autonomous work was counted.
     Iteration {
-        /// Which one.
+        /// The number of the iteration, from one.
         count: u32,
     },
-    /// Older turns of the session were put into one text.
+    /// A compaction replaced older turns of the session by one text.
     Compaction {
-        /// How many tokens a request had before.
+        /// The tokens of a request before the compaction.
         tokens_before: u64,
-        /// How many it has now.
+        /// The tokens of a request after the compaction.
         tokens_after: u64,
-        /// The last turn that the text stands for.
+        /// The last turn that the text replaces.
         summarized_through_turn_id: String,
-        /// The first turn that is still shown as it is.
+        /// The first turn that requests still contain in full.
         #[serde(skip_serializing_if = "Option::is_none")]
         first_kept_turn_id: Option<String>,
     },
-    /// Something is wrong.
+    /// An error occurred.
     Error {
-        /// What kind.
+        /// The error code.
         code: String,
-        /// In words.
+        /// The description for a person.
         message: String,
-        /// Whether it can go on.
+        /// True if the run can continue.
         recoverable: bool,
     },
-    /// The run is over.
+    /// The run ended.
     Done {
-        /// Why it stopped.
+        /// The reason why the run stopped.
         stop_reason: StopReason,
-        /// The last thing the model said.
+        /// The last text of the model.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<String>,
-        /// How many iterations there were.
+        /// The number of iterations of autonomous work.
         #[serde(skip_serializing_if = "Option::is_none")]
         iterations: Option<u32>,
-        /// What was spent.
+        /// The tokens that the run used.
         usage: AgentEventUsage,
     },
 }
 
-/// How a call went.
+/// The status of a call in the two words of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultStatus {
-    /// It did what it was asked.
+    /// The call worked.
     Completed,
-    /// It did not.
+    /// The call failed, was refused or stopped, or its outcome is uncertain.
     Failed,
 }
 
-/// Why a run stopped.
+/// The reason why a run stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The work is done.
     EndTurn,
-    /// Somebody asked for it.
+    /// A person or program asked the run to stop.
     Cancelled,
-    /// Anything else.
+    /// The run ended in any other way.
     Error,
 }
 
-/// What was spent, as it is written on a line.
+/// The tokens that a run used, in the field names of the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentEventUsage {
-    /// Tokens read.
+    /// Tokens of the input.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Tokens of the output.
     pub output_tokens: u64,
-    /// Tokens read that the provider still had.
+    /// Input tokens that the provider read from its cache.
     pub cached_tokens: u64,
-    /// Tokens read that the provider keeps for the next request, at a price.
+    /// Input tokens that the provider wrote to its cache for the next request, at a price.
     pub cache_write_tokens: u64,
-    /// Whether the runtime counted by itself because the provider did not say.
+    /// True if the runtime estimated the numbers because the provider reported none.
     pub estimated: bool,
 }
 

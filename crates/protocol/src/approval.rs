@@ -1,9 +1,9 @@
 //! A question to a person about one call, and the answer.
 //!
-//! Two kinds: may the agent make this call, and may the one who wrote to the agent have it made. The
+//! Two kinds: may the agent make this call, and may the sender of the message have it made. The
 //! second is a request for permission.
 //!
-//! Must never: be answered by the one who is asked about. Only people and their programs answer.
+//! Must never: be answered by the agent or sender it is about, only by people and their programs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,27 +17,27 @@ use crate::principal::Principal;
 use crate::tool_call::ToolCall;
 use crate::verdict::Ruling;
 
-/// A question.
+/// A question to a person about one call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Approval {
-    /// Which question.
+    /// The id of the approval.
     pub id: ApprovalId,
     /// The exact call.
     pub call: ToolCall,
-    /// Why it is asked.
+    /// The ruling that requires the approval.
     pub ruling: Ruling,
-    /// The hash of the tool and its arguments: an answer is for this and nothing else.
+    /// The hash of the tool and its arguments: an answer is for these only.
     pub digest: ContentHash,
-    /// What is asked.
+    /// The kind of question.
     #[serde(default, skip_serializing_if = "ApprovalKind::is_tool_call")]
     pub kind: ApprovalKind,
-    /// What the call depends on as it was when the question was asked: an answer is for this content only.
+    /// The dependencies of the call at that time; an answer is for this content only.
     #[serde(default, skip_serializing_if = "CallFacts::is_empty")]
     pub facts: CallFacts,
 }
 
 impl Approval {
-    /// The request, if it is one for permission.
+    /// Returns the request if the approval asks for a permission.
     pub fn request(&self) -> Option<&PermissionRequest> {
         match &self.kind {
             ApprovalKind::ToolCall => None,
@@ -46,19 +46,19 @@ impl Approval {
     }
 }
 
-/// What is asked.
+/// The kind of question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
-    /// Whether the agent may make this call.
+    /// A question about a call that the agent wants to make.
     #[default]
     ToolCall,
-    /// Whether somebody may have it made who has no permission for it.
+    /// A question about a call that the sender of the message has no permission for.
     Permission(Box<PermissionRequest>),
 }
 
 impl ApprovalKind {
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::ToolCall => "tool_call",
@@ -74,86 +74,86 @@ impl ApprovalKind {
     }
 }
 
-/// A request to the owner: somebody lacks the permission for a call.
+/// A request to the owner for a permission that the sender of a message lacks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PermissionRequest {
-    /// Who lacks it.
+    /// The principal that lacks the permission.
     pub requester: Principal,
-    /// Where they wrote.
+    /// The channel of the principal's message.
     pub requester_channel: String,
-    /// What a yes for a day or for good would give.
+    /// The resources that a yes for a day or always would grant.
     pub resources: Vec<Resource>,
-    /// Why it is not allowed, in words.
+    /// The reason why the call is not allowed, as text.
     pub reason: String,
-    /// What they wrote, cut where it is long.
+    /// The message of the principal, cut if long.
     pub original_message: String,
-    /// When the turn that asks last heard of the time, in milliseconds since 1970.
+    /// The time that the turn knew last when it asked, in milliseconds since 1970.
     pub created_at: u64,
-    /// From then on nobody can answer any more.
+    /// The end of the request, in milliseconds since 1970; later answers are not accepted.
     pub expires_at: u64,
 }
 
-/// An answer.
+/// An answer to an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalAnswer {
-    /// Yes or no.
+    /// True for yes, false for no.
     pub allow: bool,
-    /// How far a yes reaches.
+    /// The reach of a yes.
     #[serde(default)]
     pub reach: ApprovalScope,
-    /// Why; told to the model with a no.
+    /// The reason; the model gets it with a no.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Arguments that take the place of those of the call; only with a yes.
+    /// The arguments that replace those of the call; only with a yes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<Value>,
-    /// Nobody answered in time; it counts as a no, and not as a denial.
+    /// True if no answer came in time; counts as a no, but not as a denial.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub expired: bool,
-    /// Where it was given: the channel, or the key to the server.
+    /// The origin of the answer: the channel, or the key to the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
 impl ApprovalAnswer {
-    /// A yes that reaches so far.
+    /// Creates a yes with this reach.
     pub fn approved(reach: ApprovalScope) -> Self {
         Self { allow: true, reach, reason: None, edit: None, expired: false, by: None }
     }
 
-    /// A no, perhaps with a reason.
+    /// Creates a no, with an optional reason.
     pub fn declined(reason: Option<String>) -> Self {
         Self { reason, allow: false, ..Self::approved(ApprovalScope::Once) }
     }
 
-    /// The same, given there.
+    /// Returns the answer with this origin: a channel, or a key to the server.
     pub fn by(self, place: impl Into<String>) -> Self {
         Self { by: Some(place.into()), ..self }
     }
 
-    /// What is written when nobody answered in time.
+    /// Creates the answer that is recorded when none came in time.
     pub fn expired() -> Self {
         Self { expired: true, ..Self::declined(None) }
     }
 }
 
-/// How far a yes reaches.
+/// The reach of a yes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalScope {
     /// This call only.
     #[default]
     Once,
-    /// The same call, byte for byte, for the rest of the session.
+    /// This call again, byte for byte, for the rest of the session.
     Session,
-    /// What was asked for, for the one who asked, for a day. Only for a request for permission.
+    /// The requested permission, for the requester, for a day. Only for a permission request.
     Day,
-    /// What was asked for, for the one who asked, until it is taken back. Only for a request for permission.
+    /// The requested permission, for the requester, until revoked. Only for a permission request.
     Always,
 }
 
 impl ApprovalScope {
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Once => "once",

@@ -1,9 +1,9 @@
-//! What the host found out about a call before it was judged or made: where its path leads, and what it depends on.
+//! Facts about a call that the host finds before a ruling or a start: its paths and dependencies.
 //!
-//! Rules are about the path that will be opened, and an approval is for the content that will be executed. Neither
-//! can be told from the text of a call, so the host looks, and what it saw is recorded.
+//! Rules are about the path that will be opened, and an approval is for the content that will be
+//! executed. The text of a call shows neither, so the host looks, and its findings are recorded.
 //!
-//! Must never: be worked out again from a record; what was seen then is what counts.
+//! Must never: be computed again from a record; the facts of that moment are what counts.
 
 use std::collections::BTreeMap;
 
@@ -12,22 +12,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::ContentHash;
 
-/// What was found out about one call.
+/// The facts about a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallFacts {
-    /// Where the paths among the arguments lead, by the name of the argument.
+    /// The resolved paths among the arguments, by the name of the argument.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub paths: BTreeMap<String, ResolvedPath>,
-    /// What the call depends on beside its arguments. Empty where nobody looked.
+    /// The dependencies of the call beside its arguments. Empty if the host did not look for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<CallDependency>,
-    /// What is otherwise than when the call was judged or approved before.
+    /// The differences from the state at the last ruling or approval of the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<DependencyChange>,
 }
 
 impl CallFacts {
-    /// What changed, a line for each, with the difference of each where it is known. None if nothing did.
+    /// Returns the changes, one line each with its difference if known. None without changes.
     pub fn change_summary(&self) -> Option<String> {
         let told = self.changes.iter().map(|change| match &change.diff {
             Some(diff) => format!("{}\n{}", change.summary_line(), diff.trim_end()),
@@ -37,33 +37,33 @@ impl CallFacts {
         (!told.is_empty()).then(|| told.join("\n"))
     }
 
-    /// Whether nothing was found out.
+    /// Returns true if there are no facts.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Where a path leads.
+/// The place that a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolvedPath {
-    /// To this place in the workspace.
+    /// The path leads to this place in the workspace.
     Inside {
-        /// Relative to the workspace, without links, `.` or `..`; `.` for the workspace itself.
+        /// The path in the workspace, without links, `.` or `..`; `.` for the workspace itself.
         path: String,
-        /// Whether the file system takes upper and lower case for the same name there.
+        /// True if the file system ignores the case of letters there.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         folds_case: bool,
     },
-    /// It cannot be told, or it leads out of the workspace.
+    /// The path leads out of the workspace, or its target is unknown.
     Unclear {
-        /// Why, in words.
+        /// The reason, as text for a person.
         why: String,
     },
 }
 
 impl ResolvedPath {
-    /// The place in words for a person.
+    /// Returns the path, or the reason why it is unclear, as text for a person.
     pub fn display_text(&self) -> &str {
         match self {
             Self::Inside { path, .. } => path,
@@ -72,41 +72,41 @@ impl ResolvedPath {
     }
 }
 
-/// Something that a call depends on, as it was when somebody looked.
+/// A dependency of a call, in its state at the moment of the look.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallDependency {
-    /// What it is.
+    /// The kind of dependency.
     pub kind: DependencyKind,
-    /// Its name: a path below the workspace, a file of the definition, a tool.
+    /// The name: a path below the workspace, a file of the definition, a tool.
     pub name: String,
-    /// The hash of its content or identity; none if it is not there.
+    /// The hash of the content or identity; none if it does not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<ContentHash>,
-    /// Its content, if that is a short text; secrets are taken out.
+    /// The content if it is a short text, without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// What a call can depend on.
+/// The kinds of dependencies of a call.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DependencyKind {
-    /// A file that it executes.
+    /// A file that the call executes.
     File,
-    /// The directory that it runs in.
+    /// The directory that the call runs in.
     Directory,
     /// A file that defines the agent.
     Definition,
-    /// The tool.
+    /// The tool itself.
     Tool,
-    /// Where a path among its arguments leads.
+    /// The place that a path among the arguments leads to.
     Path,
 }
 
 impl DependencyKind {
-    /// What it is, in words.
+    /// Returns the kind as text with an article, for a sentence.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::File => "the file",
@@ -118,17 +118,17 @@ impl DependencyKind {
     }
 }
 
-/// A difference between what was judged or approved and what there is now.
+/// A difference between the approved or judged state and the present one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DependencyChange {
-    /// What changed.
+    /// The kind of the dependency that changed.
     pub kind: DependencyKind,
-    /// Its name.
+    /// The name of the dependency that changed.
     pub name: String,
-    /// What it was: a hash or a path. None if it was not there or not part of the question.
+    /// The earlier hash or path. None if it did not exist or was not part of the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// What it is now. None if it is gone.
+    /// The present hash or path. None if it does not exist any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is: Option<String>,
     /// The difference in lines, if both are short texts.
@@ -137,7 +137,7 @@ pub struct DependencyChange {
 }
 
 impl DependencyChange {
-    /// The change on one line.
+    /// Returns the change as one line of text.
     pub fn summary_line(&self) -> String {
         let (kind, name) = (self.kind.as_str(), &self.name);
         match (&self.was, &self.is) {

@@ -1,9 +1,9 @@
-//! What a process may read, write, reach and spend, and what enforces it.
+//! The confinement of a process: its files, network and limits, and the level that enforces it.
 //!
-//! A value that can be printed, compared and stored: every turn holds the one its calls run under, and every
-//! call names it by its hash.
+//! A value that can be printed, compared and stored: every turn holds the confinement of its calls,
+//! and every call names it by its hash.
 //!
-//! Must never: resolve a path, or be widened. Who builds one cuts it down; nobody adds.
+//! Must never: resolve a path, or be widened. The builder of a confinement only restricts it.
 
 use std::fmt;
 
@@ -12,39 +12,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::ContentHash;
 
-/// What a process may do.
+/// The confinement of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Confinement {
-    /// What enforces it.
+    /// The mechanism that enforces the confinement.
     pub level: ConfinementLevel,
-    /// The set of settings it was made from.
+    /// The profile that the settings come from.
     pub profile: ConfinementProfile,
-    /// How much of the machine may be read.
+    /// The part of the machine that may be read.
     pub reading: ReadAccess,
-    /// What may be read beside that: absolute paths without links.
+    /// Further readable places: absolute paths without links.
     pub allow_read: Vec<String>,
-    /// What may be written: absolute paths without links. Nothing else but the private directories.
+    /// The writable places: absolute paths without links. The private directories are writable too.
     pub allow_write: Vec<String>,
-    /// What may not be read although it lies in one of those. It wins.
+    /// The exceptions from the readable places; they win.
     pub deny_read: Vec<String>,
-    /// What may not be written although it lies in one of those. It wins.
+    /// The exceptions from the writable places; they win.
     pub deny_write: Vec<String>,
-    /// Whether a repository may be written, but for its hooks and settings.
+    /// The access to repositories in writable directories.
     pub git: GitAccess,
-    /// The directory that is the process's own home; none means one that is thrown away.
+    /// The directory that is the home of the process; none means a temporary home.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
-    /// A digest of the project, the agent, the sender and the credentials that the process acts with. Processes with
-    /// different digests share no sandbox and no home.
+    /// A digest of the project, agent, sender and credentials that the process acts with.
+    /// Processes with different digests share no sandbox and no home.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<ContentHash>,
-    /// What may be reached.
+    /// The hosts that may be reached.
     pub network: NetworkAccess,
-    /// What may be spent.
+    /// The limits on resources.
     pub limits: ConfinementLimits,
 }
 
-/// What enforces a confinement, the strongest first.
+/// The mechanism that enforces a confinement, the strongest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -52,18 +52,18 @@ pub struct Confinement {
 pub enum ConfinementLevel {
     /// Own namespaces, Landlock and a filter of system calls.
     Ns,
-    /// The same by way of bubblewrap.
+    /// Namespaces, Landlock and a filter of system calls, set up by bubblewrap.
     Bwrap,
     /// The sandbox of macOS.
     Seatbelt,
     /// Landlock and a filter of system calls, without namespaces.
     Landlock,
-    /// Nothing. Only the operator can say so.
+    /// No enforcement. Only the operator can choose it.
     Off,
 }
 
 impl ConfinementLevel {
-    /// The word in files and on wires.
+    /// Returns the word in files and on wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ns => "ns",
@@ -81,70 +81,70 @@ impl fmt::Display for ConfinementLevel {
     }
 }
 
-/// A named set of settings.
+/// A named set of sandbox settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfinementProfile {
-    /// For agents from elsewhere: nothing is written but what is listed, nothing is kept.
+    /// For foreign agents: only listed places are writable, and the home is temporary.
     Untrusted,
-    /// For your own: the workspace is written, your toolchains are read.
+    /// For the owner's agents: the workspace is writable, and the toolchains are readable.
     #[default]
     Trusted,
-    /// For work on the machine itself: everything is read that is not denied.
+    /// For work on the machine itself: everything is readable except for what is denied.
     Host,
 }
 
-/// How much of the machine may be read.
+/// The part of the machine that may be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadAccess {
-    /// The system's programs and libraries, and what is listed.
+    /// The programs and libraries of the system, and the listed places.
     #[default]
     Strict,
-    /// Everything but what is denied.
+    /// Everything except for the denied places.
     Broad,
 }
 
-/// What may be done to a repository in a writable directory.
+/// The access to a repository in a writable directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GitAccess {
-    /// It is read.
+    /// The repository is read-only.
     #[default]
     Read,
-    /// It is written, but for hooks and settings.
+    /// The repository is writable except for its hooks and settings.
     Write,
 }
 
-/// What may be reached.
+/// The hosts that a process may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NetworkAccess {
-    /// Nothing.
+    /// No host.
     #[default]
     None,
-    /// These, through the proxy.
+    /// The listed hosts, through the proxy.
     Domains {
-        /// Names, compared by whole labels; `*.x` is everything below `x`.
+        /// The host names, compared by whole labels; `*.x` means everything below `x`.
         allow: Vec<String>,
-        /// Addresses that count as public although they are not. Only the operator can say so.
+        /// Private addresses that count as public. Only the operator can name them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         addresses: Vec<String>,
     },
 }
 
-/// What may be spent.
+/// The limits on the resources of a process and its children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfinementLimits {
-    /// Time from start to end, in milliseconds.
+    /// The time from start to end, in milliseconds.
     pub timeout_ms: u64,
-    /// Memory of all processes together, in bytes.
+    /// The memory of all processes together, in bytes.
     pub memory_bytes: u64,
-    /// Processes and threads.
+    /// The number of processes and threads.
     pub processes: u64,
-    /// Temporary files together, and any one file, in bytes.
+    /// The size of all temporary files together, and of each single file, in bytes.
     pub disk_bytes: u64,
-    /// Open files of one process.
+    /// The number of open files of one process.
     pub files: u64,
 }
 
@@ -161,7 +161,7 @@ impl Default for ConfinementLimits {
 }
 
 impl ConfinementLimits {
-    /// The smaller of each.
+    /// Returns the smaller value of each limit.
     #[must_use]
     pub fn lower_of_each(self, other: Self) -> Self {
         Self {
@@ -175,12 +175,12 @@ impl ConfinementLimits {
 }
 
 impl Confinement {
-    /// Nothing is confined.
+    /// Returns the value for processes without any confinement.
     pub fn unconfined() -> Self {
         Self { level: ConfinementLevel::Off, ..Self::most_restricted() }
     }
 
-    /// A confinement that lets nothing be written or reached, and only the system be read.
+    /// Returns a confinement that allows no write and no network, and reads of the system only.
     pub fn most_restricted() -> Self {
         Self {
             level: ConfinementLevel::Ns,
@@ -198,22 +198,22 @@ impl Confinement {
         }
     }
 
-    /// Names this value exactly.
+    /// Returns the hash that names this exact value.
     pub fn hash(&self) -> ContentHash {
         let json = serde_json::to_vec(self).expect("a confinement is plain JSON");
         ContentHash::of(&json)
     }
 }
 
-/// Files that show what an `.env` looks like; they are read.
+/// Files with examples of an `.env` file; they may be read.
 pub const ENV_EXAMPLES: [&str; 3] = [".env.example", ".env.sample", ".env.template"];
 
-/// What stands in an entry for any directories in between.
+/// The part of an entry that stands for any directories in between.
 pub const ANY_DEPTH: &str = "/**/";
 
-/// Whether an entry of `deny_read` or `deny_write` means this path. An entry is a path; a `*` at the end of
-/// it stands for any ending of its last name, and `/**/` for any directories in between. Examples of an `.env` are
-/// not meant by `.env.*`.
+/// Returns true if an entry of `deny_read` or `deny_write` covers this path. An entry is a path;
+/// a `*` at its end stands for any ending of its last name, and `/**/` for any directories in
+/// between. The entry `.env.*` does not cover the examples of an `.env` file.
 pub fn denies(entry: &str, path: &str) -> bool {
     if let Some((root, name)) = entry.split_once(ANY_DEPTH) {
         let below = path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
@@ -227,71 +227,71 @@ pub fn denies(entry: &str, path: &str) -> bool {
     path.strip_prefix(beginning).is_some_and(|rest| !rest.contains('/')) && !is_example
 }
 
-/// One attempt of a confined process to reach a host.
+/// An attempt of a confined process to reach a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Connection {
-    /// The host as the process named it.
+    /// The host, as the process named it.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Why it was refused; nothing means that it was let through.
+    /// The reason of the refusal; none means that the connection was allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// What the process sent.
+    /// The number of bytes that the process sent.
     pub bytes_out: u64,
-    /// What it received.
+    /// The number of bytes that the process received.
     pub bytes_in: u64,
 }
 
 impl Connection {
-    /// What is told of it, if it was refused.
+    /// Returns the line for the model and the record if the connection was refused.
     pub fn denial(&self) -> Option<String> {
         let why = self.refused.as_ref()?;
         Some(format!("denied by sandbox: {}:{}: {why}", self.host, self.port))
     }
 }
 
-/// What a sandbox was found to be worth when it was tried.
+/// The results of the tests of a sandbox on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attestation {
-    /// What enforces.
+    /// The level that was tested.
     pub level: ConfinementLevel,
-    /// The release of the kernel.
+    /// The release of the operating system's kernel.
     pub kernel: String,
-    /// The version of Landlock; 0 means that there is none.
+    /// The version of the Landlock interface; 0 means that the kernel has none.
     pub landlock_abi: u32,
-    /// Whether processes run under a user of their own, as they do when we are root.
+    /// True if processes run under a user of their own, as they do if Agentry runs as root.
     pub own_user: bool,
-    /// What each limit is worth.
+    /// The strength of each limit.
     pub limits: Vec<LimitEnforcement>,
-    /// The escapes that were tried, and what came of each.
+    /// The escapes that were tried, with their results.
     pub escapes: Vec<Escape>,
 }
 
-/// What a limit is worth.
+/// The strength of a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitEnforcement {
-    /// Which: `time`, `memory`, `processes`, `disk`, `files`.
+    /// The name of the limit: `time`, `memory`, `processes`, `disk` or `files`.
     pub limit: String,
-    /// Whether the kernel holds it; otherwise it is watched, and can be overstepped for a moment.
+    /// True if the kernel enforces it; otherwise usage is checked often and may briefly exceed it.
     pub hard: bool,
-    /// By what.
+    /// The mechanism that enforces the limit.
     pub by: String,
 }
 
-/// One way out that was tried.
+/// An attempt to escape from a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Escape {
-    /// What was tried.
+    /// A description of the attempt.
     pub attempt: String,
-    /// Whether it was stopped.
+    /// True if the sandbox stopped the attempt.
     pub stopped: bool,
-    /// What the system answered.
+    /// The answer of the system.
     pub answer: String,
 }
 
 impl Attestation {
-    /// Whether every escape was stopped.
+    /// Returns true if the sandbox stopped every escape.
     pub fn holds(&self) -> bool {
         self.escapes.iter().all(|escape| escape.stopped)
     }

@@ -1,81 +1,81 @@
-//! What turns mean for what later turns of their branch are shown: compactions and prunings.
+//! The effects of turns on the context of later turns of their branch: compactions and prunings.
 //!
-//! Must never: say what is shown; that is for whoever puts a request together.
+//! Must never: build the context. The builder of a request applies these values.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, TurnId};
 
-/// What a turn that ended means for the turns after it.
+/// The effect of a finished turn on the turns after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUpdate {
-    /// How many tokens it adds to its branch, where a provider counted them.
+    /// The tokens that the turn adds to its branch; none if no provider counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// What was cut from it on.
+    /// The outputs that are cut from this turn on.
     #[serde(default, skip_serializing_if = "PruningStep::is_empty")]
     pub pruned: PruningStep,
-    /// The text that stands for turns before it, if it is a compaction.
+    /// The text that replaces earlier turns, if the turn is a compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Compaction>,
 }
 
 impl ContextUpdate {
-    /// Whether it says nothing; records from before there was one do not.
+    /// Returns true if the turn has no effect; so do turns in old records without the field.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A text that stands for turns before it.
+/// A text that replaces earlier turns of a branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compaction {
-    /// The text.
+    /// The text that requests contain instead of the turns.
     pub summary: String,
-    /// The last turn that it stands for.
+    /// The last turn that the text replaces.
     pub summarized_through: TurnId,
-    /// The first turn before the compaction that is shown as it is; none if there is none.
+    /// The first earlier turn that requests still contain in full; none if no turn remains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<TurnId>,
-    /// How many tokens a request had without it.
+    /// The tokens of a request without the compaction.
     pub tokens_before: u64,
-    /// How many it has with it.
+    /// The tokens of a request with the compaction.
     pub tokens_after: u64,
 }
 
-/// What a turn that is to become a compaction starts from, beside its prompt.
+/// The inputs of a compaction turn, beside its prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactionPlan {
-    /// Why it is made.
+    /// The reason of the compaction.
     pub reason: CompactionReason,
-    /// What somebody wants most room to be given to.
+    /// The subject that the text should cover most, if a person named one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub focus: Option<String>,
-    /// The last turn that its text will stand for.
+    /// The last turn that the text will replace.
     pub summarized_through: TurnId,
-    /// The first turn that is shown as it is; none if that is only the one that comes next.
+    /// The first turn that requests will still contain in full; none if no turn remains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<TurnId>,
-    /// How many tokens a request has without it.
+    /// The tokens of a request without the compaction.
     pub tokens_before: u64,
-    /// How many of them stay beside its text.
+    /// The tokens of a request that remain beside the text.
     pub tokens_kept: u64,
 }
 
-/// Why a session is compacted.
+/// The reason why a session is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionReason {
     /// The next request would leave too little of the model's window free.
     Window,
-    /// The provider said that a request was too long.
+    /// The provider rejected a request as too long.
     Overflow,
-    /// Somebody asked for it.
+    /// A person or program requested it.
     Asked,
 }
 
 impl CompactionReason {
-    /// In words.
+    /// Returns the reason as text for a person.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Window => "the model's window is almost full",
@@ -85,22 +85,22 @@ impl CompactionReason {
     }
 }
 
-/// How an output is cut; the order is how much.
+/// The cut of a tool output in later requests; ordered by the amount that it removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputCut {
-    /// Its beginning and its end are shown.
+    /// Requests contain the beginning and the end of the output.
     Trimmed {
-        /// How much of the beginning.
+        /// The length of the beginning, in characters.
         head_chars: usize,
-        /// How much of the end.
+        /// The length of the end, in characters.
         tail_chars: usize,
     },
-    /// Only that it was there is shown.
+    /// Requests contain only a note that there was an output.
     Cleared,
 }
 
-/// One step: which outputs are cut from now on, and how.
+/// A pruning: the outputs to cut from one turn on, with their cuts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PruningStep {
@@ -109,7 +109,7 @@ pub struct PruningStep {
 }
 
 impl PruningStep {
-    /// Whether it cuts nothing.
+    /// Returns true if the step cuts nothing.
     pub fn is_empty(&self) -> bool {
         self.cuts.is_empty()
     }

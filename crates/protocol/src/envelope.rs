@@ -1,9 +1,9 @@
-//! An event with what the ledger knows about it.
+//! An event with its ledger metadata: number, time, cause and version.
 //!
-//! Keeps number, time, cause and version out of the event, so that events are equal in tests and versions
+//! The event itself does not hold the metadata, so that events are equal in tests and versions
 //! stay out of names.
 //!
-//! Must never: be changed once it was written.
+//! Must never: be changed after it was written.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,64 +15,64 @@ use crate::intake::IntakeStage;
 /// The version of the events that this program writes.
 pub const EVENT_VERSION: u32 = 1;
 
-/// One entry of the ledger.
+/// An entry of the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Its place, from one, without gaps.
+    /// The sequence number, from one, without gaps except for accepted losses.
     pub seq: u64,
-    /// When it was written, in milliseconds since 1970.
+    /// The time of writing, in milliseconds since 1970.
     pub time: u64,
-    /// The entry that led to it.
+    /// The sequence number of the entry that caused this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<u64>,
-    /// The version of its form.
+    /// The version of the event's format.
     pub version: u32,
-    /// Which stream it belongs to.
+    /// The stream of the entry.
     pub stream: LedgerStream,
-    /// What it is about.
+    /// The session, run and turn of the entry.
     #[serde(flatten)]
     pub about: EntrySubject,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
-/// What an entry is about.
+/// The session, run and turn of an entry, as far as it has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntrySubject {
-    /// The session.
+    /// The session of the entry.
     #[serde(rename = "sessionId", default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// The run.
+    /// The run of the entry.
     #[serde(rename = "runId", default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The turn.
+    /// The turn of the entry.
     #[serde(rename = "turnId", default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
 }
 
-/// An entry before it has its place.
+/// An entry before the ledger gives it a number and a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Draft {
-    /// The entry that led to it.
+    /// The sequence number of the entry that caused this one.
     pub cause: Option<u64>,
-    /// What it is about.
+    /// The session, run and turn of the entry.
     pub about: EntrySubject,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
-/// The two streams.
+/// The two streams of the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerStream {
-    /// What came in.
+    /// Input from people, programs and channels.
     World,
-    /// What agents did.
+    /// Acts of agents and of the runtime.
     Turns,
 }
 
 impl Event {
-    /// The stream that the event belongs to.
+    /// Returns the stream of the event.
     pub fn stream(&self) -> LedgerStream {
         match self {
             Self::PromptReceived { .. }

@@ -1,7 +1,7 @@
-//! All that can happen. Past tense: an event cannot be argued with.
+//! Every event that the ledger can hold. Past tense: an event is a fact and cannot be vetoed.
 //!
-//! Two streams: *world* is what came in from people and programs; *turns* is what agents did about it.
-//! The moves of a turn are events too: they are recorded when they are chosen, before they are done.
+//! Two streams: *world* holds input from people and programs; *turns* holds the acts of agents.
+//! The moves of a turn are events too: each is recorded when it is chosen, before it is done.
 //!
 //! Must never: gain a variant for one tool or one provider. A tool call is a tool call.
 
@@ -27,261 +27,261 @@ use crate::verdict::Ruling;
 
 pub use crate::plan::{RunInputs, RunLimits, RunModels, RunPlan, StepPlan, TurnPlan};
 
-/// Something that happened.
+/// An event of the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
-    /// Somebody said something to an agent. World.
+    /// A person or program sent a prompt to an agent. World.
     PromptReceived {
-        /// What was said.
+        /// The text of the prompt.
         content: String,
     },
-    /// Somebody said something to a turn that is under way. World.
+    /// A person or program sent a message to a running turn. World.
     SteerReceived {
-        /// What was said.
+        /// The text of the message.
         content: String,
-        /// What it came in as, if a channel brought it.
+        /// The inbound event that carried it, if it came through a channel.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         event: Option<EventId>,
     },
-    /// Somebody asked a turn to end. World.
+    /// A person or program asked a turn to end. World.
     CancelReceived {},
-    /// Somebody asked for another mode. World.
+    /// A person or program asked for another mode. World.
     ModeReceived {
-        /// The mode.
+        /// The new mode.
         mode: Mode,
-        /// The most iterations from now on.
+        /// The limit of iterations from now on; none keeps the limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max_iterations: Option<u32>,
     },
-    /// Somebody answered an approval. World.
+    /// A person or program answered an approval. World.
     ApprovalAnswered {
-        /// The question.
+        /// The approval that is answered.
         approval: ApprovalId,
-        /// The answer.
+        /// The answer of the person.
         answer: ApprovalAnswer,
     },
-    /// The tool-access file changed while a turn was under way. World.
+    /// The tool-access file changed during a turn. World.
     ToolAccessChanged {
-        /// What it says now; broken means that nothing is on.
+        /// The new content of the file; content that does not parse turns all tools off.
         access: Value,
     },
-    /// The owner goes on after entries of the ledger were lost. World.
+    /// The owner continues after entries of the ledger were lost. World.
     LossAccepted {
-        /// The last entry that was there.
+        /// The sequence number of the last entry that is still there.
         last: u64,
-        /// The last entry that is known to have been written.
+        /// The sequence number of the last entry that is known to have been written.
         known: u64,
-        /// The hash of that entry, in hexadecimal digits.
+        /// The hash of that last written entry, in hexadecimal digits.
         hash: String,
     },
-    /// Something is on its way from a channel to a session, or back. World or turns.
+    /// An inbound or its answer reached a stage between channel and session. World or turns.
     Intake(IntakeStage),
-    /// Somebody changed who may do what. World.
+    /// A grant, an entity, a key to the server or the list of audit records changed. World.
     Access(AccessChange),
-    /// Something happened to a hook that looks at events. World or turns.
+    /// An event hook was changed, matched or run. World or turns.
     EventHook(EventHookChange),
-    /// The owner lets programs run, or does not any more. World.
+    /// The owner trusted the programs of a directory, or withdrew the trust. World.
     Trust(TrustChange),
-    /// Something happened to a program of an agent that is run once.
+    /// A job, one run of an agent's program, changed its state.
     Job(JobChange),
-    /// A hook of a turn is run, or was. A move where a turn chose it.
+    /// A hook of a turn starts or finished. A move where a turn chose it.
     Hook(HookChange),
-    /// A session came to be.
+    /// A session was opened.
     SessionOpened {
-        /// What people call it.
+        /// The name of the session that people use.
         key: SessionKey,
-        /// Who it is with.
+        /// The agent of the session.
         agent: AgentId,
-        /// The turn it goes on from, if it was forked.
+        /// The turn that the session continues, if it was forked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<TurnId>,
     },
-    /// A run came to be.
+    /// A run was created.
     RunCreated(Box<RunPlan>),
-    /// A run went on in another process.
+    /// A run continued in another process.
     RunResumed {},
-    /// A run waits for a person and nobody is there; the process let go of it.
+    /// A run waits for a person and is unattended; its process released it.
     RunPaused {
-        /// What it waits for.
+        /// The approvals that the run waits for.
         approvals: Vec<ApprovalId>,
     },
-    /// A run came to its end.
+    /// A run ended.
     RunEnded {
-        /// How.
+        /// The kind of ending.
         ending: Ending,
-        /// In words.
+        /// The reason, as text for a person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// A sandbox was opened and tried; what the run's calls are confined by.
+    /// A sandbox was opened and tested; it confines the calls of the run.
     SandboxOpened {
-        /// What it is worth.
+        /// The results of the tests.
         attestation: Attestation,
     },
-    /// There is no sandbox; calls that need one are refused.
+    /// No sandbox is available; calls that need one are refused.
     SandboxMissing {
-        /// What was tried, and why it is not to be had.
+        /// The sandboxes that were tried, and the reason why each is unavailable.
         why: String,
     },
     /// A step of a task began.
     StepStarted {
-        /// Which one, from zero.
+        /// The index of the step, from zero.
         index: u32,
     },
     /// A step of a task ended.
     StepEnded {
-        /// Which one.
+        /// The index of the step, from zero.
         index: u32,
-        /// How.
+        /// The result of the step.
         status: StepStatus,
     },
     /// A turn began.
     TurnStarted(Box<TurnPlan>),
-    /// The turn took notice of something that came in. From here on it counts.
+    /// The turn took an input into account. The input affects the turn from here on.
     InputTaken {
-        /// The entry of the world stream.
+        /// The sequence number of the input in the world stream.
         input: u64,
     },
-    /// Move: the model is asked.
+    /// Move: a request is sent to the model.
     ModelAsked {
-        /// Which request of the turn, from one.
+        /// The number of the request in the turn, from one.
         step: u32,
         /// The hash of the whole request.
         request: ContentHash,
         /// The length of the request; a later request of the turn begins with the same bytes.
         bytes: u64,
-        /// Whether the question is only whether the work is done.
+        /// True if the request only asks the model whether the work is done.
         #[serde(default, skip_serializing_if = "is_false")]
         check: bool,
     },
     /// The model answered.
     ModelReplied {
-        /// Which request.
+        /// The number of the request in the turn, from one.
         step: u32,
-        /// The answer.
+        /// The reply.
         reply: ModelReply,
-        /// What was found out about its calls, in their order.
+        /// The facts that the host found about the calls of the reply, in their order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         facts: Vec<CallFacts>,
     },
-    /// The model did not answer.
+    /// A request to the model failed.
     ModelFailed {
-        /// Which request.
+        /// The number of the request in the turn, from one.
         step: u32,
-        /// Why.
+        /// The reason of the failure.
         failure: ModelFailure,
     },
-    /// The model did not answer yet, and is asked again.
+    /// An attempt of a request failed, and the request is sent again.
     ModelRetried {
-        /// Which request.
+        /// The number of the request in the turn, from one.
         step: u32,
-        /// Which try failed, from one.
+        /// The number of the failed attempt, from one.
         attempt: u32,
-        /// Why.
+        /// The reason of the failure.
         failure: ModelFailure,
-        /// How long it is waited before the next.
+        /// The pause before the next attempt, in milliseconds.
         wait_ms: u64,
     },
-    /// The model did not answer, and another one is asked instead.
+    /// A model failed, and the request goes to another model instead.
     ModelReplaced {
-        /// Which request.
+        /// The number of the request in the turn, from one.
         step: u32,
-        /// Who did not answer: provider and model.
+        /// The model that failed: provider and model.
         from: String,
-        /// Who is asked now.
+        /// The model that gets the request now: provider and model.
         to: String,
-        /// Why.
+        /// The reason of the failure.
         failure: ModelFailure,
     },
-    /// Move: a call is on the table.
+    /// Move: a call is proposed and judged.
     CallProposed {
-        /// The call.
+        /// The proposed call.
         call: ToolCall,
-        /// What the rules say about it.
+        /// The ruling of all stages about the call.
         ruling: Ruling,
     },
-    /// Move: a person is asked.
+    /// Move: a person is asked to approve a call.
     ApprovalAsked(Box<Approval>),
-    /// Move: a call is made. Recorded before the tool runs.
+    /// Move: a call starts. Recorded before the tool runs.
     CallStarted {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// What allowed it.
+        /// The reason why the call is allowed.
         by: Permit,
-        /// What it runs under. Records from before there was a sandbox do not say, and mean nothing.
+        /// The confinement of the call. Records from before the sandbox lack it: unconfined.
         #[serde(default = "CallConfinement::nothing")]
         under: CallConfinement,
-        /// What a person put in the place of the proposed arguments, if anybody did.
+        /// The replacement of the proposed arguments, if a person or a hook replaced them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         edited: Option<Box<CallEdit>>,
     },
-    /// What came of a call that was made.
+    /// A call that was started finished.
     CallFinished {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// What came of it.
+        /// The outcome of the call.
         outcome: ToolOutcome,
     },
-    /// A call that was to be made was not: what it depends on changed since it was judged. It is judged again.
+    /// A call did not start: a dependency changed after the ruling. The call is judged again.
     CallWithheld {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// What was found instead, and how it differs.
+        /// The new facts, with their differences from those of the ruling.
         facts: CallFacts,
     },
-    /// A connection of a call came to its end, or was refused.
+    /// A connection of a call ended or was refused.
     ConnectionEnded {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// Where to, how much, and whether it was let through.
+        /// The host, the bytes in both directions, and the reason of a refusal.
         connection: Connection,
     },
-    /// Move: a call is refused; nothing was done.
+    /// Move: a call is refused; it had no effect.
     CallRefused {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// Why, as the model is told.
+        /// The reason, in the words that the model gets.
         why: String,
     },
-    /// Move: a call that is under way is stopped.
+    /// Move: a running call is stopped.
     CallStopped {
-        /// The call.
+        /// The id of the call.
         call: CallId,
     },
     /// Move: a command checks whether the work is done.
     CheckStarted {
-        /// Which iteration.
+        /// The number of the check in the turn, from one.
         iteration: u32,
-        /// The command.
+        /// The command that runs in the sandbox.
         command: String,
     },
-    /// What a check command said.
+    /// A check command finished.
     CheckFinished {
-        /// Which iteration.
+        /// The number of the check in the turn, from one.
         iteration: u32,
-        /// What came of it; done means that the work is done.
+        /// The outcome of the command; `Done` means that the work is done.
         outcome: ToolOutcome,
     },
-    /// Move: an iteration of autonomous work is over and the next begins.
+    /// Move: an iteration of autonomous work is counted.
     IterationCounted {
-        /// How many there have been.
+        /// The number of iterations so far; a change of the mode restarts it.
         count: u32,
     },
-    /// Move: the turn is over.
+    /// Move: the turn ends.
     TurnEnded {
-        /// How.
+        /// The kind of ending.
         ending: Ending,
-        /// The hash of this turn and, through its parent, of all before it.
+        /// The hash of this turn and, through its parent, of all turns before it.
         hash: ContentHash,
-        /// What was spent.
+        /// The tokens that the turn used.
         usage: Usage,
-        /// The last thing the model said.
+        /// The last text of the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
         /// The messages that the turn adds to its branch.
         messages: Vec<Message>,
-        /// What it means for what later turns are shown.
+        /// The changes to the context that later turns of the branch send to the model.
         #[serde(default, skip_serializing_if = "ContextUpdate::is_empty")]
         context: Box<ContextUpdate>,
     },
@@ -292,20 +292,20 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// With the gate, or without it inside of the sandbox. Files and wires say `structured` and `wiggum`.
+/// The mode of a turn: with the gate, or without it inside of the sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
-    /// A person is asked.
+    /// The gate asks a person. Files and wires say `structured`.
     #[default]
     #[serde(rename = "structured", alias = "supervised")]
     Supervised,
-    /// Calls go ahead unless the guard objects; a check decides when the work is done.
+    /// Calls run unless the guard objects; a check ends the work. Files and wires say `wiggum`.
     #[serde(rename = "wiggum", alias = "autonomous")]
     Autonomous,
 }
 
 impl Mode {
-    /// The word on the wire.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Supervised => "structured",
@@ -314,35 +314,35 @@ impl Mode {
     }
 }
 
-/// What allowed a call to be made.
+/// The reason why a call is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Permit {
-    /// A rule.
+    /// An approval rule allows it.
     Rule {
-        /// `file:line` or `built-in`.
+        /// The place of the rule: `file:line` or `built-in`.
         rule: String,
     },
-    /// A person, asked about this call.
+    /// A person approved this call.
     Approval {
-        /// The question.
+        /// The approval.
         approval: ApprovalId,
     },
-    /// A person, asked about the same call earlier in the session.
+    /// A person approved the same call earlier in the session.
     Earlier {
-        /// The question.
+        /// The earlier approval.
         approval: ApprovalId,
     },
-    /// The autonomous mode.
+    /// The autonomous mode allows it.
     Mode {},
 }
 
-/// The confinement that a call runs under. The charter of its turn has the whole of it.
+/// The confinement of a call, by its hash. The charter of the turn has the whole value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallConfinement {
-    /// What enforces it.
+    /// The mechanism that enforces it.
     pub level: ConfinementLevel,
-    /// Its hash.
+    /// The hash of the `Confinement`.
     pub hash: ContentHash,
 }
 
@@ -358,67 +358,67 @@ impl From<&Confinement> for CallConfinement {
     }
 }
 
-/// Arguments that a person or a hook put in the place of the proposed ones.
+/// A replacement of the proposed arguments of a call by a person or a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallEdit {
-    /// The arguments that the call is made with.
+    /// The arguments that the call runs with.
     pub input: Value,
     /// The hash of the tool and these arguments.
     pub digest: ContentHash,
-    /// What the rules say about the changed call.
+    /// The ruling about the changed call.
     pub ruling: Ruling,
-    /// The program of the hook that changed them; none means a person.
+    /// The program of the hook that changed them; none means that a person did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
-/// How a turn or a run ended.
+/// The way in which a turn or a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// The work is done.
     Done,
-    /// Something did not work.
+    /// An error of the runtime or of a program ended the work.
     Failed,
-    /// Every call was denied.
+    /// Every call was denied, or a gate halted the turn.
     Denied,
-    /// So many steps, iterations or tokens were not enough.
+    /// A limit of steps, calls, iterations, tokens or spending was reached.
     LimitReached,
-    /// The model did not answer.
+    /// The model failed, and no fallback replied.
     ModelFailed,
-    /// Somebody asked it to end.
+    /// A person or program asked the turn or run to end.
     Cancelled,
 }
 
 impl Ending {
-    /// Whether a turn that ended so becomes the head of its session.
+    /// Returns true if a turn with this ending becomes the head of its session.
     pub fn moves_head(self) -> bool {
         match self {
-            // What was done is known to the next turn, also where it was stopped half way.
+            // The next turn must know what was done, also if the work was stopped half way.
             Self::Done | Self::Denied | Self::LimitReached | Self::Cancelled => true,
             Self::Failed | Self::ModelFailed => false,
         }
     }
 }
 
-/// How a step of a task stands.
+/// The state of a step of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
-    /// Its turn has not come.
+    /// The step has not started.
     Pending,
-    /// It is under way.
+    /// The step is running.
     Running,
-    /// It did what it should.
+    /// The turn of the step ended as it should.
     Succeeded,
-    /// It did not.
+    /// The turn of the step failed.
     Failed,
-    /// A step before it failed.
+    /// An earlier step failed, so this one does not run.
     Skipped,
 }
 
 impl StepStatus {
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

@@ -1,8 +1,8 @@
-//! Hooks that look at events and may start work: what they are, what sets them off, what came of it.
+//! Event hooks, which evaluate events and may start work: definitions, triggers and invocations.
 //!
-//! Who may (access) is decided before; a hook never chooses a session or a power.
+//! Access decides about the event before; a hook never chooses a session or a power.
 //!
-//! Must never: decide whether a hook is set off.
+//! Must never: decide whether a hook is triggered.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,77 +18,77 @@ use crate::id::{AccessId, AgentId, EventHookId, InvocationId, SessionId, TurnId}
 use crate::inbound::{Direction, EventId};
 use crate::principal::PrincipalKind;
 
-/// The kind of the events by which hooks have something done. No channel can hand one in.
+/// The event type of work that event hooks start. Channels cannot submit an event of this type.
 pub const FIRED: &str = "hook_fired";
-/// The field of their metadata that says what set the hooks off.
+/// The metadata field with the `EventHookOrigin` of such an event.
 pub const FIRED_BY: &str = "hook";
 
-/// What set hooks off that have something done.
+/// The origin of work that event hooks start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventHookOrigin {
-    /// The event.
+    /// The event that triggered the hooks.
     pub origin: EventId,
-    /// The hooks.
+    /// The hooks that fired.
     pub hooks: Vec<EventHookId>,
-    /// Who is to do it; none means who answers on the channel.
+    /// The agent that does the work; none means the agent that answers on the channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
 }
 
-/// A hook that looks at events.
+/// An event hook: a program that evaluates events and may start work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventHook {
-    /// Which hook; all its versions have the same.
+    /// The id of the hook; all its versions share it.
     pub id: EventHookId,
-    /// What people call it.
+    /// The name that people use.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the hook, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it goes on after it fired.
+    /// The mode: whether the hook stays enabled after it fires.
     #[serde(default)]
     pub mode: HookMode,
-    /// What must be so before its program runs.
+    /// The conditions for a run of the program.
     #[serde(default)]
     pub triggers: Triggers,
-    /// What its program is told each time.
+    /// The configuration that the program gets at each invocation.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub config: Map<String, Value>,
-    /// What runs.
+    /// The program.
     pub program: HookProgram,
-    /// Who made it.
+    /// The author of this version.
     pub created_by: Author,
-    /// Which version, from one.
+    /// The number of the version, from one.
     pub version: u32,
 }
 
-/// What an event hook runs.
+/// The program of an event hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookProgram {
-    /// The file that it was taken from.
+    /// The file that the text was read from.
     pub path: String,
-    /// The hash of its text; the text itself is kept, and this is what runs.
+    /// The hash of the text. The ledger keeps the text, and the kept text is what runs.
     pub hash: ContentHash,
-    /// How long it may take, in milliseconds.
+    /// The time limit, in milliseconds.
     pub timeout_ms: u64,
-    /// Whether it may ask the model.
+    /// True if the program may send requests to the model.
     #[serde(default)]
     pub model: bool,
 }
 
-/// Who made something.
+/// The author of a hook or of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Author {
-    /// A person, by the name of the account or of the entity.
+    /// The person, by the name of the account or of the entity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<String>,
-    /// The agent, if it was one.
+    /// The agent, if an agent is the author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// In which session.
+    /// The session in which the agent acted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// In which turn.
+    /// The turn in which the agent acted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnId>,
 }
@@ -103,20 +103,20 @@ impl fmt::Display for Author {
     }
 }
 
-/// Whether a hook goes on after it fired.
+/// The mode of an event hook: whether it stays enabled after it fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HookMode {
-    /// It does.
+    /// The hook stays enabled.
     #[default]
     Persistent,
-    /// It is disabled when it has fired once.
+    /// The hook is disabled after it fires once.
     #[serde(alias = "one_shot", alias = "oneshot")]
     OneShot,
 }
 
 impl HookMode {
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Persistent => "persistent",
@@ -137,69 +137,69 @@ impl FromStr for HookMode {
     }
 }
 
-/// What must be so before a hook's program runs. All that is given must hold.
+/// The conditions for a run of a hook's program. All given conditions must match.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Triggers {
-    /// Who it is from.
+    /// The condition on the sender; none means any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<PrincipalTrigger>,
-    /// What it is.
+    /// The condition on the event; none means any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<EventTrigger>,
 }
 
-/// Who an event must be from.
+/// The condition on the sender of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PrincipalTrigger {
-    /// The kind of speaker: one, or one of several.
+    /// The kind of principal: one, or one of several.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<OneOrMany<PrincipalKind>>,
-    /// What the owner calls it.
+    /// The name that the owner gave the principal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is to the owner.
+    /// The relationship of the principal to the owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relationship: Option<String>,
-    /// The entity.
+    /// The id of the entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
-    /// The program, for a webhook.
+    /// The name of the program, for a webhook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
-/// What an event must be.
+/// The condition on an event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EventTrigger {
-    /// One of these channels; none named means any.
+    /// The accepted channels; empty means any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
-    /// One of these kinds, such as `timer_tick`; none named means any. A message without a kind is `message`.
+    /// The accepted types, such as `timer_tick`; empty means any. The default type is `message`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
-    /// Which way it went.
+    /// The direction of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<Direction>,
-    /// What its metadata must say, exactly.
+    /// Metadata fields that must have exactly these values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, Value>,
 }
 
-/// One, or several.
+/// One value, or a list of values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOrMany<T> {
-    /// One.
+    /// A single value.
     One(T),
-    /// Several.
+    /// A list of values.
     Many(Vec<T>),
 }
 
 impl<T: PartialEq> OneOrMany<T> {
-    /// Whether it is among them.
+    /// Returns true if the value is among them.
     pub fn contains(&self, wanted: &T) -> bool {
         match self {
             Self::One(one) => one == wanted,
@@ -208,135 +208,135 @@ impl<T: PartialEq> OneOrMany<T> {
     }
 }
 
-/// What happened to the hooks that look at events.
+/// A change of event hooks, or a step of their invocations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum EventHookChange {
-    /// There is a new one, or a new version. World.
+    /// A hook or a new version of it was registered. World.
     Registered {
         /// The hook.
         hook: Box<EventHook>,
     },
-    /// It may be set off. World.
+    /// A hook was enabled. World.
     Enabled {
-        /// Which.
+        /// The id of the hook.
         hook: EventHookId,
-        /// Who wants it so.
+        /// The author of the change.
         by: Author,
     },
-    /// It is not set off any more. World, or because it has fired.
+    /// A hook was disabled, by an author or because it fired. World.
     Disabled {
-        /// Which.
+        /// The id of the hook.
         hook: EventHookId,
-        /// Who wants it so.
+        /// The author of the change.
         by: Author,
-        /// Why.
+        /// The reason, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// It is gone; what it did stays. World.
+    /// A hook was deleted; its earlier effects stay. World.
     Deleted {
-        /// Which.
+        /// The id of the hook.
         hook: EventHookId,
-        /// Who wants it so.
+        /// The author of the change.
         by: Author,
     },
-    /// An event set these off; their programs are still to run.
+    /// An event triggered hooks; their programs have not run yet.
     Matched {
-        /// The event.
+        /// The id of the event.
         event: EventId,
-        /// The decision that let it in.
+        /// The access decision that allowed the event.
         access: AccessId,
-        /// Each with the number that its running will have.
+        /// The triggered hooks, each with the id of its future invocation.
         invocations: Vec<EventHookMatch>,
     },
-    /// A program is about to run.
+    /// The program of an invocation is about to run.
     Begun {
-        /// Which running.
+        /// The id of the invocation.
         invocation: InvocationId,
     },
-    /// A program has run.
+    /// The program of an invocation ran.
     Invoked(Box<Invocation>),
-    /// All programs that an event set off have run, and what they want is on its way.
+    /// All programs that an event triggered ran, and their work was submitted.
     Settled {
-        /// The event.
+        /// The id of the event.
         event: EventId,
     },
 }
 
-/// A hook that was set off.
+/// A triggered hook with the id of its invocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventHookMatch {
-    /// Which running.
+    /// The id of the invocation.
     pub invocation: InvocationId,
-    /// Which hook.
+    /// The id of the hook.
     pub hook: EventHookId,
-    /// Which version of it.
+    /// The version of the hook.
     pub version: u32,
 }
 
-/// One running of an event hook.
+/// An invocation of an event hook: one run of its program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Invocation {
-    /// Which running.
+    /// The id of the invocation.
     pub id: InvocationId,
-    /// Which hook.
+    /// The id of the hook.
     pub hook_id: EventHookId,
-    /// Which version of it.
+    /// The version of the hook.
     pub version: u32,
-    /// What set it off.
+    /// The event that triggered the hook.
     pub event_id: EventId,
-    /// When it began, in milliseconds since 1970.
+    /// The time of the start, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it was over.
+    /// The time of the end, in milliseconds since 1970.
     pub finished_at: u64,
-    /// How long it took.
+    /// The duration, in milliseconds.
     pub latency_ms: u64,
-    /// Whether it wants something to happen.
+    /// True if the hook fired: its program asked for work.
     pub fired: bool,
-    /// What it answered.
+    /// The answer of the program; none if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<FireResult>,
-    /// What it asked of the runtime.
+    /// The resources that the program used.
     #[serde(flatten)]
     pub spent: EventHookUsage,
-    /// Why it did not work.
+    /// The reason of the failure, as text; none if the program worked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// How its breaker stands from then on.
+    /// The state of the hook's breaker after the invocation.
     pub circuit: Circuit,
 }
 
-/// What a hook asked of the runtime.
+/// The resources of the runtime that the program of a hook used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EventHookUsage {
-    /// Questions to the model.
+    /// The number of requests to the model.
     pub llm_calls: u32,
-    /// Tokens read.
+    /// The number of input tokens.
     pub llm_tokens_in: u64,
-    /// Tokens written.
+    /// The number of output tokens.
     pub llm_tokens_out: u64,
-    /// What they cost, in US dollars.
+    /// The cost of the requests, in US dollars; none means that it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm_cost_usd: Option<f64>,
-    /// Searches of events.
+    /// The number of searches for events.
     pub search_calls: u32,
 }
 
-/// What an event hook answers.
+/// The answer of an event hook's program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FireResult {
-    /// Whether something is to happen.
+    /// True if the hook fires, so that work starts.
     pub fire: bool,
-    /// Who is to do it; none means the session's own agent.
+    /// The agent that does the work; none means the session's own agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentId>,
-    /// What it is told.
+    /// The texts and data for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<FireContext>,
-    /// Whether the hook is to be disabled.
+    /// True if the hook asks to be disabled.
     #[serde(skip_serializing_if = "is_false")]
     pub disable_hook: bool,
 }
@@ -346,48 +346,48 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What an agent is told by a hook that fired.
+/// The texts and data that a fired hook gives to the agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FireContext {
-    /// What it is to do.
+    /// The instruction for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// What the hook found.
+    /// The data that the hook extracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extracted: Option<Value>,
-    /// Whether what was said before in the same place goes along.
+    /// True if the prompt quotes the earlier messages of the same place.
     #[serde(skip_serializing_if = "is_false")]
     pub include_thread: bool,
 }
 
-/// How the breaker of a hook stands.
+/// The state of a hook's breaker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Circuit {
-    /// Whether it lets through.
+    /// The position of the breaker.
     pub state: CircuitState,
-    /// Errors since it last worked.
+    /// The number of errors since the last success.
     pub consecutive_errors: u32,
-    /// When it opened, in milliseconds since 1970.
+    /// The time at which it opened, in milliseconds since 1970; none unless it opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_at: Option<u64>,
 }
 
-/// Whether a breaker lets through.
+/// The position of a breaker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
-    /// It does.
+    /// The hook runs.
     #[default]
     Closed,
-    /// It does not, for a while.
+    /// The hook is paused after repeated errors.
     Open,
-    /// One try is under way.
+    /// One trial of the hook is running.
     HalfOpen,
 }
 
 impl CircuitState {
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "closed",

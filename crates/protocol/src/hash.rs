@@ -1,6 +1,6 @@
-//! A hash of content: which bytes exactly were meant.
+//! Content hashes, which identify exact bytes.
 //!
-//! Runs record the hash of every definition file they were started with; the prompt carries the
+//! Runs record the hash of every definition file that they start with; the prompt carries the
 //! hash of its stable beginning. Printed as `blake3:` and 64 hexadecimal digits.
 //!
 //! Must never: be used for secrets or passwords.
@@ -10,7 +10,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The BLAKE3 hash of some content, in its printed form.
+/// The BLAKE3 hash of a content, in its printed form.
 #[derive(
     Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -18,12 +18,12 @@ use serde::{Deserialize, Serialize};
 pub struct ContentHash(String);
 
 impl ContentHash {
-    /// The hash of these bytes.
+    /// Returns the hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(format!("blake3:{}", blake3::hash(bytes).to_hex()))
     }
 
-    /// The printed form.
+    /// Returns the printed form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -35,26 +35,26 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// Hashes parts one after the other. Each part carries its length, so that moving a byte from
-/// one part to the next gives another hash.
+/// A hasher for parts in sequence. Each part includes its length, so that a byte that moves from
+/// one part to the next changes the hash.
 #[derive(Clone, Debug, Default)]
 pub struct ContentHasher(blake3::Hasher);
 
 impl ContentHasher {
-    /// Adds a part, with its length before it.
+    /// Adds a part, preceded by its length.
     pub fn part(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update(&(bytes.len() as u64).to_le_bytes());
         self.0.update(bytes);
         self
     }
 
-    /// Adds bytes of a part that comes in pieces; the caller adds its length as a part of its own.
+    /// Adds a piece of a part; the caller adds the length of the whole part as a part of its own.
     pub fn piece(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update(bytes);
         self
     }
 
-    /// The hash of all that was added.
+    /// Returns the hash of all parts so far.
     pub fn finish(&self) -> ContentHash {
         ContentHash(format!("blake3:{}", self.0.finalize().to_hex()))
     }

@@ -1,7 +1,7 @@
-//! The hooks of a turn: when they run, what they are, and what they may answer.
+//! The hooks of a turn: their moments, their definitions and their answers.
 //!
-//! The moments of seed 000 shape a turn; those that other runtimes have are gates, which may say no. The names
-//! on files and wires are theirs.
+//! The moments of the agent program format shape a turn; those of other runtimes are gates, which
+//! may deny. Files and wires keep the names of their formats.
 //!
 //! Must never: say what follows from an answer. The kernel decides that.
 
@@ -18,7 +18,7 @@ use crate::hash::ContentHash;
 use crate::id::{CallId, JobId};
 use crate::tool::ToolName;
 
-/// When a hook runs.
+/// The moment at which a hook runs.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -26,30 +26,30 @@ pub enum HookMoment {
     /// A session begins. Shapes.
     #[serde(rename = "on_conversation_start")]
     OnConversationStart,
-    /// The model is about to be asked for the first time in a turn. Shapes.
+    /// The first request of a turn is about to go to the model. Shapes.
     #[serde(rename = "before_inference")]
     BeforeInference,
-    /// A call came back. Shapes.
+    /// A call ended. Shapes.
     #[serde(rename = "after_tool_call")]
     AfterToolCall,
     /// A session begins. Gate.
     SessionStart,
-    /// Somebody said something. Gate.
+    /// A sender submitted a prompt. Gate.
     UserPromptSubmit,
-    /// A call is on the table. Gate.
+    /// A call is proposed. Gate.
     PreToolUse,
-    /// A call came back. Gate.
+    /// A call ended. Gate.
     PostToolUse,
     /// The agent wants to finish. Gate.
     Stop,
-    /// Older turns are about to be summed up. Gate.
+    /// A compaction of older turns is about to start. Gate.
     PreCompact,
-    /// A session is over. Gate, though it comes too late to say no.
+    /// A session ended. Gate, though too late to deny.
     SessionEnd,
 }
 
 impl HookMoment {
-    /// All of them, in the order in which they may come.
+    /// All moments, in the order in which they may come.
     pub const ALL: [Self; 10] = [
         Self::SessionStart,
         Self::OnConversationStart,
@@ -63,7 +63,7 @@ impl HookMoment {
         Self::SessionEnd,
     ];
 
-    /// The name in files and on wires.
+    /// Returns the name in files and on wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::OnConversationStart => "on_conversation_start",
@@ -79,7 +79,7 @@ impl HookMoment {
         }
     }
 
-    /// Whether it may say no; the others shape.
+    /// Returns true if a hook at this moment may deny; at the others it shapes.
     pub fn is_gate(self) -> bool {
         match self {
             Self::OnConversationStart | Self::BeforeInference | Self::AfterToolCall => false,
@@ -113,205 +113,205 @@ impl FromStr for HookMoment {
     }
 }
 
-/// What it means that a gate cannot say anything.
+/// The verdict of a gate that fails to run or to answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookErrorPolicy {
-    /// No.
+    /// The gate denies.
     #[default]
     Deny,
-    /// A person is asked.
+    /// The gate asks a person.
     Ask,
-    /// It goes ahead.
+    /// The gate allows.
     Allow,
 }
 
-/// A hook as a turn has it.
+/// A hook in the form that a turn records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookSpec {
-    /// When it runs.
+    /// The moment at which the hook runs.
     pub moment: HookMoment,
-    /// Its program, a path in the agent's directory.
+    /// The program, as a path in the agent's directory.
     pub program: String,
-    /// What the program is given beside its input.
+    /// The arguments of the program, beside its input.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// The hash of the program's text when the agent was read.
     pub hash: ContentHash,
-    /// Which tools it is for: an expression for the whole name. None means all.
+    /// A regular expression for whole tool names; none means all tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
-    /// What it means that it cannot say anything.
+    /// The verdict if the hook fails, for a gate.
     pub on_error: HookErrorPolicy,
-    /// How long it may take, in milliseconds.
+    /// The time limit, in milliseconds.
     pub timeout_ms: u64,
 }
 
-/// What became of a hook of a turn.
+/// A change of the state of a turn's hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum HookChange {
-    /// It is run. Recorded before the program starts; a move where a turn chose it.
+    /// The hook starts. Recorded before the program starts; a move where a turn chose it.
     Started {
-        /// Which hook of the turn it is, from one; zero before the turn has begun.
+        /// The number of the hook in the turn, from one; zero before the turn begins.
         number: u32,
-        /// When it runs.
+        /// The moment at which the hook runs.
         moment: HookMoment,
-        /// Its program.
+        /// The program, as a path in the agent's directory.
         program: String,
-        /// The call that it is about.
+        /// The call at whose start or end the hook runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
     },
-    /// What came of it.
+    /// The hook finished.
     Finished {
-        /// Which hook of the turn, as it was started.
+        /// The number of the hook in the turn, as in `Started`.
         number: u32,
-        /// When it ran.
+        /// The moment at which the hook ran.
         moment: HookMoment,
-        /// Its program.
+        /// The program, as a path in the agent's directory.
         program: String,
-        /// What came of it.
+        /// The report of the run.
         report: Box<HookReport>,
     },
-    /// What the agent's hooks keep about the session, from now on.
+    /// The agent's hooks replaced the state that they keep about the session.
     StateSet {
-        /// All of it.
+        /// The whole new state.
         state: Map<String, Value>,
     },
 }
 
-/// What came of a hook.
+/// The report of one run of a hook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HookReport {
-    /// The job that ran it; none if it did not come to that.
+    /// The job that ran the program; none if no job was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobId>,
-    /// Its answer, or why there is none.
+    /// The answer, or the reason for its absence.
     pub result: HookResult,
-    /// What of its answer was left out, and why: a line each.
+    /// The ignored parts of the answer with the reason, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What was found out about the call as the hook changed it.
+    /// The facts about the call with the changes of the hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<Box<CallFacts>>,
 }
 
-/// A hook's answer, or why there is none.
+/// The answer of a hook, or the reason for its absence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum HookResult {
-    /// What a shaping hook answered.
+    /// A shaping hook answered.
     Shaped {
         /// The changes.
         shape: Box<ShapeAnswer>,
     },
-    /// What a gate answered.
+    /// A gate answered.
     Gated {
         /// The answer.
         answer: Box<GateAnswer>,
     },
-    /// It took too long, ended badly, or answered nothing that makes sense; what it wrote is left out.
+    /// The hook timed out, failed, or gave an answer that does not parse; its output is ignored.
     Failed {
-        /// Why, in words.
+        /// The reason, as text for a person.
         why: String,
     },
 }
 
-/// What a shaping hook changes. All is optional; what is not said stays as it is.
+/// The changes of a shaping hook. All are optional; absent ones change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ShapeAnswer {
-    /// Text for the end of the system prompt.
+    /// The text for the end of the system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt_append: Option<String>,
-    /// The persona to wear.
+    /// The persona that the agent wears.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona_override: Option<String>,
-    /// Tools beside those of the agent.
+    /// The tools beside those of the agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_additions: Vec<String>,
-    /// Tools to go without.
+    /// The tools to remove.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_removals: Vec<String>,
-    /// What to keep about the session; null takes a value away.
+    /// The values to keep about the session, by name; null deletes a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state_updates: Option<Map<String, Value>>,
-    /// The model to ask.
+    /// The name of the model for the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_override: Option<String>,
 }
 
-/// What a gate answers.
+/// The answer of a gate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct GateAnswer {
-    /// Whether it may go ahead; nothing said means that the gate does not mind.
+    /// The verdict; none means no objection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub say: Option<GateVerdict>,
-    /// Why.
+    /// The reason of the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Other arguments for the call.
+    /// The arguments that replace those of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_input: Option<Value>,
-    /// Text that the model is told.
+    /// The text for the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Text that the person is shown.
+    /// The text for the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether nothing at all is to go on, and why.
+    /// The reason to halt the whole turn; none means that the turn continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub halt: Option<String>,
 }
 
-/// What a gate says.
+/// The verdict of a gate.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum GateVerdict {
-    /// It does not mind; others still may.
+    /// The gate has no objection; other gates and stages may still object.
     Allow,
-    /// A person is to be asked.
+    /// The gate asks for the approval of a person.
     Ask,
-    /// No.
+    /// The gate denies.
     Deny,
 }
 
-/// What the hooks before a turn made of it. Part of what the turn is given, so that it can be played again.
+/// The sum of the changes of all hooks before a turn. Recorded with the turn for its replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnShape {
-    /// Text for the end of the system prompt, with the program that wrote it.
+    /// The texts for the end of the system prompt, each with its program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appended: Vec<PromptAddition>,
-    /// The persona to wear.
+    /// The persona that the agent wears.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
-    /// The model to ask: provider and name.
+    /// The model of the turn: provider and name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tools of the host beside those of the agent.
+    /// The tools of the host beside those of the agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<ToolName>,
-    /// Tools to go without.
+    /// The tools to remove.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removals: Vec<ToolName>,
 }
 
-/// Text that a hook adds.
+/// A text that a hook adds to the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptAddition {
-    /// Whose text it is.
+    /// The program that wrote the text.
     pub program: String,
-    /// The text.
+    /// The added text.
     pub text: String,
 }
 
 impl TurnShape {
-    /// Whether they made nothing of it.
+    /// Returns true if the hooks changed nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

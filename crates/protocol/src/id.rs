@@ -1,10 +1,10 @@
-//! Names of things: definitions by their directory, records by an id of their own.
+//! Ids: of definitions by their directory, of records by a prefix and a number.
 //!
-//! A definition's id comes from directory names (`agents/foo/bar/AGENT.md` is the agent `foo/bar`). A
-//! record's id is a short prefix and 26 letters that sort by the time they were made:
-//! `run_01jd3q…`. Each is its own type, so that none can stand in for another.
+//! The id of a definition comes from directory names (`agents/foo/bar/AGENT.md` is the agent
+//! `foo/bar`). The id of a record is a prefix and 26 letters that sort by the time of creation:
+//! `run_01jd3q…`. Each kind has its own type, so that none can replace another.
 //!
-//! Must never: say where a definition lives on disk, or make a new id. Ids are handed in.
+//! Must never: say where a definition is on disk, or make up an id. Callers pass numbers in.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,12 +22,12 @@ macro_rules! text_type {
         pub struct $name(String);
 
         impl $name {
-            /// Takes the text as the id; nothing is checked here.
+            /// Creates the id from a text without validation.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
 
-            /// The id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -46,10 +46,10 @@ macro_rules! record_type {
         text_type!($(#[$doc])* $name);
 
         impl $name {
-            /// What every id of this kind begins with.
+            /// The prefix of every id of this kind, without the `_`.
             pub const PREFIX: &'static str = $prefix;
 
-            /// The id for a number that nobody else has.
+            /// Creates the id for a number; the caller must never use the number twice.
             pub fn from_number(number: u128) -> Self {
                 Self(format!("{}_{}", $prefix, letters(number)))
             }
@@ -69,82 +69,82 @@ macro_rules! record_type {
 }
 
 text_type!(
-    /// An agent, by its directory: `builder`, `foo/bar`.
+    /// The id of an agent, by its directory: `builder`, `foo/bar`.
     AgentId
 );
 text_type!(
-    /// A skill, by its directory.
+    /// The id of a skill, by its directory.
     SkillId
 );
 text_type!(
-    /// A task, by its directory.
+    /// The id of a task, by its directory.
     TaskId
 );
 text_type!(
-    /// A persona of one agent.
+    /// The id of a persona of one agent.
     PersonaId
 );
 text_type!(
-    /// A session as people name it: `main`, `review`.
+    /// The key of a session, as people name it: `main`, `review`.
     SessionKey
 );
 record_type!(
-    /// A session.
+    /// The id of a session.
     SessionId,
     "ses"
 );
 record_type!(
-    /// A turn.
+    /// The id of a turn.
     TurnId,
     "trn"
 );
 record_type!(
-    /// A run.
+    /// The id of a run.
     RunId,
     "run"
 );
 record_type!(
-    /// One call of a tool.
+    /// The id of one call of a tool.
     CallId,
     "call"
 );
 record_type!(
-    /// A question to a person about one call.
+    /// The id of an approval.
     ApprovalId,
     "apr"
 );
 record_type!(
-    /// A key to the server.
+    /// The id of a key to the server.
     TokenId,
     "key"
 );
 record_type!(
-    /// A decision about who may reach an agent.
+    /// The id of an access decision.
     AccessId,
     "acc"
 );
 record_type!(
-    /// A power given for a time.
+    /// The id of a grant.
     GrantId,
     "grt"
 );
 record_type!(
-    /// A program of an agent that is run once.
+    /// The id of a job.
     JobId,
     "job"
 );
 record_type!(
-    /// A hook that looks at events.
+    /// The id of an event hook.
     EventHookId,
     "hook"
 );
 record_type!(
-    /// One running of a hook that looks at events.
+    /// The id of one invocation of an event hook.
     InvocationId,
     "inv"
 );
 
-/// A text that is not an id of the wanted kind.
+/// The error for a text that is not an id of the wanted kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrongId {
     prefix: &'static str,
@@ -158,7 +158,7 @@ impl fmt::Display for WrongId {
 
 impl std::error::Error for WrongId {}
 
-/// No `i`, `l`, `o`, `u`: nothing that is misread, nothing that spells.
+/// Without `i`, `l`, `o` and `u`, so that ids are not misread and contain no words.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LETTERS: usize = 26;
 

@@ -1,9 +1,9 @@
-//! What a channel hands in before it is an event, in one form for all channels.
+//! Inbounds: input from a channel before it is an event, in one form for all channels.
 //!
-//! Its id is made from the channel and the channel's own id of the message, so that the same message
-//! handed in twice is the same event.
+//! The id comes from the channel and the channel's own id of the message, so that a message
+//! submitted twice is one event.
 //!
-//! Must never: hold a part without a bound, or an id that two messages can share.
+//! Must never: hold a field without a size limit, or an id that two messages can share.
 
 use std::fmt;
 
@@ -21,14 +21,14 @@ use crate::limits::{CHANNEL_BYTES_MAX, CHANNEL_ID_BYTES_MAX};
 pub struct EventId(String);
 
 impl EventId {
-    /// The id of what a channel calls `source_id`.
+    /// Returns the id for a channel and its own id of the message. Fails if either is not valid.
     pub fn of(channel: &str, source_id: &str) -> Result<Self, InboundIdError> {
         check_channel(channel)?;
         check_id(InboundIdField::SourceId, source_id)?;
         Ok(Self(format!("{channel}:{source_id}")))
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -57,89 +57,89 @@ impl From<EventId> for String {
     }
 }
 
-/// What was handed in.
+/// An inbound: a message or another input from a channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Inbound {
-    /// Which event it becomes.
+    /// The id of the event.
     pub event_id: EventId,
-    /// When it was said, in milliseconds since 1970.
+    /// The time of the message, in milliseconds since 1970.
     pub timestamp: u64,
-    /// What was said.
+    /// The content of the message.
     #[serde(flatten)]
     pub body: InboundContent,
-    /// Where.
+    /// The address of the message on its channel.
     #[serde(flatten)]
     pub place: ChannelAddress,
-    /// By whom, in the channel's words.
+    /// The sender, as the channel reports it.
     #[serde(flatten)]
     pub sender: Sender,
-    /// What else the channel tells.
+    /// Further data from the channel.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
-    /// Which way it went.
+    /// The direction of the message.
     #[serde(default)]
     pub direction: Direction,
-    /// Whether it is from the past and only to be kept.
+    /// True if the message is from the past and is only recorded.
     #[serde(default)]
     pub backfill: bool,
-    /// The hook that a timer woke.
+    /// The hook that a timer triggers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_id: Option<String>,
-    /// What kind of event it is, such as `timer`.
+    /// The type of the event, such as `timer`; none means a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_type: Option<String>,
 }
 
-/// What was said.
+/// The content of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InboundContent {
     /// The text.
     #[serde(default)]
     pub content: String,
-    /// What the content is.
+    /// The type of the content.
     #[serde(default)]
     pub content_type: ContentType,
-    /// What came with it.
+    /// The attachments of the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
 }
 
-/// Where something was said.
+/// The address of a message on its channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChannelAddress {
-    /// The channel.
+    /// The name of the channel.
     pub channel: String,
-    /// Which account of ours heard it.
+    /// The account of this installation that received the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
     /// The other side: a person, a group, a channel; timers and webhooks have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_id: Option<String>,
-    /// What the other side is.
+    /// The kind of conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_kind: Option<PeerKind>,
-    /// The server or workspace around it.
+    /// The server or workspace around it, in the channel's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guild: Option<String>,
-    /// The thread in it.
+    /// The thread in the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
-    /// The message that it answers.
+    /// The message that this one replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to_id: Option<String>,
 }
 
-/// Who said it, in the channel's words.
+/// The sender of a message, as the channel reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sender {
     /// The channel's id of the sender.
     pub sender_id: String,
-    /// What the sender is called there; anybody can choose any name.
+    /// The displayed name of the sender; senders choose it freely, so it proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_name: Option<String>,
 }
 
-/// What content is.
+/// The type of a content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContentType {
@@ -150,50 +150,50 @@ pub enum ContentType {
     Image,
     /// Sound.
     Audio,
-    /// Moving pictures.
+    /// A video.
     Video,
     /// Any other file.
     File,
-    /// A sign put to another message.
+    /// A reaction to another message, such as an emoji.
     Reaction,
 }
 
-/// What came with a message.
+/// An attachment of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
-    /// The channel's id of it.
+    /// The channel's id of the attachment.
     pub id: String,
-    /// What it is called.
+    /// The name of the file.
     pub filename: String,
-    /// Its MIME type.
+    /// The MIME type.
     pub content_type: String,
-    /// How large it is.
+    /// The size, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// Where it can be fetched.
+    /// The address to download it from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Where it lies on this machine.
+    /// The path of the file on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
-/// What the other side is.
+/// The kind of conversation.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum PeerKind {
-    /// One person.
+    /// A conversation with one person.
     Dm,
-    /// Several people.
+    /// A group of several people.
     Group,
-    /// A place that anybody may join.
+    /// A public place that any user of the channel may join.
     Channel,
 }
 
 impl PeerKind {
-    /// The kind as it is written.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dm => "dm",
@@ -209,27 +209,27 @@ impl fmt::Display for PeerKind {
     }
 }
 
-/// Which way an event went.
+/// The direction of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// From us.
+    /// Sent by this installation.
     Sent,
-    /// To us.
+    /// Received by this installation.
     #[default]
     Received,
-    /// Between others.
+    /// Between others; this installation only observed it.
     Observed,
-    /// Something came to be.
+    /// A message or another object was created.
     Created,
-    /// Something changed.
+    /// A message or another object was updated.
     Updated,
-    /// Something went away.
+    /// A message or another object was deleted.
     Deleted,
 }
 
 impl Inbound {
-    /// What a sender said in a place, with the one id that the channel's own id of it leads to.
+    /// Creates an inbound without content. Fails if an id is empty, too long or malformed.
     pub fn new(
         source_id: &str,
         timestamp: u64,
@@ -254,7 +254,7 @@ impl Inbound {
         Ok(inbound)
     }
 
-    /// Whether every id in it is one; for what was read and not made here.
+    /// Checks every id of an inbound that was parsed and not made with `new`.
     pub fn check(&self) -> Result<(), InboundIdError> {
         check_channel(&self.place.channel)?;
         let own = self.event_id.as_str().strip_prefix(self.place.channel.as_str());
@@ -278,28 +278,28 @@ impl Inbound {
     }
 }
 
-/// A part of an inbound that is an id.
+/// A field of an inbound that holds an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboundIdField {
-    /// The channel.
+    /// The name of the channel.
     Channel,
     /// The channel's id of the message.
     SourceId,
-    /// The sender.
+    /// The channel's id of the sender.
     SenderId,
-    /// The account of ours.
+    /// The account of this installation.
     AccountId,
-    /// The other side.
+    /// The other side of the conversation.
     PeerId,
     /// The server or workspace.
     Guild,
     /// The thread.
     ThreadId,
-    /// The message that is answered.
+    /// The message that is replied to.
     ReplyToId,
     /// The hook.
     HookId,
-    /// The kind of event.
+    /// The type of the event.
     EventType,
 }
 
@@ -320,23 +320,23 @@ impl fmt::Display for InboundIdField {
     }
 }
 
-/// What is wrong with an id.
+/// The defect of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdDefect {
-    /// There is nothing.
+    /// The id is empty.
     Empty,
-    /// It is longer than it may be.
+    /// The id is longer than its limit.
     TooLong,
-    /// It holds a sign that an id has not.
+    /// The id contains a character that ids must not have.
     OddSign,
 }
 
-/// An id that cannot be used.
+/// The error for an id that is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InboundIdError {
-    /// Which.
+    /// The field with the id.
     pub part: InboundIdField,
-    /// What is wrong with it.
+    /// The defect of the id.
     pub why: IdDefect,
 }
 
@@ -363,7 +363,7 @@ impl fmt::Display for InboundIdError {
 
 impl std::error::Error for InboundIdError {}
 
-/// Lower-case letters, digits, `-` and `_`: never a colon, which ends the channel in an event's id.
+/// Accepts lower-case letters, digits, `-` and `_`; no colon, which separates channel and id.
 fn check_channel(channel: &str) -> Result<(), InboundIdError> {
     let fail = |why| Err(InboundIdError { part: InboundIdField::Channel, why });
     let is_sign = |byte: u8| {

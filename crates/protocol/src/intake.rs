@@ -1,7 +1,7 @@
-//! What becomes of something that a channel handed in: who it is from, where it goes, how it waits, and
-//! what was sent back.
+//! The stages of an inbound: received, decided, routed to a session, answered; and the changes of
+//! grants, entities and keys.
 //!
-//! Must never: decide. The kernel decides; this is what is recorded of it.
+//! Must never: decide. The kernel decides; these types record its decisions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,130 +15,130 @@ use crate::id::{AccessId, AgentId, GrantId, TokenId};
 use crate::inbound::{EventId, Inbound};
 use crate::token::Token;
 
-/// What became of something on its way from a channel to a session and back.
+/// A stage of an inbound between its channel and a session, or of the answer to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub enum IntakeStage {
-    /// A channel handed it in. World.
+    /// A channel submitted an inbound. World.
     Received {
-        /// What was handed in.
+        /// The inbound.
         inbound: Box<Inbound>,
     },
-    /// It was decided whether its sender may, and with what powers.
+    /// Access decided about the inbound: allowed or not, and with what powers.
     Decided {
-        /// The decision, as the audit keeps it.
+        /// The decision in the form of the audit.
         record: Box<AccessRecord>,
     },
-    /// It lies in the mailbox of a session.
+    /// The inbound is in the mailbox of a session.
     Routed(Box<RoutedInbound>),
-    /// It has no turn, and will have none.
+    /// The inbound gets no turn, now and later.
     Unrun {
-        /// What came in.
+        /// The id of the event.
         event: EventId,
-        /// Why.
+        /// The reason.
         why: UnrunReason,
-        /// In words, where there is more to say.
+        /// Details of the reason, as text; none if there are no details.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
-    /// A piece of its answer went out.
+    /// A chunk of the answer was sent.
     ChunkSent {
-        /// What is answered.
+        /// The id of the event that is answered.
         event: EventId,
-        /// Which piece, from zero.
+        /// The number of the chunk, from zero.
         chunk: u32,
-        /// What the channel calls it.
+        /// The channel's id of the sent message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message_id: Option<String>,
     },
-    /// Its answer went out, or did not.
+    /// The answer was sent, or sending it failed.
     Delivered(Box<DeliveryReport>),
-    /// From now on messages of the session wait so; nothing said means as elsewhere. World.
+    /// The queue preferences of the session changed; none means the defaults. World.
     QueueSet {
-        /// How.
+        /// The new preferences.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         wish: Option<QueuePreferences>,
     },
 }
 
-/// What changed about who may do what.
+/// A change of grants, entities, keys or audit records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum AccessChange {
-    /// Somebody gave a power.
+    /// A grant was given.
     GrantGiven {
         /// The grant.
         grant: Box<Grant>,
     },
-    /// Somebody took a power back.
+    /// A grant was revoked.
     GrantRevoked {
-        /// The grant.
+        /// The id of the grant.
         grant: GrantId,
-        /// Who.
+        /// The person or program that revoked it.
         by: String,
-        /// Why.
+        /// The reason, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The time of a power is over.
+    /// A grant reached its end.
     GrantExpired {
-        /// The grant.
+        /// The id of the grant.
         grant: GrantId,
     },
-    /// Somebody is known from now on, or is known otherwise.
+    /// An entity was added or changed.
     EntityChanged {
-        /// Who.
+        /// The entity in its new form.
         entity: Box<Entity>,
     },
-    /// Somebody is not known any more.
+    /// An entity was removed.
     EntityRemoved {
-        /// Who.
+        /// The id of the entity.
         entity: String,
     },
-    /// Somebody has a key to the server.
+    /// A key to the server was issued.
     TokenIssued {
-        /// The key.
+        /// The key in its recorded form.
         token: Box<Token>,
     },
-    /// A key opens nothing any more.
+    /// A key was revoked, or used up if it works only once.
     TokenRevoked {
-        /// The key.
+        /// The id of the key.
         token: TokenId,
-        /// Who took it back.
+        /// The person or program that revoked it.
         by: String,
-        /// Why.
+        /// The reason, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Old audit records are not listed any more.
+    /// Old audit records are no longer listed.
     AuditTrimmed(AuditCutoff),
 }
 
-/// Somebody or something that is known.
+/// An entity: a known person or persona.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Entity {
-    /// The id that policies and grants name.
+    /// The id of the entity in policies and grants.
     pub id: String,
-    /// A person, or a persona of an agent.
+    /// The kind of entity.
     #[serde(rename = "type", default)]
     pub kind: EntityKind,
-    /// What people call it.
+    /// The name that people use.
     pub name: String,
-    /// Whether it is the owner.
+    /// True if the entity is the owner.
     #[serde(default)]
     pub is_user: bool,
-    /// What it is to the owner: partner, friend, colleague.
+    /// The relationship to the owner: partner, friend, colleague.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relationship: Option<String>,
-    /// Words that policies and grants may ask for.
+    /// The tags, which policies and grants can match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Who it is on each channel.
+    /// The identities of the entity on the channels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identities: Vec<Identity>,
 }
 
-/// What an entity is.
+/// The kind of an entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntityKind {
@@ -149,30 +149,30 @@ pub enum EntityKind {
     Persona,
 }
 
-/// Who an entity is on one channel.
+/// The identity of an entity on one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
-    /// The channel.
+    /// The name of the channel.
     pub channel: String,
-    /// The channel's id of it.
+    /// The channel's id of the entity.
     pub identifier: String,
-    /// Our account that knows it so; none means any.
+    /// The account of this installation that the id is valid for; none means any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
-    /// Whether it is an account of ours, so that what it says is not from outside.
+    /// True for an account of this installation; its messages are not input from outside.
     #[serde(default)]
     pub is_owned: bool,
 }
 
-/// What is done with an item too many.
+/// The rule for an item that exceeds the limit of a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OverflowPolicy {
-    /// The oldest of the sender is dropped.
+    /// The oldest item of the sender is dropped.
     Old,
-    /// The new one is turned away.
+    /// The new item is rejected.
     New,
-    /// The oldest of the sender is dropped, and the next prompt says so with a line for each.
+    /// The oldest item of the sender is dropped, and the next prompt has a line about it.
     Summarize,
 }
 
@@ -189,114 +189,114 @@ impl FromStr for OverflowPolicy {
     }
 }
 
-/// What kind of sender an item is from.
+/// The kind of sender of an item in a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SenderKind {
     /// A person.
     Person,
-    /// A program that calls in.
+    /// A program that calls in from outside.
     Program,
     /// Another agent.
     Agent,
-    /// A clock.
+    /// A timer.
     Timer,
-    /// A look whether anything is to be done; a busy session does not need it.
+    /// A periodic check for open work; a busy session drops it.
     Heartbeat,
 }
 
-/// How an item waits.
+/// The queue settings of an item in a mailbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueSettings {
-    /// How it reaches a busy session.
+    /// The delivery to a busy session.
     pub mode: Delivery,
-    /// How long it must be quiet before items are collected.
+    /// The quiet time before items are collected, in milliseconds.
     pub debounce_ms: u64,
-    /// How many items of one sender may wait.
+    /// The limit of waiting items of one sender.
     pub cap: usize,
-    /// What is done with one too many.
+    /// The rule for an item over this limit.
     pub drop: OverflowPolicy,
 }
 
-/// What one level says about how items wait; it may leave anything open.
+/// The queue preferences of one level, such as a channel or a session; each field is optional.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueuePreferences {
-    /// How items reach a busy session.
+    /// The delivery to a busy session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Delivery>,
-    /// How long it must be quiet before items are collected.
+    /// The quiet time before items are collected, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debounce_ms: Option<u64>,
-    /// How many items of one sender may wait.
+    /// The limit of waiting items of one sender.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap: Option<usize>,
-    /// What is done with one too many.
+    /// The rule for an item over this limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop: Option<OverflowPolicy>,
 }
 
-/// Where something that came in goes, and how it waits there. The session is in the envelope.
+/// The route of an inbound, with its queue settings. The session is in the envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutedInbound {
-    /// What came in.
+    /// The id of the event.
     pub event: EventId,
-    /// The decision that let it in.
+    /// The access decision that allowed the event.
     pub access: AccessId,
-    /// Who is to answer.
+    /// The agent that answers.
     pub agent: AgentId,
     /// The persona that answers; none means the agent's own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
-    /// What kind of sender it is from.
+    /// The kind of sender.
     pub source: SenderKind,
-    /// The hash of what its sender may do.
+    /// The hash of the sender's permissions.
     pub authority: ContentHash,
-    /// What is said, where that is not what came in word for word.
+    /// The text of the prompt, if it differs from the text of the inbound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How it waits.
+    /// The queue settings of the item.
     pub settings: QueueSettings,
-    /// Its answer is held back until then, in milliseconds since 1970.
+    /// The end of the time that the answer is held back, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_after: Option<u64>,
-    /// Whoever said it waits for the answer at the process that runs it; no other takes it up.
+    /// True if the sender waits at the process that runs it; no other process runs it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub here: bool,
 }
 
-/// Why something that came in has no turn.
+/// The reason why an inbound gets no turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnrunReason {
-    /// No hook wanted it.
+    /// No event hook wanted it.
     NoHook,
-    /// Hooks took it over: what they want done came in as events of their own.
+    /// Event hooks fired; their work was submitted as events of its own.
     Fired,
-    /// It was all about how later messages wait.
+    /// The whole text was a directive for the queue settings.
     Directive,
-    /// As many of this sender wait as may, and new ones are turned away.
+    /// The sender's waiting items reached their limit, and new ones are rejected.
     Cap,
-    /// The mailbox holds no more of anybody.
+    /// The mailbox reached its limit for all senders together.
     Full,
-    /// A newer one needed the room.
+    /// A newer item of the sender took its place.
     Overflow,
-    /// A newer one needed the room, and the next prompt has a line about this one.
+    /// A newer item of the sender took its place, and the next prompt has a line about this one.
     Summarized,
-    /// The sender interrupted with something newer.
+    /// The sender interrupted with a newer message.
     Interrupted,
-    /// Somebody stopped the session.
+    /// A person or program stopped the session.
     Aborted,
-    /// It met a busy session and was not needed there.
+    /// The session was busy, and the item is needed only in an idle session.
     Busy,
-    /// Its directive cannot be read.
+    /// The directive in the text does not parse.
     BadDirective,
-    /// There is no such agent or persona, or it does not load.
+    /// The agent or persona does not exist or does not load.
     NoAgent,
 }
 
 impl UnrunReason {
-    /// The word, as it is written.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoHook => "no_hook",
@@ -336,67 +336,67 @@ impl fmt::Display for UnrunReason {
     }
 }
 
-/// What came of sending an answer back.
+/// The result of sending an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeliveryReport {
-    /// What is answered.
+    /// The id of the event that is answered.
     pub event: EventId,
-    /// How many pieces the answer has.
+    /// The number of chunks of the answer.
     pub chunks: u32,
-    /// How many of them went out.
+    /// The number of chunks that were sent.
     pub chunks_sent: u32,
-    /// What the channel calls them.
+    /// The channel's ids of the sent messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub message_ids: Vec<String>,
-    /// How long the answer is, in characters.
+    /// The length of the answer, in characters.
     pub total_chars: u64,
-    /// Why the rest did not go out.
+    /// The error that stopped the rest; none if all chunks were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<DeliveryError>,
-    /// What was sent, as an event of its own; none if nothing went out.
+    /// The sent text as an event of its own; none if no chunk was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Box<Inbound>>,
 }
 
-/// Why a channel did not send.
+/// The reason why a channel did not send a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum DeliveryError {
-    /// The channel wants less for a while.
+    /// The channel limits the rate of messages.
     RateLimited {
-        /// How long.
+        /// The pause that the channel asks for, in milliseconds.
         #[serde(default)]
         retry_after_ms: Option<u64>,
     },
-    /// We may not write there.
+    /// The installation may not write to this place.
     PermissionDenied {
-        /// In words.
+        /// The reason, as the channel reports it.
         reason: String,
     },
-    /// There is no such place.
+    /// The target does not exist.
     NotFound {
-        /// Which.
+        /// The channel's id of the target.
         target: String,
     },
-    /// The channel does not take this content.
+    /// The channel rejects the content.
     ContentRejected {
-        /// In words.
+        /// The reason, as the channel reports it.
         reason: String,
     },
-    /// The way to the channel is broken.
+    /// The connection to the channel failed.
     Network {
-        /// In words.
+        /// The error, as text.
         message: String,
     },
-    /// Anything else.
+    /// An error of no other kind.
     Unknown {
-        /// In words.
+        /// The error, as text.
         message: String,
     },
 }
 
 impl DeliveryError {
-    /// Whether the same may work later.
+    /// Returns true if a later attempt may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::RateLimited { .. } | Self::Network { .. } | Self::Unknown { .. } => true,
@@ -425,11 +425,11 @@ impl fmt::Display for DeliveryError {
     }
 }
 
-/// Which audit records are not listed any more. The entries themselves stay.
+/// The audit records that are no longer listed. Their ledger entries stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditCutoff {
     /// Decisions from before this time, in milliseconds since 1970.
     pub access_before: u64,
-    /// What became of grants before this time.
+    /// Changes of grants from before this time, in milliseconds since 1970.
     pub grants_before: u64,
 }

@@ -1,7 +1,7 @@
-//! A program of an agent that is run once by an executor: what is to be run, who has it, how it stands.
+//! A job: one run of an agent's program by an executor, with its lease and its state.
 //!
-//! An executor takes a job for a time, and may take it for longer. Who has lost it cannot speak for it any more:
-//! every word about a job that was taken carries the number of the taking. On the wire of seed 000 a job is a
+//! An executor leases a job for a time and may renew the lease. Each lease has a number, the fence,
+//! and reports with the fence of an earlier lease are rejected. In the executor protocol a job is a
 //! directive, its executor a territory and its workspace a facility.
 //!
 //! Must never: hold the input or the output of a program; those are files.
@@ -14,25 +14,25 @@ use crate::hook::HookMoment;
 use crate::id::{AgentId, CallId, EventHookId, JobId};
 use crate::tool::ToolName;
 
-/// What is to be run.
+/// A job for an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Job {
-    /// Which job.
+    /// The id of the job.
     pub id: JobId,
-    /// What for.
+    /// The purpose of the job.
     pub purpose: JobPurpose,
-    /// Whose program it is.
+    /// The agent that the program belongs to.
     pub agent: AgentId,
-    /// The program, as people find it.
+    /// The path of the program, for people.
     pub program: String,
-    /// The hash of its text.
+    /// The hash of the program's text.
     pub hash: ContentHash,
-    /// Where it works.
+    /// The directory that the program works in.
     pub workspace: String,
-    /// Whether nobody else with a lock may work there meanwhile.
+    /// True if no other job with a lock may work in the directory at the same time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub locks: bool,
-    /// How long it may take, in milliseconds.
+    /// The time limit, in milliseconds.
     pub timeout_ms: u64,
 }
 
@@ -41,56 +41,56 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What a job is for.
+/// The purpose of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum JobPurpose {
-    /// A call of a tool that the agent brings itself.
+    /// A call of one of the agent's own tools.
     Tool {
-        /// The tool.
+        /// The name of the tool.
         tool: ToolName,
-        /// The call; a person who tries a tool has none.
+        /// The call; none if a person tests the tool.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
     },
-    /// A hook of a turn.
+    /// A run of a hook of a turn.
     Hook {
-        /// When it runs.
+        /// The moment at which the hook runs.
         moment: HookMoment,
     },
-    /// A hook that looks at events.
+    /// An invocation of an event hook.
     EventHook {
-        /// Which.
+        /// The id of the event hook.
         hook: EventHookId,
     },
 }
 
-/// How a job stands.
+/// The state of a job.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// Nobody has taken it.
+    /// No executor has leased the job.
     Queued,
-    /// An executor has taken it and not begun.
+    /// An executor leased the job and has not started it.
     Leased,
-    /// It runs.
+    /// The program is running.
     Running,
-    /// It did what it should.
+    /// The program did its work.
     Succeeded,
-    /// It did not.
+    /// The program failed.
     Failed,
-    /// Somebody asked it to end, or did not want it any more.
+    /// The job was cancelled on request, or because its result was not needed any more.
     Cancelled,
-    /// It took too long and was ended.
+    /// The program exceeded the time limit and was stopped.
     TimedOut,
-    /// Who had it is gone, and nobody knows how far it came.
+    /// The executor with the lease is gone; the progress of the program is unknown.
     Uncertain,
 }
 
 impl JobState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 8] = [
         Self::Queued,
         Self::Leased,
@@ -102,7 +102,7 @@ impl JobState {
         Self::Uncertain,
     ];
 
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -116,7 +116,7 @@ impl JobState {
         }
     }
 
-    /// Whether nothing comes after it.
+    /// Returns true if the state is final.
     pub fn is_over(self) -> bool {
         match self {
             Self::Queued | Self::Leased | Self::Running => false,
@@ -127,59 +127,59 @@ impl JobState {
     }
 }
 
-/// What became of a job.
+/// A change of the state of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum JobChange {
-    /// It waits to be taken.
+    /// The job waits for an executor.
     Queued {
         /// The job.
         job: Box<Job>,
     },
-    /// An executor took it.
+    /// An executor leased the job.
     Leased {
-        /// The job.
+        /// The id of the job.
         job: JobId,
-        /// For how long, and as which taking.
+        /// The lease, with its end and its fence.
         lease: Lease,
     },
-    /// It runs.
+    /// The program started.
     Started {
-        /// The job.
+        /// The id of the job.
         job: JobId,
-        /// The number of the taking.
+        /// The fence of the lease.
         fence: u32,
     },
-    /// It runs still, and who has it keeps it.
+    /// The program still runs, and the executor renewed the lease.
     Renewed {
-        /// The job.
+        /// The id of the job.
         job: JobId,
-        /// The number of the taking.
+        /// The fence of the lease.
         fence: u32,
-        /// Until when, in milliseconds since 1970.
+        /// The new end of the lease, in milliseconds since 1970.
         expires_at: u64,
     },
-    /// Who took it did not begin in time; it waits again.
+    /// The executor did not start the program in time; the job waits again.
     Returned {
-        /// The job.
+        /// The id of the job.
         job: JobId,
     },
-    /// It is over.
+    /// The job ended.
     Ended {
-        /// The job.
+        /// The id of the job.
         job: JobId,
-        /// The number of the taking; none if it was never taken, or its executor is gone.
+        /// The fence of the lease; none if the job had no lease, or its executor is gone.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fence: Option<u32>,
-        /// How.
+        /// The final state.
         state: JobState,
-        /// What is known of it.
+        /// The report of the executor.
         report: JobReport,
     },
 }
 
 impl JobChange {
-    /// Which job.
+    /// Returns the id of the job.
     pub fn job(&self) -> &JobId {
         match self {
             Self::Queued { job } => &job.id,
@@ -192,36 +192,36 @@ impl JobChange {
     }
 }
 
-/// A job in the hands of an executor.
+/// A lease of a job by an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lease {
-    /// Who.
+    /// The name of the executor.
     pub executor: String,
-    /// Which taking of the job it is, from one.
+    /// The number of the lease of this job, from one.
     pub fence: u32,
-    /// Until when, in milliseconds since 1970.
+    /// The end of the lease, in milliseconds since 1970.
     pub expires_at: u64,
 }
 
-/// What is known of a job that is over.
+/// The report about a job that ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobReport {
     /// The exit code, if the program ran to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How long it took.
+    /// The duration, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Why it did not work, in words.
+    /// The reason of the failure, as text for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The end of what it said beside its output.
+    /// The end of the program's standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
-    /// How many processes it left behind; they were ended.
+    /// The number of processes that the program left behind; they were stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_behind: Option<usize>,
-    /// What the sandbox refused, and what it found and undid: a line each.
+    /// The acts that the sandbox refused or undid, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
 }

@@ -1,9 +1,9 @@
 //! The nouns that are stored or sent: ids, events, messages, calls, verdicts.
 //!
 //! A type enters this crate only if it reaches the ledger or a wire. Everything here can be
-//! parsed, printed, compared and serialised, and nothing more.
+//! parsed, printed, compared and serialized, and nothing more.
 //!
-//! Must never: decide anything, read a file, look at a clock, or know how a thing is done.
+//! Must never: decide anything, read a file, look at a clock, or know how an effect is performed.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 pub mod access;

@@ -1,10 +1,10 @@
 //! Every limit of this crate, with its unit.
 //!
-//! Must never: be changed without a thought for what is recorded already; old records must be read.
+//! Must never: be changed without a check of existing records; old records must stay readable.
 
-/// The longest name of a channel.
+/// The longest name of a channel, in bytes.
 pub const CHANNEL_BYTES_MAX: usize = 64;
-/// The longest id that a channel gives a message, a sender, a place or an account.
+/// The longest id of a message, sender, peer or account on a channel, in bytes.
 pub const CHANNEL_ID_BYTES_MAX: usize = 256;
-/// The longest resource of a grant.
+/// The longest resource of a grant, in bytes.
 pub const RESOURCE_BYTES_MAX: usize = 256;

@@ -1,4 +1,4 @@
-//! What is said to a model and what it answers.
+//! Messages to a model and its replies.
 //!
 //! Must never: hold the wire form of any one provider.
 
@@ -11,111 +11,111 @@ use serde_json::Value;
 use crate::id::CallId;
 use crate::tool_call::{ToolCall, ToolSpec};
 
-/// One message of the talk with a model.
+/// A message between a turn and its model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    /// From outside: a person, a program, or a note of the runtime.
+    /// A message from outside: from a person, a program or the runtime.
     User {
-        /// What was said.
+        /// The text.
         content: String,
-        /// Pictures that go with it.
+        /// The pictures of the message.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
     },
-    /// From the model.
+    /// A reply of the model.
     Assistant {
-        /// What it said.
+        /// The text of the reply.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         content: String,
-        /// What it thought.
+        /// The thinking text, as far as the provider shows it.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         thinking: String,
-        /// What it asked for.
+        /// The calls that the model asks for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
-        /// What its provider wants to be shown again.
+        /// Opaque content that the provider expects back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sealed: Option<SealedContent>,
     },
-    /// What came of a call.
+    /// The outcome of a call.
     Tool {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// What the model is told.
+        /// The text that the model gets.
         content: String,
-        /// Whether it worked.
+        /// True if the call worked.
         ok: bool,
     },
 }
 
 impl Message {
-    /// Words from outside, without a picture.
+    /// Returns a user message without pictures.
     pub fn user(content: impl Into<String>) -> Self {
         Self::User { content: content.into(), images: Vec::new() }
     }
 }
 
-/// A picture.
+/// A picture in a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
-    /// What it is, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: String,
-    /// Its bytes, in base64.
+    /// The bytes, in base64.
     pub data: String,
 }
 
-/// What a provider hands out with an answer and wants back as it was: signed thinking, for one. Nobody
-/// else can read it, and nobody else is sent it.
+/// Opaque content that a provider sends with a reply and expects back unchanged, such as signed
+/// thinking. No other provider can read it, and it is sent to no other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SealedContent {
-    /// Who can read it: the protocol and the model.
+    /// The reader: the protocol and the model.
     pub by: String,
-    /// The pieces, in order.
+    /// The pieces, in the order of the provider.
     pub items: Vec<Value>,
 }
 
-/// A whole request. The order of the fields is the order of the bytes: stable first.
+/// A whole request to a model. The order of the fields is the order of the bytes: stable first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {
-    /// The model.
+    /// The name of the model, as its provider knows it.
     pub model: String,
-    /// How freely it answers.
+    /// The sampling temperature; none means the default of the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The longest answer, in tokens.
+    /// The limit of the reply, in tokens; none means the default of the provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// The system prompt.
     pub system: Arc<str>,
-    /// The tools it may call.
+    /// The tools that the model may call.
     pub tools: Arc<[ToolSpec]>,
-    /// The talk so far. Shared, because each request begins with all of the one before.
+    /// The messages so far. Shared, because each request begins with all of the one before.
     pub messages: Vec<Arc<Message>>,
 }
 
-/// A model's whole answer.
+/// A whole reply of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelReply {
-    /// What it said.
+    /// The text of the reply.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// What it thought.
+    /// The thinking text, as far as the provider shows it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub thinking: String,
-    /// What it asked for.
+    /// The calls that the model asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// What its provider wants to be shown again.
+    /// Opaque content that the provider expects back unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<SealedContent>,
-    /// Who answered, where it is not the model that was asked: provider and model.
+    /// The provider and model that replied, if they differ from those of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What was spent.
+    /// The tokens that the request used.
     #[serde(default)]
     pub usage: Usage,
-    /// What that cost, in billionths of a dollar; none means that nobody knows.
+    /// The cost of the request, in billionths of a US dollar; none means that it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_nano_usd: Option<u64>,
 }
@@ -123,35 +123,35 @@ pub struct ModelReply {
 /// A call as a model writes it, before it has an id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawToolCall {
-    /// The tool, as the model wrote it.
+    /// The name of the tool, as the model wrote it.
     pub name: String,
-    /// Its arguments. A string is what the model wrote where it could not be read as JSON.
+    /// The arguments. A string is the text of the model where it does not parse as JSON.
     #[serde(default)]
     pub input: Value,
 }
 
-/// What was spent.
+/// The tokens that a request or a turn used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
-    /// Tokens read, with those that the provider still had and those that it keeps.
+    /// Tokens of the input, including those that the provider read from or wrote to its cache.
     #[serde(default)]
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Tokens of the output.
     #[serde(default)]
     pub output_tokens: u64,
-    /// Tokens read that the provider still had.
+    /// Input tokens that the provider read from its cache.
     #[serde(default)]
     pub cached_tokens: u64,
-    /// Tokens read that the provider keeps for the next request, at a price.
+    /// Input tokens that the provider wrote to its cache for the next request, at a price.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// Whether the runtime counted by itself because the provider did not say.
+    /// True if the runtime estimated the numbers because the provider reported none.
     #[serde(default)]
     pub estimated: bool,
 }
 
 impl Usage {
-    /// Both together.
+    /// Returns the sum of both. Numbers saturate; the sum is an estimate if either part is.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -164,67 +164,67 @@ impl Usage {
     }
 }
 
-/// Why a model did not answer.
+/// The reason why a request to a model failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFailure {
-    /// What kind of failure.
+    /// The kind of failure; it decides about retries.
     pub kind: FailureKind,
-    /// What happened, in words.
+    /// A description of the failure for a person.
     pub message: String,
-    /// How long the provider asks to wait.
+    /// The pause that the provider asks for, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
 
 impl ModelFailure {
-    /// A failure of this kind.
+    /// Creates a failure without a requested pause.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after_ms: None }
     }
 }
 
-/// Kinds of failures of a model.
+/// The kinds of failures of a request to a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The provider asks to slow down.
+    /// The provider limits the rate of requests.
     RateLimited,
     /// The provider is overloaded or broken.
     Overloaded,
-    /// It took too long.
+    /// No reply came in time.
     Timeout,
-    /// The connection could not be made, or broke.
+    /// The connection failed or broke.
     Connection,
-    /// The answer ended in the middle.
+    /// The reply ended in the middle.
     Cut,
-    /// The answer is not what the provider's protocol says.
+    /// The reply breaks the provider's protocol.
     Malformed,
     /// The key is missing or wrong.
     Authentication,
     /// The provider does not serve this model.
     UnknownModel,
-    /// The request is not one that the provider takes.
+    /// The provider rejects the form of the request.
     InvalidRequest,
-    /// The request has more bytes than the provider takes.
+    /// The request has more bytes than the provider accepts.
     TooLarge,
-    /// The talk is longer than the model's window.
+    /// The messages are longer than the model's window.
     ContextOverflow,
-    /// The provider will not answer this.
+    /// The provider declined to answer this content.
     Refused,
-    /// It would cost more than may be spent.
+    /// The request would cost more than the spending limit allows.
     SpendingLimit,
-    /// A scripted model has no line left.
+    /// The file of a scripted model has no line left.
     ScriptEnded,
-    /// A scripted model's file is broken.
+    /// The file of a scripted model is broken.
     ScriptBroken,
-    /// The process that asked was gone before an answer came.
+    /// The process that sent the request ended before the reply came.
     Interrupted,
-    /// Anything else.
+    /// A failure of no other kind.
     Other,
 }
 
 impl FailureKind {
-    /// Whether the same request may well be answered when it is made again.
+    /// Returns true if a retry of the same request may succeed.
     pub fn is_transient(self) -> bool {
         match self {
             Self::RateLimited
@@ -247,7 +247,7 @@ impl FailureKind {
         }
     }
 
-    /// Whether a shorter request may well be answered.
+    /// Returns true if a shorter request may succeed.
     pub fn is_too_long(self) -> bool {
         match self {
             Self::TooLarge | Self::ContextOverflow => true,
@@ -269,7 +269,7 @@ impl FailureKind {
         }
     }
 
-    /// What the person who can act can do.
+    /// Returns advice for the person who can act; none where no general advice helps.
     pub fn hint(self) -> Option<&'static str> {
         match self {
             Self::RateLimited => Some("wait, or name a second model in the agent's `prefer` list"),

@@ -1,6 +1,6 @@
-//! What runs and turns start from: the immutable part of their records.
+//! The inputs of runs and turns: the immutable part of their records.
 //!
-//! Must never: be changed once it was written.
+//! Must never: be changed after it was written.
 
 use std::collections::BTreeMap;
 
@@ -16,52 +16,52 @@ use crate::id::{AgentId, ApprovalId, TaskId, TurnId};
 use crate::inbound::EventId;
 use crate::message::Image;
 
-/// What a run is going to do; the immutable part of its record.
+/// The plan of a run; the immutable part of its record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunPlan {
-    /// Who does it.
+    /// The agent of the run.
     pub agent: AgentId,
-    /// The task, if it is one.
+    /// The task, if the run executes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// What was asked for, as typed.
+    /// The prompt, as typed.
     pub prompt: String,
-    /// What goes with it.
+    /// The further inputs.
     #[serde(flatten)]
     pub given: RunInputs,
-    /// Who is asked.
+    /// The model and its fallbacks.
     #[serde(flatten)]
     pub asked: RunModels,
-    /// The mode.
+    /// The mode at the start of the run.
     pub mode: Mode,
-    /// How much it may do.
+    /// The limits of each turn.
     pub limits: RunLimits,
-    /// The command that checks whether the work is done.
+    /// The command that checks in the autonomous mode whether the work is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// Where it works.
+    /// The directory that the tools work in.
     pub workspace: String,
-    /// The directory that was read for the definitions.
+    /// The project directory that the definitions were read from.
     pub project: String,
-    /// The steps, by file; one for a free-form run.
+    /// The steps, one per file of the task; one for a run without a task.
     pub steps: Vec<StepPlan>,
-    /// The hashes of all definition files, by their path.
+    /// The hashes of all definition files, by path.
     pub files: BTreeMap<String, ContentHash>,
 }
 
-/// What goes with the prompt of a run.
+/// The inputs of a run beside its prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunInputs {
-    /// Pictures.
+    /// The pictures of the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// The task's inputs, with defaults.
+    /// The inputs of the task, with defaults filled in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, String>,
-    /// What came in and is answered by it, all of one sender.
+    /// The inbound events that the run answers, all of one sender.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inbounds: Vec<EventId>,
-    /// What access decided about that sender; none for the one at the machine.
+    /// The access decision about that sender; none for the owner at this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Box<Bounds>>,
 }
@@ -69,74 +69,74 @@ pub struct RunInputs {
 /// The models of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunModels {
-    /// The model: provider and name.
+    /// The first model: provider and name.
     pub model: String,
-    /// Those that are asked when it does not answer, in order.
+    /// The fallbacks, in the order in which they are tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
 }
 
-/// One step of a run.
+/// A step of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepPlan {
-    /// Its name.
+    /// The name of the step.
     pub id: String,
-    /// What it uses: `prompt`, or `step:<file>`.
+    /// The source of the prompt: `prompt`, `compact`, or `step:<file>`.
     pub uses: String,
-    /// Who does it.
+    /// The agent of the step.
     pub agent: AgentId,
-    /// The persona it wears; none means its own choice.
+    /// The persona that the agent wears; none means its own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
 }
 
-/// How much a turn may do.
+/// The limits of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunLimits {
-    /// The most requests to the model in one turn.
+    /// The limit of requests to the model in one turn.
     pub steps_max: u32,
-    /// The most calls of tools in one turn.
+    /// The limit of tool calls in one turn.
     pub calls_max: u32,
-    /// The most iterations of autonomous work.
+    /// The limit of iterations in the autonomous mode.
     pub iterations_max: u32,
-    /// The most tokens, read and written together.
+    /// The limit of tokens, input and output together; none means no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_max: Option<u64>,
 }
 
-/// What a turn starts from. Together with the events told to it, this is all that decides its moves.
+/// The inputs of a turn. With the events that the turn gets, they alone decide its moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnPlan {
-    /// The turn before.
+    /// The turn before on the branch; none for the first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TurnId>,
-    /// The hash of that turn.
+    /// The hash of the turn before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_hash: Option<ContentHash>,
-    /// The first turn of the branch that the model is shown; only records from before there were
-    /// compactions say it.
+    /// The first turn of the branch that the model gets; set only in records from before there were
+    /// compactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_from: Option<TurnId>,
-    /// What is cut of the outputs on its branch from now on, beside what was cut before.
+    /// The cuts of outputs on the branch from this turn on, beside the earlier cuts.
     #[serde(default, skip_serializing_if = "PruningStep::is_empty")]
     pub pruned: PruningStep,
-    /// Which turns its answer stands for, if it is a compaction.
+    /// The turns that the reply will replace, if the turn is a compaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction: Option<Box<CompactionPlan>>,
-    /// The step of the run, from zero.
+    /// The index of the run's step, from zero.
     #[serde(default)]
     pub step: u32,
-    /// What is asked.
+    /// The prompt.
     pub prompt: String,
-    /// Pictures that go with it.
+    /// The pictures of the prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Who the agent is, what it may do, and what the model is told: the kernel's own value.
+    /// The charter, a value of the kernel: the agent, its authority, the model's prompt.
     pub charter: Value,
-    /// Answers of this session that hold for the same call again.
+    /// The approvals of this session that hold for the same call again, by standing key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub standing: BTreeMap<String, ApprovalId>,
-    /// What the hooks before the turn made of it; the charter has it already.
+    /// The changes of the hooks before the turn; the charter includes them already.
     #[serde(default, skip_serializing_if = "TurnShape::is_empty")]
     pub shaping: TurnShape,
 }

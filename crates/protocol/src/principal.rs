@@ -1,25 +1,25 @@
-//! Who speaks: the owner, somebody who is known, a stranger, a clock, a program, an agent.
+//! Principals: the owner, entities, unknown senders, timers, programs and agents.
 //!
-//! Must never: say what somebody may do. That is access.
+//! Must never: say what a principal may do. That is access.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of speaker it is.
+/// The kind of principal.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum PrincipalKind {
-    /// Whose machine it is.
+    /// The owner of this installation.
     Owner,
-    /// Somebody among the entities.
+    /// A known entity.
     Known,
-    /// A stranger.
+    /// An unknown sender.
     Unknown,
-    /// A timer or something else of the runtime.
+    /// A timer or another part of the runtime.
     System,
     /// A program that called from outside.
     Webhook,
@@ -32,7 +32,7 @@ impl PrincipalKind {
     pub const ALL: [Self; 6] =
         [Self::Owner, Self::Known, Self::Unknown, Self::System, Self::Webhook, Self::Agent];
 
-    /// The kind as it is written.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -51,33 +51,33 @@ impl fmt::Display for PrincipalKind {
     }
 }
 
-/// Who speaks.
+/// A principal: the sender of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Principal {
-    /// What kind of speaker it is.
+    /// The kind of principal.
     pub kind: PrincipalKind,
-    /// The entity, when it is known.
+    /// The id of the entity, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
-    /// What the owner calls it.
+    /// The name that the owner gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is to the owner: `partner`, `family`, `friend`, `work`.
+    /// The relationship to the owner: `partner`, `family`, `friend`, `work`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relationship: Option<String>,
-    /// The owner's words for it.
+    /// The tags that the owner gave it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The program, for a webhook.
+    /// The name of the program, for a webhook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The agent, for an agent.
+    /// The id of the agent, for an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }
 
 impl Principal {
-    /// A speaker of whom only the kind is known.
+    /// Creates a principal of this kind without further knowledge about it.
     pub fn of(kind: PrincipalKind) -> Self {
         Self {
             kind,

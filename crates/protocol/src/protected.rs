@@ -1,16 +1,16 @@
-//! The names in a workspace that programs outside of the sandbox execute or obey, and those that define agents.
+//! Protected names: those of files that outside programs execute or obey, or that define agents.
 //!
-//! One list, used by the loader of definitions, the guard of the sandbox, the file tools and the check of shell
-//! text. Not listed: files that a build runs (`package.json`, `build.rs`, `Makefile`, `.npmrc`, `.cargo`), because
-//! they are the work itself and are reviewed as such; `.gitattributes`, because it runs nothing without a setting
-//! of the repository; `.github/workflows`, because it runs elsewhere.
+//! One list for the loader of definitions, the guard of the sandbox, the file tools and the shell
+//! check. Not listed: files that a build runs (`package.json`, `build.rs`, `Makefile`, `.npmrc`,
+//! `.cargo`), which are the work itself and reviewed as such; `.gitattributes`, which runs nothing
+//! without a setting of the repository; `.github/workflows`, which runs on another machine.
 //!
 //! Must never: look at the file system.
 
 /// The directory, file or link that makes a directory a repository.
 pub const REPOSITORY: &str = ".git";
 
-/// Names that a program executes or obeys when its user enters the directory or starts the program there.
+/// Names that a program executes or obeys when its user enters the directory or starts it there.
 pub const EXECUTED: [&str; 60] = [
     REPOSITORY,
     ".gitmodules",
@@ -79,8 +79,8 @@ pub const EXECUTED: [&str; 60] = [
     ".pgpass",
 ];
 
-/// Names that editors and agents obey when the directory is opened as a project. Packages bring them along, so they
-/// do not count in the directories of packages.
+/// Names that editors and agents obey when the directory is opened as a project. Packages often
+/// contain them, so they do not count in the directories of packages.
 pub const OBEYED: [&str; 42] = [
     ".vscode",
     ".idea",
@@ -131,7 +131,7 @@ pub const OBEYED_ENDINGS: [&str; 2] = [".code-workspace", ".sublime-project"];
 
 /// Files that make a directory an agent.
 pub const AGENT_MARKERS: [&str; 2] = ["agent.yml", "AGENT.md"];
-/// Files that make a directory a skill or a task, with everything in it.
+/// Files that make a directory, with all files in it, a skill or a task.
 pub const SKILL_AND_TASK_MARKERS: [&str; 3] = ["SKILL.md", "skill.md", "TASK.md"];
 /// Files of a project that the loader reads.
 pub const PROJECT_FILES: [&str; 3] = ["agentry.toml", ".mcp.json", "AGENTS.md"];
@@ -145,7 +145,7 @@ pub const AGENT_FILES: [&str; 5] =
 /// Directories that the loader reads beside an agent's marker.
 pub const AGENT_DIRECTORIES: [&str; 7] =
     ["prompts", "personas", "tools", "hooks", "skills", "data", "memory"];
-/// The directory of a context folder, and the files that the loader reads in it.
+/// The name of a context folder.
 pub const CONTEXT_FOLDER: &str = "context";
 /// The files that the loader reads in a context folder.
 pub const CONTEXT_FILES: [&str; 4] =
@@ -153,24 +153,24 @@ pub const CONTEXT_FILES: [&str; 4] =
 /// Directories that the loader never enters.
 pub const LOADER_SKIPS: [&str; 6] =
     [".git", "node_modules", "target", "__pycache__", ".venv", "venv"];
-/// Directories of packages that came from elsewhere.
+/// Directories of packages from other sources.
 pub const PACKAGE_DIRECTORIES: [&str; 4] =
     ["node_modules", "site-packages", "dist-packages", "vendor"];
 
 /// The kind of a protected name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtectedNameKind {
-    /// It makes a directory a repository.
+    /// The name makes a directory a repository.
     Repository,
-    /// A program executes or obeys it when its user enters the directory.
+    /// A program executes or obeys the file when its user enters the directory.
     Executed,
-    /// An editor or an agent obeys it when the directory is opened as a project.
+    /// An editor or an agent obeys the file when the directory is opened as a project.
     Obeyed,
-    /// It defines an agent, a skill, a task or a rule.
+    /// The file defines an agent, a skill, a task or a rule.
     Definition,
 }
 
-/// The directories above a name, as far as they decide what the name means.
+/// The directories above a name, as far as they affect its protection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AncestorContext {
     in_packages: bool,
@@ -179,7 +179,7 @@ pub struct AncestorContext {
 }
 
 impl AncestorContext {
-    /// Returns the surroundings inside of the directory `name`.
+    /// Returns the context for names inside of the directory `name`.
     #[must_use]
     pub fn inside(self, name: &[u8]) -> Self {
         Self {
@@ -189,7 +189,7 @@ impl AncestorContext {
         }
     }
 
-    /// Returns the kind of a name that is protected here whatever stands beside it.
+    /// Returns the kind of a name if it is protected here. The names beside it do not matter.
     pub fn kind_of(self, name: &[u8]) -> Option<ProtectedNameKind> {
         if !self.in_packages && has_obeyed_ending(name) {
             return Some(ProtectedNameKind::Obeyed);
@@ -209,13 +209,13 @@ impl AncestorContext {
         (!self.in_packages && is_one_of(&OBEYED, name)).then_some(ProtectedNameKind::Obeyed)
     }
 
-    /// Returns whether definitions count here.
+    /// Returns true if the loader reads definitions here.
     pub fn may_hold_definitions(self) -> bool {
         !self.skipped_by_loader
     }
 }
 
-/// Returns the kinds of the protected names in a path, from the outside in.
+/// Returns the kinds of the protected names in a path, from the outermost directory.
 pub fn kinds_in<'a>(
     names: impl IntoIterator<Item = &'a [u8]>,
 ) -> impl Iterator<Item = ProtectedNameKind> {
@@ -227,22 +227,22 @@ pub fn kinds_in<'a>(
     })
 }
 
-/// Returns whether a name is one that the loader reads beside an agent's marker.
+/// Returns true if the loader reads a file or directory of this name beside an agent's marker.
 pub fn belongs_to_agent(name: &[u8]) -> bool {
     is_one_of(&AGENT_FILES, name) || is_one_of(&AGENT_DIRECTORIES, name)
 }
 
-/// Returns whether a file of this name makes its directory an agent.
+/// Returns true if a file of this name makes its directory an agent.
 pub fn is_agent_marker(name: &[u8]) -> bool {
     is_one_of(&AGENT_MARKERS, name)
 }
 
-/// Returns whether a file of this name makes its directory a skill or a task.
+/// Returns true if a file of this name makes its directory a skill or a task.
 pub fn is_skill_or_task_marker(name: &[u8]) -> bool {
     is_one_of(&SKILL_AND_TASK_MARKERS, name)
 }
 
-/// Returns whether a name is that of a repository.
+/// Returns true if the name is that of a repository.
 pub fn is_repository(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(REPOSITORY.as_bytes())
 }
@@ -264,8 +264,8 @@ fn has_obeyed_ending(name: &[u8]) -> bool {
     })
 }
 
-/// The lengths of the listed names by their first byte in lower case, a bit for each length: a guard asks for every
-/// entry of a workspace, and nearly none is listed.
+/// The lengths of the listed names by their first byte in lower case, one bit per length. A guard
+/// checks every entry of a workspace, and this table rejects nearly all of them without a search.
 static CANDIDATES: [u64; 256] = candidates();
 
 const fn candidates() -> [u64; 256] {
@@ -298,7 +298,7 @@ fn is_candidate(name: &[u8]) -> bool {
 }
 
 fn is_one_of(list: &[&str], name: &[u8]) -> bool {
-    // The length tells nearly all names apart.
+    // Nearly all names differ in their length.
     list.iter().any(|one| one.len() == name.len() && one.as_bytes().eq_ignore_ascii_case(name))
 }
 

@@ -1,15 +1,15 @@
-//! A schema as a model is shown it: without the words that only a check needs.
+//! A JSON Schema in the shorter form for a model, without the keywords that only validation needs.
 //!
-//! The whole schema checks the call that comes back. These words cost tokens in every request
-//! and no model writes a better call for them.
+//! The whole schema validates the call of the model. The omitted keywords cost tokens in every
+//! request, and no model writes a better call with them.
 //!
-//! Must never: drop a word that says what may be written, or change the name of an argument.
+//! Must never: drop a keyword that says what may be written, or change the name of an argument.
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// A schema, written without what only a check needs.
+/// A schema that serializes without the keywords that only validation needs.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelSchema<'a>(pub &'a Value);
 
@@ -35,7 +35,7 @@ impl Serialize for ModelSchema<'_> {
     }
 }
 
-/// Schemas by name. The names are the tool's own, whatever they look like.
+/// Schemas by name. Each name is an argument of the tool, even if it equals a keyword.
 struct SchemaMap<'a>(&'a Map<String, Value>);
 
 impl Serialize for SchemaMap<'_> {
@@ -60,7 +60,7 @@ impl Serialize for SchemaList<'_> {
     }
 }
 
-/// Whether a word of a schema tells a model something it would not do anyway.
+/// Returns true if a keyword tells a model more than it would assume anyway.
 fn helps(word: &str, value: &Value) -> bool {
     let is_self_evident = match word {
         "$schema" => true,

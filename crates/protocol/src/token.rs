@@ -1,4 +1,4 @@
-//! Keys to the server: who holds one, what it opens, and until when.
+//! Keys to the server: their holders, scopes and ends.
 //!
 //! Only the hash of a key is ever stored; the key itself is shown once.
 //!
@@ -14,43 +14,43 @@ use crate::access::UnknownWord;
 use crate::hash::ContentHash;
 use crate::id::TokenId;
 
-/// A key, as it is recorded.
+/// A key to the server in its recorded form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Token {
-    /// Which one.
+    /// The id of the key; it is no secret.
     pub id: TokenId,
-    /// What people call it.
+    /// The name that the owner gave it.
     pub name: String,
     /// The hash of the key.
     pub hash: ContentHash,
-    /// What kind of key it is.
+    /// The kind of key.
     pub kind: TokenKind,
-    /// What it opens.
+    /// The scopes that the key opens.
     pub scopes: Vec<TokenScope>,
-    /// The entity that speaks with it; none means the owner.
+    /// The entity that uses the key; none means the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// When it was made, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     pub created_at: u64,
-    /// Until when it holds; none means until it is taken back.
+    /// The end, in milliseconds since 1970; none means until revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
 }
 
-/// What kind of key it is.
+/// The kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenKind {
-    /// A program sends it with each request.
+    /// A program sends the key with each request.
     Bearer,
-    /// A browser sends it with each request.
+    /// A browser sends the key with each request.
     Cookie,
-    /// It can be turned into a cookie, once.
+    /// A browser exchanges the key for a cookie, once.
     Code,
 }
 
 impl TokenKind {
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bearer => "bearer",
@@ -60,36 +60,36 @@ impl TokenKind {
     }
 }
 
-/// What a key opens. None of them holds another.
+/// A scope that a key opens. No scope includes another.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum TokenScope {
-    /// To look at sessions, runs and agents.
+    /// Read sessions, runs and agents.
     Read,
-    /// To say something to an agent, and to steer and stop what it does.
+    /// Send prompts to an agent, and steer and stop its runs.
     Submit,
-    /// To answer for a person who is asked.
+    /// Answer approvals for a person.
     Approve,
-    /// To change who may do what.
+    /// Change permissions, keys and definitions.
     Admin,
-    /// To read decisions about others.
+    /// Read the access decisions about others.
     Audit,
-    /// To run the programs of agents.
+    /// Run the programs of agents.
     Executor,
 }
 
 impl TokenScope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Submit, Self::Approve, Self::Admin, Self::Audit, Self::Executor];
 
-    /// What a person at the console may.
+    /// The scopes of a person at the console.
     pub const OF_A_PERSON: [Self; 5] =
         [Self::Read, Self::Submit, Self::Approve, Self::Admin, Self::Audit];
 
-    /// The word.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -101,7 +101,7 @@ impl TokenScope {
         }
     }
 
-    /// Whether only the owner can hold it.
+    /// Returns true if only the owner can hold a key with this scope.
     pub fn is_of_owner(self) -> bool {
         match self {
             Self::Read | Self::Submit => false,

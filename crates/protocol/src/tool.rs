@@ -1,4 +1,4 @@
-//! The canonical set of tool names, and the seeds' other names for them.
+//! The canonical tool names, and the aliases of other formats and runtimes for them.
 //!
 //! Files and wires may say `Read`, `readFile` or `read_file`; inside there is one name. Tools of an
 //! MCP server are written `server/tool` and keep that name.
@@ -10,11 +10,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing a tool does.
+/// The kind of work that a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCategory {
-    /// Looks at files or state.
+    /// Reads files or state.
     Read,
     /// Creates or replaces files or state.
     Write,
@@ -28,31 +28,31 @@ pub enum ToolCategory {
     Bash,
     /// Reaches the network.
     Web,
-    /// Anything else.
+    /// Work of no other kind.
     Custom,
 }
 
-/// How much harm a call can do; shown with an approval, decides nothing by itself.
+/// The harm that a call can do; shown with an approval, decides nothing by itself.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// Looks only.
+    /// Only reads.
     Low,
-    /// Changes something that can be seen and undone.
+    /// Changes state that a person can see and undo.
     Medium,
-    /// Can do anything its sandbox lets it.
+    /// Can do everything that its sandbox allows.
     High,
 }
 
-/// What a host or an agent must have before a known tool can be offered.
+/// A condition that a host or an agent must meet before a known tool can be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolRequirement {
     /// Nothing beyond the runtime.
     Nothing,
-    /// To be named: nobody has it by default.
+    /// The name in the agent's list: no agent has the tool by default.
     Name,
     /// A macOS machine.
     MacOs,
@@ -72,7 +72,7 @@ pub enum ToolRequirement {
 pub struct ToolName(String);
 
 impl ToolName {
-    /// The canonical name for whatever a file calls the tool; an unknown name is kept as it is.
+    /// Returns the canonical name for a name or alias; an unknown name is kept unchanged.
     pub fn canonical(written: &str) -> Self {
         match find_known_tool(written) {
             Some(tool) => Self(tool.name.to_owned()),
@@ -80,12 +80,12 @@ impl ToolName {
         }
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Server and tool, when this names a tool of an MCP server.
+    /// Returns server and tool if this names a tool of an MCP server.
     pub fn mcp(&self) -> Option<(&str, &str)> {
         let (server, tool) = self.0.split_once('/')?;
         (!server.is_empty() && !tool.is_empty() && !tool.contains('/')).then_some((server, tool))
@@ -98,24 +98,24 @@ impl fmt::Display for ToolName {
     }
 }
 
-/// One entry of the dictionary.
+/// An entry of the dictionary of tools.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownTool {
     /// The canonical name.
     pub name: &'static str,
-    /// What the seeds and other runtimes call it.
+    /// The names of the tool in other formats and runtimes.
     pub aliases: &'static [&'static str],
-    /// What kind of thing it does.
+    /// The kind of work that the tool does.
     pub category: ToolCategory,
-    /// How much harm a call can do.
+    /// The harm that a call can do.
     pub risk: Risk,
-    /// What it needs before it can be offered.
+    /// The condition that must be met before the tool can be offered.
     pub needs: ToolRequirement,
-    /// One line for the prompt.
+    /// The description for the prompt, on one line.
     pub summary: &'static str,
 }
 
-/// The entry for a name or alias.
+/// Returns the entry for a canonical name or an alias.
 pub fn find_known_tool(written: &str) -> Option<&'static KnownTool> {
     KNOWN.iter().find(|tool| tool.name == written || tool.aliases.contains(&written))
 }
@@ -123,24 +123,24 @@ pub fn find_known_tool(written: &str) -> Option<&'static KnownTool> {
 /// An argument that is a path in the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathArgument {
-    /// Its name.
+    /// The name of the argument.
     pub name: &'static str,
-    /// What stands there.
+    /// The kind of path.
     pub kind: PathKind,
 }
 
-/// What a path among the arguments names.
+/// The kind of a path among the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
     /// A file.
     File,
     /// A directory.
     Directory,
-    /// Everything below a directory; the whole workspace where none is given.
+    /// Everything below a directory; the whole workspace if the argument is missing.
     Tree,
 }
 
-/// The argument of a tool that is a path in the workspace, if it has one. Each tool has at most one.
+/// Returns the argument that is a path in the workspace. Each tool has at most one.
 pub fn path_argument(tool: &ToolName) -> Option<PathArgument> {
     match tool.as_str() {
         "read_file" | "write_file" | "edit_file" => {
@@ -166,7 +166,7 @@ use Risk::{High, Low, Medium};
 use ToolCategory::{Bash, Custom, Edit, Glob, Grep, Read, Web, Write};
 use ToolRequirement::{MacOs, Name, Nothing, SearchService, SelfModify, SpawnSubagents};
 
-/// Every tool name that has a meaning of its own. Order is the order of the prompt.
+/// Every tool name that has a meaning of its own, in the order of the prompt.
 #[rustfmt::skip]
 pub const KNOWN: &[KnownTool] = &[
     tool("read_file", &["Read", "readFile", "read"], (Read, Low), Nothing, "Read a file, or a range of its lines."),

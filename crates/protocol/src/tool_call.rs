@@ -1,4 +1,4 @@
-//! A tool as a model sees it, a call of it, and what came of the call.
+//! A tool in the form for a model, a call of the tool, and the outcome of the call.
 //!
 //! Must never: run anything, or say whether a call may run.
 
@@ -10,95 +10,95 @@ use crate::id::CallId;
 use crate::schema::ModelSchema;
 use crate::tool::{Risk, ToolCategory, ToolName};
 
-/// A tool as it is offered: what it is called, what it takes, what it may do.
+/// The description of an offered tool: its name, its arguments, its risk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// The canonical name.
     pub name: ToolName,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// The JSON Schema of the arguments.
     pub parameters: Value,
-    /// What kind of thing it does.
+    /// The kind of work that the tool does.
     pub category: ToolCategory,
-    /// How much harm a call can do.
+    /// The harm that a call can do.
     pub risk: Risk,
-    /// Whether a call may be made again when nobody knows whether it was made.
+    /// The rule for repeating a call whose outcome is uncertain.
     pub repeat: RepeatSafety,
 }
 
 impl ToolSpec {
-    /// The schema of its arguments as a model is shown it.
+    /// Returns the schema of the arguments in the shorter form for the model.
     pub fn model_schema(&self) -> ModelSchema<'_> {
         ModelSchema(&self.parameters)
     }
 }
 
-/// Whether a call may be made again when nobody knows whether it was made.
+/// The rule for repeating a call whose outcome is uncertain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepeatSafety {
-    /// It only looks; it may be made again.
+    /// The call only reads; the runtime may repeat it.
     Harmless,
-    /// It changes something; only a person or the model may make it again.
+    /// The call changes state; only a person or the model may repeat it.
     Uncertain,
 }
 
 /// A call that a model asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
-    /// Which call.
+    /// The id of the call.
     pub id: CallId,
     /// The tool, by its canonical name.
     pub tool: ToolName,
-    /// Its arguments.
+    /// The arguments.
     pub input: Value,
 }
 
-/// What came of a call. A failure is an answer, not an error.
+/// The outcome of a call. A failure is an answer to the model, not an error of the runtime.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolOutcome {
-    /// How it went.
+    /// The status of the call.
     pub status: OutcomeStatus,
-    /// What the model is told.
+    /// The text that the model gets.
     pub text: String,
-    /// What was measured.
+    /// The measurements of the call.
     #[serde(default, skip_serializing_if = "CallMeasurements::is_empty")]
     pub measured: CallMeasurements,
 }
 
-/// How a call went.
+/// The status of a call that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeStatus {
-    /// It did what it was asked.
+    /// The call did its work.
     Done,
-    /// It was tried and did not work.
+    /// The call ran and failed.
     Failed,
-    /// It was not allowed, and nothing happened.
+    /// The call was not allowed and had no effect.
     Refused,
-    /// It was stopped on request; it may have done a part.
+    /// The call was stopped on request; a part of its work may be done.
     Stopped,
-    /// Nobody knows whether it happened.
+    /// The process ended during the call; its effects are unknown.
     Uncertain,
 }
 
-/// What was measured of a call.
+/// The measurements of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallMeasurements {
     /// The exit code, if a process ran to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How long it took.
+    /// The duration, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Whether a part of the output was left out.
+    /// True if a part of the output was left out.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
-    /// What the sandbox refused, and what it found and undid: a line each.
+    /// The acts that the sandbox refused or undid, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
-    /// How many values of secrets were taken out of the text.
+    /// The number of secret values that were removed from the text.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub redacted: u64,
 }
@@ -120,22 +120,22 @@ fn is_zero(value: &u64) -> bool {
 }
 
 impl ToolOutcome {
-    /// It worked.
+    /// Creates the outcome of a call that worked.
     pub fn done(text: impl Into<String>) -> Self {
         Self::new(OutcomeStatus::Done, text)
     }
 
-    /// It did not work.
+    /// Creates the outcome of a call that failed.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::new(OutcomeStatus::Failed, text)
     }
 
-    /// It was not allowed.
+    /// Creates the outcome of a call that was not allowed.
     pub fn refused(text: impl Into<String>) -> Self {
         Self::new(OutcomeStatus::Refused, text)
     }
 
-    /// An outcome without measurements.
+    /// Creates an outcome without measurements.
     pub fn new(status: OutcomeStatus, text: impl Into<String>) -> Self {
         Self { status, text: text.into(), measured: CallMeasurements::default() }
     }

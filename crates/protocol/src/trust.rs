@@ -1,6 +1,6 @@
-//! What the owner has looked at and lets run: the programs of a directory, by their content.
+//! The programs that the owner reviewed and trusts: those of a directory, by their content.
 //!
-//! Must never: stand for anything but exactly these files in exactly this place.
+//! Must never: apply to anything but exactly these files in exactly this place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,33 +8,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::ContentHash;
 
-/// What changed about what may run.
+/// A change to the programs, addresses and definitions that may be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum TrustChange {
-    /// The owner lets the programs of a directory run as they are. World.
+    /// The owner trusts the programs of a directory in their present content. World.
     Trusted(Box<TrustedPrograms>),
-    /// The owner lets a project say where prompts go and what else it reaches. World.
+    /// The owner trusts the addresses in a project: for prompts and other services. World.
     Addresses(Box<TrustedAddresses>),
-    /// The definitions of a directory are other than those that were recorded before. World.
+    /// The definitions of a directory differ from the last record of them. World.
     Definitions(Box<KnownDefinitions>),
-    /// The owner does not let them run any more, nor the project's addresses be used. World.
+    /// The owner withdraws the trust in the programs and addresses of a directory. World.
     Withdrawn {
         /// The directory, without links.
         path: String,
-        /// Who.
+        /// The person who withdraws it.
         by: String,
     },
 }
 
-/// Addresses that a project's files may decide.
+/// The trusted addresses that the files of a project name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedAddresses {
-    /// The project's directory, without links.
+    /// The directory of the project, without links.
     pub path: String,
-    /// Each address as it was shown, with everything that belongs to it.
+    /// Each address in the form that the owner saw, with all that belongs to it.
     pub addresses: BTreeSet<String>,
-    /// Who looked.
+    /// The person who reviewed them.
     pub by: String,
 }
 
@@ -43,22 +43,22 @@ pub struct TrustedAddresses {
 pub struct KnownDefinitions {
     /// The directory, without links.
     pub path: String,
-    /// Each file with its hash.
+    /// The hash of each file, by path.
     pub files: BTreeMap<String, ContentHash>,
-    /// Who confirmed them for `serve`; none if a run only met them.
+    /// The person who confirmed them for `serve`; none if a run only recorded them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_by: Option<String>,
 }
 
-/// Programs that may run as they are.
+/// The programs of a directory that may run in their present content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedPrograms {
     /// The directory, without links.
     pub path: String,
-    /// The hash of all of them together.
+    /// The hash of all files together.
     pub hash: ContentHash,
-    /// Each file with its hash; the texts are kept.
+    /// The hash of each file, by path; the ledger keeps the texts.
     pub files: BTreeMap<String, ContentHash>,
-    /// Who looked.
+    /// The person who reviewed them.
     pub by: String,
 }

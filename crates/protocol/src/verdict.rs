@@ -1,23 +1,23 @@
-//! What is said about one call: may it, must a person be asked, or is it refused; and who says so.
+//! The ruling about a call: allow, ask a person or deny, with the findings of each stage.
 //!
-//! Must never: decide. The kernel decides; this is what its decision looks like.
+//! Must never: decide. The kernel decides; these types record its decision.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Ordered: the strictest wins, so combining is `max`.
+/// A verdict about a call. Ordered: the strictest wins, so combining is `max`.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It goes ahead.
+    /// The call is allowed.
     Allow,
-    /// A person is asked.
+    /// The call needs the approval of a person.
     Ask,
-    /// It does not happen.
+    /// The call is refused.
     Deny,
 }
 
@@ -31,31 +31,31 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The stages that a call goes through, in order.
+/// The stages that judge a call, in order.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Is there such a tool?
+    /// Finds the tool by its name.
     Registered,
-    /// Do the arguments fit its schema?
+    /// Compares the arguments with the schema of the tool.
     Input,
-    /// May the one who wrote to the agent have it made? Said only when somebody did.
+    /// Checks the permissions of the sender. Absent if the turn has no sender with bounds.
     Access,
-    /// Do the agent, the skill and the task have it?
+    /// Checks that the agent, the skill and the task include the tool.
     Scope,
-    /// Is it confined? Said only when it is not.
+    /// Reports that the call is not confined. Absent if it is.
     Sandbox,
-    /// Does tool-access.json let it?
+    /// Checks the tool against tool-access.json.
     ToolAccess,
-    /// What do the approval rules say?
+    /// Applies the approval rules.
     Rules,
-    /// Does the guard against dangerous acts refuse it?
+    /// Applies the guard against dangerous acts.
     Danger,
-    /// Does one of the agent's hooks want a person to be asked? Said only when one does.
+    /// Reports a hook of the agent that wants approval by a person. Absent without one.
     Hook,
-    /// Is what the call depends on as it was judged? Said only when it is not.
+    /// Reports dependencies of the call that changed after its ruling. Absent without changes.
     Content,
 }
 
@@ -76,31 +76,31 @@ impl fmt::Display for Stage {
     }
 }
 
-/// What one stage says.
+/// The finding of one stage about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// The stage.
     pub stage: Stage,
-    /// What it says.
+    /// The verdict of the stage.
     pub verdict: Verdict,
-    /// Why, in words for a person.
+    /// The reason, as text for a person.
     pub why: String,
-    /// The rule that said so: `file:line` or `built-in`.
+    /// The rule behind the verdict: `file:line` or `built-in`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
-/// What all stages together say about one call.
+/// The ruling of all stages about one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ruling {
-    /// The outcome.
+    /// The strictest verdict of all stages.
     pub verdict: Verdict,
-    /// What each stage said, up to the first that refused.
+    /// The findings of the stages in order, up to the first denial.
     pub findings: Vec<Finding>,
 }
 
 impl Ruling {
-    /// The finding that decided: the first that was this strict, or the last if all allow.
+    /// Returns the deciding finding: the first with the final verdict, or the last if all allow.
     pub fn deciding(&self) -> Option<&Finding> {
         let mut strict = self.findings.iter().filter(|finding| finding.verdict == self.verdict);
         match self.verdict {

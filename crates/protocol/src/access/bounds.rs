@@ -1,6 +1,6 @@
-//! What access decided about the sender of a turn, as far as it binds the calls of the turn.
+//! The access decision about the sender of a turn, as far as it binds the calls of the turn.
 //!
-//! Must never: decide. The kernel compares calls with it.
+//! Must never: decide. The kernel compares calls with these bounds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,31 +9,31 @@ use super::{AccessRecord, AttributedDisclosureLevel, AttributedName, Credentials
 use crate::id::AccessId;
 use crate::principal::Principal;
 
-/// What binds every call of a turn.
+/// The limits of access on every call of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Bounds {
-    /// The decision that it is taken from.
+    /// The decision behind the bounds.
     pub access: AccessId,
-    /// Who wrote.
+    /// The sender.
     pub principal: Principal,
-    /// Where.
+    /// The channel of the sender's message.
     pub channel: String,
-    /// Which tools may be called.
+    /// The tools that may be called.
     pub tools: ToolBounds,
-    /// Which credentials may be used.
+    /// The credentials that may be used.
     pub credentials: Credentials,
-    /// How much may be told.
-    pub data: AttributedDisclosureLevel,
-    /// Commands that a grant lets run.
+    /// The level of the owner's data that may be disclosed.
+    pub data: AttributedDataLevel,
+    /// The commands that grants allow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exec: Vec<AttributedName>,
-    /// How the sender may ask the owner for more; none means that nobody is asked.
+    /// The quota of the sender for requests to the owner; none means that requests are not allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestQuota>,
 }
 
 impl Bounds {
-    /// What a decision that allows comes to. Who may ask is for the kernel to say.
+    /// Returns the bounds of an allowing decision. The caller decides about the quota.
     pub fn from_record(record: &AccessRecord, requests: Option<RequestQuota>) -> Self {
         let decision = &record.decision;
         Self {
@@ -49,34 +49,34 @@ impl Bounds {
     }
 }
 
-/// How much somebody may ask for, and what they asked for already.
+/// The quota of one principal for permission requests, and its use so far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestQuota {
     /// The limits.
     pub limits: RequestLimits,
-    /// The time, in milliseconds since 1970.
+    /// The present time, in milliseconds since 1970.
     pub now_ms: u64,
-    /// How many of their requests wait for an answer.
+    /// The number of requests of the principal that wait for an answer.
     pub pending: u32,
-    /// When they last asked.
+    /// The time of the last request, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_asked_ms: Option<u64>,
-    /// When requests of theirs were denied, the newest first, as many as the limit needs.
+    /// The times of denied requests, the newest first, as many as the limit needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denials_ms: Vec<u64>,
 }
 
-/// How often somebody may ask the owner for permission.
+/// The limits on permission requests of one principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequestLimits {
-    /// How many requests of one principal may wait.
+    /// The limit of requests that wait for an answer.
     pub pending_max: u32,
-    /// How long somebody has to wait before they may ask again, in milliseconds.
+    /// The least time between two requests, in milliseconds.
     pub cooldown_ms: u64,
-    /// So many denials within a day, and nothing more is asked for a while.
+    /// The number of denials within a day that blocks further requests.
     pub denials_max: u32,
-    /// How long that is, in milliseconds.
+    /// The length of such a block, in milliseconds.
     pub block_ms: u64,
-    /// How long a request waits for its answer, in milliseconds.
+    /// The time that a request waits for its answer, in milliseconds.
     pub expires_ms: u64,
 }

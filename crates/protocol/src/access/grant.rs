@@ -1,6 +1,6 @@
-//! A power given for a time: to whom, what, until when.
+//! A grant: a power for a time, with its principals, resources and end.
 //!
-//! Must never: say whether it holds now. The kernel says, and is told the time.
+//! Must never: decide whether a grant is active. The kernel decides, with the time that it gets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,78 +15,78 @@ use crate::limits::RESOURCE_BYTES_MAX;
 /// A power given for a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Grant {
-    /// Which grant.
+    /// The id of the grant.
     pub id: GrantId,
-    /// To whom.
+    /// The principals that get the power.
     pub principal_query: PrincipalQuery,
-    /// What is given.
+    /// The resources that the grant gives.
     pub resources: Vec<Resource>,
-    /// When it was given, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     pub created_at: u64,
-    /// When it ends; never, if it does not say.
+    /// The end, in milliseconds since 1970; none means no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
-    /// When it was taken back.
+    /// The time of the revocation, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<u64>,
-    /// Who gave it.
+    /// The person or program that gave the grant.
     pub granted_by: String,
-    /// Why.
+    /// The reason, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What was asked for when it was given.
+    /// The id of the permission request that led to the grant; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_context: Option<String>,
-    /// Where it holds.
+    /// The conditions on place.
     #[serde(default, skip_serializing_if = "GrantConditions::is_empty")]
     pub conditions: GrantConditions,
 }
 
-/// To whom something is given; all that is said must hold, and a query that says nothing finds nobody.
+/// A query for the principals of a grant. All fields must match; an empty query matches none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrincipalQuery {
-    /// One entity.
+    /// The entity with this id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person_id: Option<String>,
-    /// Everybody who is this to the owner.
+    /// Every entity with this relationship to the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relationship: Option<String>,
-    /// Everybody with all of these tags.
+    /// Every entity with all of these tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
 }
 
-/// Where a grant holds; everywhere, if nothing is said.
+/// The places where a grant is active; everywhere if empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantConditions {
-    /// Only on this channel.
+    /// The grant is active only on this channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// Only in the session with this key.
+    /// The grant is active only in the session with this key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
 impl GrantConditions {
-    /// Whether it holds everywhere.
+    /// Returns true if the grant is active everywhere.
     pub fn is_empty(&self) -> bool {
         self.channel.is_none() && self.session.is_none()
     }
 }
 
-/// What a grant gives: `tool:x` or `x`, `credential:x`, `data:level`, `exec:pattern`.
+/// A resource of a grant: `tool:x` or `x`, `credential:x`, `data:level`, `exec:pattern`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Resource {
     /// Tools with this name or pattern.
     Tool(String),
-    /// A credential.
+    /// The credential with this name.
     Credential(String),
-    /// How much may be told.
-    Data(DisclosureLevel),
-    /// Commands that match this.
+    /// The level of the owner's data that may be disclosed.
+    Data(DataLevel),
+    /// Commands that match this pattern.
     Exec(String),
 }
 
@@ -166,7 +166,7 @@ fn shortened(text: &str) -> String {
     text.chars().take(64).collect()
 }
 
-/// A text that is no resource.
+/// The error for a text that is not a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongResource {
     text: String,

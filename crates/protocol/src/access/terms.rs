@@ -1,6 +1,6 @@
-//! The words of access: how much may be told, how a message reaches a busy session, allow or deny.
+//! The terms of access: effects, data levels and deliveries.
 //!
-//! Must never: take a word that it does not know for another.
+//! Must never: accept an unknown word as a known one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether an event may reach an agent.
+/// The effect of access on an event.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It may.
+    /// The event may reach the agent.
     Allow,
-    /// It may not.
+    /// The event may not reach the agent.
     Deny,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Effect {
     }
 }
 
-/// How much may be told to somebody, the least first.
+/// The levels of the owner's data that may be disclosed to a sender, the least first.
 #[derive(
     Clone,
     Copy,
@@ -45,16 +45,16 @@ impl fmt::Display for Effect {
     JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum DisclosureLevel {
-    /// Nothing of the owner's.
+pub enum DataLevel {
+    /// No data of the owner.
     #[default]
     None,
-    /// What is needed to answer.
+    /// The data that an answer needs.
     Minimal,
-    /// What the talk is about.
+    /// The data about the subject of the conversation.
     #[serde(alias = "restricted")]
     Contextual,
-    /// Everything.
+    /// All data.
     Full,
 }
 
@@ -62,7 +62,7 @@ impl DisclosureLevel {
     /// All levels, the least first.
     pub const ALL: [Self; 4] = [Self::None, Self::Minimal, Self::Contextual, Self::Full];
 
-    /// The level as it is written.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -95,27 +95,27 @@ impl FromStr for DisclosureLevel {
     }
 }
 
-/// How a message reaches a session that is busy.
+/// The way in which a message reaches a busy session.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// Into the running turn, at the next tool boundary; or a turn of its own where that cannot be.
+    /// Into the running turn at the next tool boundary, or else a turn of its own.
     Steer,
     /// After the running turn, one turn for each message.
     Followup,
     /// After the running turn, one turn for all messages.
     Collect,
-    /// The running turn ends and the newest message begins.
+    /// The running turn is cancelled, and the newest message starts a turn.
     Interrupt,
 }
 
 impl Delivery {
-    /// All ways.
+    /// All deliveries.
     pub const ALL: [Self; 4] = [Self::Steer, Self::Followup, Self::Collect, Self::Interrupt];
 
-    /// Every spelling that is accepted, with what it means.
+    /// Every accepted spelling, with its delivery.
     pub const SPELLINGS: [(&'static str, Self); 18] = [
         ("steer", Self::Steer),
         ("steering", Self::Steer),
@@ -137,7 +137,7 @@ impl Delivery {
         ("abort", Self::Interrupt),
     ];
 
-    /// The way as it is written.
+    /// Returns the word for files and wires.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Steer => "steer",
@@ -167,12 +167,12 @@ impl FromStr for Delivery {
     }
 }
 
-/// A word that means nothing here.
+/// The error for a word outside of a fixed list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownWord {
     /// The word.
     pub word: String,
-    /// What could stand there.
+    /// The accepted words, separated by commas.
     pub known: &'static str,
 }
 
