@@ -35,7 +35,7 @@ pub struct Decision {
     /// The credentials that may be used.
     pub credentials: Credentials,
     /// The level of the owner's data that may be disclosed.
-    pub data: AttributedDataLevel,
+    pub data: AttributedDisclosureLevel,
     /// The commands that grants allow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exec: Vec<AttributedName>,
@@ -166,9 +166,9 @@ pub enum Credentials {
 
 /// A data level with its source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AttributedDataLevel {
+pub struct AttributedDisclosureLevel {
     /// The level of the owner's data that may be disclosed.
-    pub level: DataLevel,
+    pub level: DisclosureLevel,
     /// The policy or grant that sets the level.
     pub from: PermissionSource,
 }

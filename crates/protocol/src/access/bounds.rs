@@ -23,7 +23,7 @@ pub struct Bounds {
     /// The credentials that may be used.
     pub credentials: Credentials,
     /// The level of the owner's data that may be disclosed.
-    pub data: AttributedDataLevel,
+    pub data: AttributedDisclosureLevel,
     /// The commands that grants allow.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exec: Vec<AttributedName>,

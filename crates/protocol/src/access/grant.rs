@@ -85,7 +85,7 @@ pub enum Resource {
     /// The credential with this name.
     Credential(String),
     /// The level of the owner's data that may be disclosed.
-    Data(DataLevel),
+    Data(DisclosureLevel),
     /// Commands that match this pattern.
     Exec(String),
 }

@@ -45,7 +45,7 @@ impl fmt::Display for Effect {
     JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum DataLevel {
+pub enum DisclosureLevel {
     /// No data of the owner.
     #[default]
     None,
