@@ -1,6 +1,6 @@
-//! The routes of the API, a file for each part.
+//! The routes of the API, one module per topic.
 //!
-//! Must never: know how a request came here.
+//! Must never: depend on the transport of a request.
 
 mod access;
 mod agents;
@@ -28,7 +28,7 @@ mod webhooks;
 
 use super::route::ApiRoute;
 
-/// All routes but the one that tells of them.
+/// Returns all routes except the OpenAPI document.
 pub(super) fn routes() -> Vec<ApiRoute> {
     let all = [
         me::routes(),
