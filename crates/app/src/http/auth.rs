@@ -113,8 +113,10 @@ pub(crate) fn check(ledger: &Ledger, wanted: &KeySpec) -> Result<(), Fault> {
     })?;
     let only = wanted.scopes.iter().find(|scope| scope.is_of_owner() && !entity.is_user);
     match only {
-        Some(scope) => Err(wrong(format!("only a key of the owner can have the scope `{scope}`"))
-            .hint("keys of others can have `read` and `submit`; policies decide what they may do")),
+        Some(scope) => Err(wrong(format!(
+            "only the owner can have a key with the scope `{scope}`"
+        ))
+        .hint("keys of others can have `read` and `submit`; policies decide what they may do")),
         None => Ok(()),
     }
 }
