@@ -78,7 +78,7 @@ mod tests {
                 ResponseFormat::Other(..) => {}
             }
         }
-        // Two of one name would be told apart by a number.
+        // The generator adds a number to the second schema of a name.
         let names = generator.definitions().keys();
         let doubles: Vec<&String> =
             names.filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();

@@ -200,7 +200,7 @@ mod tests {
         let all = WRONG_KEYS_PER_MINUTE as usize;
         assert_eq!(wrongs(from(1), None), all);
         assert!(rates.count_wrong_key(from(1), None).is_err());
-        assert!(rates.count_wrong_key(from(2), None).is_ok(), "somebody else is not concerned");
+        assert!(rates.count_wrong_key(from(2), None).is_ok(), "other addresses are not affected");
         // From many addresses, about one key.
         let about_one =
             (0..all as u32).filter(|one| rates.count_wrong_key(from(100 + one), Some("a")).is_ok());

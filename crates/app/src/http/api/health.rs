@@ -213,38 +213,35 @@ fn health(site: &ServerState, _: ApiRequest<NoParams>) -> Result<ServerHealth, A
 }
 
 fn sandbox(enforcer: &Enforcer, problems: &mut Vec<String>) -> SandboxHealth {
-    let (level, kernel, checks) =
-        match (enforcer, enforcer.attestation()) {
-            (Enforcer::Off, _) => {
-                problems.push("the sandbox is disabled".to_owned());
-                ("off".to_owned(), None, Vec::new())
-            }
-            (Enforcer::Missing(why), _) => {
-                problems.push(format!("no sandbox is available: {why}"));
-                let detail = why.clone();
-                let check = SandboxCheck { name: "sandbox".to_owned(), ok: false, detail };
-                ("missing".to_owned(), None, vec![check])
-            }
-            (Enforcer::Sandbox(_), None) => ("missing".to_owned(), None, Vec::new()),
-            (Enforcer::Sandbox(_), Some(found)) => {
-                let open = found.escapes.iter().filter(|escape| !escape.stopped);
-                problems.extend(open.map(|escape| {
-                    format!("the sandbox does not block an escape: {}", escape.attempt)
-                }));
-                let escapes = found.escapes.iter().map(|escape| SandboxCheck {
-                    name: escape.attempt.clone(),
-                    ok: escape.stopped,
-                    detail: escape.answer.clone(),
-                });
-                let limits = found.limits.iter().map(|limit| SandboxCheck {
-                    name: format!("limit: {}", limit.limit),
-                    ok: limit.hard,
-                    detail: limit.by.clone(),
-                });
-                let checks = escapes.chain(limits).collect();
-                (found.level.to_string(), Some(found.kernel.clone()), checks)
-            }
-        };
+    let (level, kernel, checks) = match (enforcer, enforcer.attestation()) {
+        (Enforcer::Off, _) => {
+            problems.push("the sandbox is disabled".to_owned());
+            ("off".to_owned(), None, Vec::new())
+        }
+        (Enforcer::Missing(why), _) => {
+            problems.push(format!("no sandbox is available: {why}"));
+            let detail = why.clone();
+            let check = SandboxCheck { name: "sandbox".to_owned(), ok: false, detail };
+            ("missing".to_owned(), None, vec![check])
+        }
+        (Enforcer::Sandbox(_), None) => ("missing".to_owned(), None, Vec::new()),
+        (Enforcer::Sandbox(_), Some(found)) => {
+            let open = found.escapes.iter().filter(|escape| !escape.stopped);
+            problems.extend(open.map(|escape| format!("escape not blocked: {}", escape.attempt)));
+            let escapes = found.escapes.iter().map(|escape| SandboxCheck {
+                name: escape.attempt.clone(),
+                ok: escape.stopped,
+                detail: escape.answer.clone(),
+            });
+            let limits = found.limits.iter().map(|limit| SandboxCheck {
+                name: format!("{} limit", limit.limit),
+                ok: limit.hard,
+                detail: limit.by.clone(),
+            });
+            let checks = escapes.chain(limits).collect();
+            (found.level.to_string(), Some(found.kernel.clone()), checks)
+        }
+    };
     SandboxHealth { level, kernel, checks }
 }
 
