@@ -1,8 +1,8 @@
 //! The server: HTTP for programs, and the console for people.
 //!
-//! Routes are plain functions that may wait for a disk; only what moves bytes is asynchronous.
+//! Route handlers are plain functions that may block on a disk; only network I/O is asynchronous.
 //!
-//! Must never: do what a request asks for before it is known who asks.
+//! Must never: run a request before its caller is authenticated.
 
 mod api;
 mod api_error;
@@ -35,24 +35,24 @@ use agentry_protocol::token::TokenScope;
 use listen::ListenSocket;
 use route::{ApiRequest, ApiRoute, RouteAccess};
 
-/// Begins to answer requests.
+/// Starts the HTTP server on a bound socket and returns a handle that stops it.
 pub(crate) fn start(site: Arc<ServerState>, place: ListenSocket) -> Result<HttpServer, Fault> {
     HttpServer::start(site, place.listener, place.tls, routes())
 }
 
-/// All routes.
+/// Returns all routes of the API, the route of its OpenAPI document included.
 fn routes() -> Vec<ApiRoute> {
     let mut routes = api::routes();
     routes.push(ApiRoute::get(
         "/api/openapi.json",
         RouteAccess::AnyCaller(TokenScope::Read),
-        "This document",
+        "This OpenAPI document",
         |_, _: ApiRequest| Ok(openapi::OpenApiDocument(document())),
     ));
     routes
 }
 
-/// The document of the API.
+/// Returns the OpenAPI document of all routes.
 pub(crate) fn document() -> serde_json::Value {
     openapi::document(&routes())
 }

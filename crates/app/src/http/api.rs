@@ -1,6 +1,6 @@
-//! The routes of the API, a file for each part.
+//! The routes of the API, one module per topic.
 //!
-//! Must never: know how a request came here.
+//! Must never: depend on the transport of a request.
 
 mod access;
 mod agents;
@@ -28,7 +28,7 @@ mod webhooks;
 
 use super::route::ApiRoute;
 
-/// All routes but the one that tells of them.
+/// Returns all routes except the OpenAPI document.
 pub(super) fn routes() -> Vec<ApiRoute> {
     let all = [
         me::routes(),
@@ -78,7 +78,7 @@ mod tests {
                 ResponseFormat::Other(..) => {}
             }
         }
-        // Two of one name would be told apart by a number.
+        // The generator adds a number to the second schema of a name.
         let names = generator.definitions().keys();
         let doubles: Vec<&String> =
             names.filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();

@@ -1,6 +1,6 @@
-//! Why a request is not done, in one form for all routes: a code for programs, words for people.
+//! API errors, in one form for all routes: a code for programs, a message and a hint for people.
 //!
-//! Must never: tell a stranger what is inside, or call a defect of ours a mistake of the caller.
+//! Must never: reveal internals to an unknown caller, or blame the caller for a bug of ours.
 
 use agentry_runtime::Error as RuntimeError;
 use agentry_store::Error as StoreError;
@@ -9,44 +9,44 @@ use serde::Serialize;
 
 use crate::fault::{Blame, Fault};
 
-/// What kind of refusal it is.
+/// The kind of an API error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ApiErrorCode {
-    /// Nobody is known by the key that was sent, or none was sent.
+    /// The request has no key, or an unknown key.
     Unauthenticated,
-    /// The key does not open this.
+    /// The key lacks the required scope, or only the owner may do this.
     Forbidden,
-    /// The request may come from a page of somebody else.
+    /// The request may come from a web page of another site.
     Csrf,
-    /// The server is not called by this name.
+    /// The `Host` header names another server.
     WrongHost,
-    /// There is nothing here, or nothing for this caller.
+    /// The resource does not exist, or this caller may not see it.
     NotFound,
-    /// There is something here, and it is not done with this method.
+    /// The route does not support this HTTP method.
     WrongMethod,
-    /// It does not fit how things stand now.
+    /// The request conflicts with the current state.
     Conflict,
-    /// The request is larger than it may be.
+    /// The request is larger than the limit.
     TooLarge,
-    /// The body is not in a form that is taken here.
+    /// The encoding or content type of the body is not supported.
     Unsupported,
-    /// The request cannot be understood.
+    /// The path, query or body is invalid.
     Invalid,
-    /// There were too many requests.
+    /// Too many requests; the header `Retry-After` says when to try again.
     RateLimited,
-    /// It took longer than it may.
+    /// The request did not arrive in time.
     Timeout,
-    /// It cannot be done now.
+    /// Temporarily unavailable; try again later.
     Unavailable,
-    /// There is no room left to record it.
+    /// The disk has no space left for the ledger.
     StorageFull,
-    /// A defect of ours.
+    /// A bug in the server; its log has the details.
     Internal,
 }
 
 impl ApiErrorCode {
-    /// The status of the answer.
+    /// Returns the HTTP status for this code.
     pub(crate) fn status(self) -> u16 {
         match self {
             Self::Unauthenticated => 401,
@@ -67,50 +67,50 @@ impl ApiErrorCode {
     }
 }
 
-/// Why a request is not done.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ApiError {
-    /// For programs.
+    /// The kind of the error, for programs.
     pub(crate) code: ApiErrorCode,
-    /// For people: what happened.
+    /// A description of the error, for people.
     pub(crate) message: String,
-    /// For people: what to do.
+    /// A suggestion what to do about it, for people.
     pub(crate) hint: Option<String>,
-    /// When it may be tried again, in seconds.
+    /// Seconds until a retry may succeed; sent as the header `Retry-After`.
     #[serde(skip)]
     pub(crate) retry_after: Option<u64>,
 }
 
-/// What the answer to a refused request holds.
+/// The body of an error response.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ApiErrorBody {
-    /// Why.
+    /// The error.
     pub(crate) error: ApiError,
 }
 
 impl ApiError {
-    /// What happened.
+    /// Creates an error with a message that names what failed.
     pub(crate) fn new(code: ApiErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, retry_after: None }
     }
 
-    /// What to do.
+    /// Adds a hint: what the caller can do about the error.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// There is no such thing for this caller.
+    /// Returns an error for a resource that does not exist or that the caller may not see.
     pub(crate) fn not_found(what: &str, id: &str) -> Self {
         Self::new(ApiErrorCode::NotFound, format!("there is no {what} `{id}`"))
     }
 
-    /// The request cannot be understood.
+    /// Returns an error for an invalid request.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(ApiErrorCode::Invalid, message)
     }
 
-    /// It does not fit how things stand.
+    /// Returns an error for a request that conflicts with the current state.
     pub(crate) fn conflict(message: impl Into<String>) -> Self {
         Self::new(ApiErrorCode::Conflict, message)
     }

@@ -1,34 +1,34 @@
-//! The console: files that were built into the binary.
+//! The console: files embedded in the binary.
 //!
-//! Must never: answer with anything that is not a file of the console.
+//! Must never: serve anything except files of the console.
 
 use rust_embed::{Embed, EmbeddedFile};
 
-/// What `npm run build` makes of `console/`; empty in a build without it.
+/// The output of `npm run build` in `console/`; empty in a build without it.
 #[derive(Embed)]
 #[folder = "../../console/dist"]
 #[allow_missing = true]
 struct ConsoleFiles;
 
-/// A build without the console says how to get it.
+/// The page of a binary without the console; it explains how to build the console.
 const UNBUILT: &str = include_str!("assets/unbuilt.html");
 
-/// A file on its way.
+/// A file of the console, ready to send.
 pub(super) struct ConsoleAsset {
     pub(super) body: Vec<u8>,
     pub(super) content_type: &'static str,
     pub(super) encoding: Option<&'static str>,
-    /// Whether its name changes with its content.
+    /// True if the name changes with the content, so that browsers may cache the file forever.
     pub(super) is_lasting: bool,
 }
 
-/// The file that a path names, or the page that finds its own way from there.
+/// Returns the file at a path; for paths of the console's router, `index.html`.
 pub(super) fn page(path: &str, accepts: &str) -> Option<ConsoleAsset> {
     let name = path.trim_start_matches('/');
     if let Some(page) = file(name, accepts).filter(|_| !name.is_empty()) {
         return Some(page);
     }
-    // A file that is not there is not a page.
+    // A missing file is "not found", not a page of the router.
     let last = name.rsplit('/').next().unwrap_or_default();
     if name.starts_with("assets/") || last.contains('.') {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn page(path: &str, accepts: &str) -> Option<ConsoleAsset> {
     })
 }
 
-/// In the shortest form that the browser takes.
+/// Returns a file in the smallest encoding that the browser accepts.
 fn file(name: &str, accepts: &str) -> Option<ConsoleAsset> {
     let content_type = content_type(name)?;
     let is_lasting = name.starts_with("assets/");

@@ -1,9 +1,9 @@
-//! Who calls: from a key to a principal and what it opens.
+//! Authentication: from a key to its principal and scopes.
 //!
-//! A key is `agt_<id>_<secret>`; the ledger has the hash of the secret. It is looked up for each request, so a
-//! key that was taken back opens nothing from then on. A code is a key that can be turned into a cookie once.
+//! A key is `agt_<id>_<secret>`; the ledger holds a hash of the secret. Each request looks the key
+//! up, so a revoked key stops working at once. A code is a key that is exchanged for a cookie once.
 //!
-//! Must never: compare a key in a time that depends on it, or let one in that was taken back.
+//! Must never: compare a key in a time that depends on it, or accept a revoked key.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -25,49 +25,49 @@ use crate::bootstrap::new_uuid_number;
 use crate::fault::{Blame, Fault};
 use crate::limits::{CODE_TIME_MAX, COOKIE_IDLE_TIME_MAX, COOKIE_TIME_MAX, KEY_BYTES};
 
-/// What every key begins with, so that scanners of leaked secrets find it.
+/// The prefix of every key, so that scanners for leaked secrets recognize it.
 const PREFIX: &str = "agt";
 
-/// Who calls.
+/// The authenticated sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// Who it is.
+    /// The owner, an entity, or an unknown principal.
     pub(crate) principal: Principal,
-    /// What the key opens.
+    /// The scopes of the key.
     pub(crate) scopes: Vec<TokenScope>,
-    /// The key; none where nobody is asked for one.
+    /// The key; none if the server requires none or the caller sent none.
     pub(crate) token: Option<Token>,
 }
 
 impl Caller {
-    /// Whoever calls a server that asks for no key.
+    /// Returns the caller of a server that requires no key: the owner, with all scopes of a person.
     pub(crate) fn without_key() -> Self {
         let principal = Principal::of(PrincipalKind::Owner);
         Self { principal, scopes: TokenScope::OF_A_PERSON.to_vec(), token: None }
     }
 
-    /// Somebody who has no key yet.
+    /// Returns a caller without a key: unknown, without scopes.
     pub(crate) fn anonymous() -> Self {
         let principal = Principal::of(PrincipalKind::Unknown);
         Self { principal, scopes: Vec::new(), token: None }
     }
 
-    /// Whether it is the owner.
+    /// Returns true if the caller is the owner.
     pub(crate) fn is_owner(&self) -> bool {
         self.principal.kind == PrincipalKind::Owner
     }
 
-    /// Whether the key opens this.
+    /// Returns true if the key has this scope.
     pub(crate) fn has_scope(&self, scope: TokenScope) -> bool {
         self.scopes.contains(&scope)
     }
 
-    /// Who it is, as the entity; none is the owner.
+    /// Returns the id of the caller's entity; none for the owner.
     pub(crate) fn entity(&self) -> Option<&str> {
         self.principal.entity_id.as_deref().filter(|_| !self.is_owner())
     }
 
-    /// Where what it says comes from, for the record: the channel and the key.
+    /// Returns the channel and the key's name and id, to record with what the caller does.
     pub(crate) fn attribution(&self) -> String {
         match &self.token {
             Some(token) => format!("{HTTP}: {} ({})", token.name, token.id),
@@ -75,21 +75,21 @@ impl Caller {
         }
     }
 
-    /// What its requests are counted under.
+    /// Returns the name under which requests of this caller are counted: the id of the key.
     pub(crate) fn rate_limit_key(&self) -> String {
         self.token.as_ref().map_or_else(|| "unasked".to_owned(), |token| token.id.to_string())
     }
 }
 
-/// A key that was just made; it is shown once.
+/// A new key. Its text is shown once and never stored.
 pub(crate) struct IssuedKey {
-    /// The key, as it is sent.
+    /// The key as clients send it.
     pub(crate) text: String,
-    /// What is recorded of it.
+    /// The recorded part of the key: its hash, not its secret.
     pub(crate) token: Token,
 }
 
-/// What a key is to be.
+/// The properties of a key to issue.
 pub(crate) struct KeySpec {
     pub(crate) name: String,
     pub(crate) kind: TokenKind,
@@ -98,31 +98,34 @@ pub(crate) struct KeySpec {
     pub(crate) expires_at: Option<u64>,
 }
 
-/// Whether there can be such a key.
+/// Checks that a key with these properties may be issued: it has a scope, and its entity is known.
 pub(crate) fn check(ledger: &Ledger, wanted: &KeySpec) -> Result<(), Fault> {
     let wrong = |text: String| Fault::new(Blame::Caller, text);
     if wanted.scopes.is_empty() {
-        return Err(wrong("a key that opens nothing is of no use".to_owned()));
+        return Err(wrong("a key needs at least one scope".to_owned()));
     }
     let Some(id) = &wanted.entity else { return Ok(()) };
     let entities = ledger.entities().map_err(crate::bootstrap::store_fault)?;
     let entity = entities.iter().find(|entity| entity.id == *id);
     let entity = entity.ok_or_else(|| {
-        wrong(format!("nobody is known as `{id}`")).hint("`agentry entities list` shows who is")
+        wrong(format!("no entity is known as `{id}`"))
+            .hint("`agentry entities list` lists the known entities")
     })?;
     let only = wanted.scopes.iter().find(|scope| scope.is_of_owner() && !entity.is_user);
     match only {
-        Some(scope) => Err(wrong(format!("only the owner can hold a key that opens `{scope}`"))
-            .hint("others can hold read and submit; what they may do is up to the policies")),
+        Some(scope) => Err(wrong(format!(
+            "only the owner can have a key with the scope `{scope}`"
+        ))
+        .hint("keys of others can have `read` and `submit`; policies decide what they may do")),
         None => Ok(()),
     }
 }
 
-/// Makes a key, and records its hash.
+/// Issues a key and records its hash.
 pub(crate) fn issue(ledger: &Ledger, wanted: KeySpec) -> Result<IssuedKey, Fault> {
     let mut secret = [0; KEY_BYTES];
     getrandom::fill(&mut secret).map_err(|error| {
-        Fault::new(Blame::Machine, format!("the machine gives no random numbers: {error}"))
+        Fault::new(Blame::Machine, format!("cannot get random numbers: {error}"))
     })?;
     let secret = BASE64_URL_SAFE_NO_PAD.encode(secret);
     let id = TokenId::from_number(new_uuid_number());
@@ -137,7 +140,7 @@ pub(crate) fn issue(ledger: &Ledger, wanted: KeySpec) -> Result<IssuedKey, Fault
     Ok(IssuedKey { text, token })
 }
 
-/// Makes a code that a browser can turn into a cookie.
+/// Issues a one-time code that signs a browser in.
 pub(crate) fn issue_code(ledger: &Ledger) -> Result<IssuedKey, Fault> {
     let expires_at = ledger.now().saturating_add(ms(CODE_TIME_MAX));
     issue(
@@ -157,7 +160,7 @@ fn record(ledger: &Ledger, change: AccessChange) -> Result<(), StoreError> {
     ledger.append(vec![Draft { cause: None, about, event }]).map(|_| ())
 }
 
-/// Takes a key back.
+/// Revokes a key; fails if it was revoked before.
 pub(crate) fn revoke(
     ledger: &Ledger,
     token: &TokenId,
@@ -167,10 +170,10 @@ pub(crate) fn revoke(
     record(ledger, AccessChange::TokenRevoked { token: token.clone(), by: by.to_owned(), reason })
 }
 
-/// Who may come in.
+/// Looks up keys, and tracks when cookies were last used.
 pub(crate) struct Authenticator {
     ledger: Ledger,
-    /// When each cookie was last used, in milliseconds since 1970.
+    /// The last use of each cookie, in milliseconds since 1970.
     used: Mutex<HashMap<TokenId, u64>>,
 }
 
@@ -179,7 +182,7 @@ impl Authenticator {
         Self { ledger, used: Mutex::default() }
     }
 
-    /// Whose key this is.
+    /// Returns the caller that holds this key; a cookie that was idle too long is signed out.
     pub(crate) fn caller(&self, text: &str, kind: TokenKind) -> Result<Caller, ApiError> {
         let token = self.token(text, kind)?;
         if kind == TokenKind::Cookie {
@@ -188,7 +191,7 @@ impl Authenticator {
         self.holder(token)
     }
 
-    /// Turns a code into a cookie; the code is used up by it.
+    /// Exchanges a code for a cookie; the code works only once.
     pub(crate) fn log_in(&self, text: &str) -> Result<IssuedKey, ApiError> {
         let code = self.token(text.trim(), TokenKind::Code)?;
         let used = revoke(&self.ledger, &code.id, "console", Some("used".to_owned()));
@@ -207,7 +210,7 @@ impl Authenticator {
         Ok(issue(&self.ledger, wanted)?)
     }
 
-    /// Ends a login.
+    /// Signs a browser out by revoking its cookie.
     pub(crate) fn log_out(&self, id: &TokenId) -> Result<(), ApiError> {
         match revoke(&self.ledger, id, "console", Some("signed out".to_owned())) {
             Ok(()) | Err(StoreError::TokenGone { .. }) => Ok(()),
@@ -218,7 +221,7 @@ impl Authenticator {
     fn token(&self, text: &str, kind: TokenKind) -> Result<Token, ApiError> {
         let (id, secret) = parts(text).ok_or_else(unknown)?;
         let row = self.ledger.token(&id)?;
-        // A key that is not there is compared too, so that its absence takes no other time.
+        // An unknown key is compared too, so that the time reveals nothing about its existence.
         let nothing = ContentHash::of(b"");
         let kept = row.as_ref().map_or(&nothing, |row| &row.token.hash);
         let given = ContentHash::of(secret.as_bytes());
@@ -258,7 +261,7 @@ impl Authenticator {
     }
 }
 
-/// The id and the secret of a key.
+/// Splits a key into its id and its secret.
 fn parts(text: &str) -> Option<(TokenId, &str)> {
     let rest = text.strip_prefix(PREFIX)?.strip_prefix('_')?;
     let (letters, secret) = rest.split_once('_')?;
@@ -266,7 +269,7 @@ fn parts(text: &str) -> Option<(TokenId, &str)> {
     Some((id, secret))
 }
 
-/// The id that a key claims to have, right or wrong.
+/// Returns the id that a key claims to have; the key may be wrong.
 pub(crate) fn claimed_id(text: &str) -> Option<String> {
     parts(text).map(|(id, _)| id.to_string())
 }
@@ -280,8 +283,8 @@ fn ms(time: std::time::Duration) -> u64 {
 }
 
 fn unknown() -> ApiError {
-    ApiError::new(ApiErrorCode::Unauthenticated, "nobody is known by this key")
-        .hint("make one with `agentry token create`, or sign in with `agentry console`")
+    ApiError::new(ApiErrorCode::Unauthenticated, "unknown, expired or revoked key")
+        .hint("create a key with `agentry token create`, or sign in with `agentry console`")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Hears what the runs of this process say, and hands it to the hub.
+//! Forwards deltas of the runs in this process to the stream hub.
 //!
-//! Must never: keep a piece of what is recorded whole.
+//! Must never: keep deltas of an answer that is in the ledger.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use agentry_runtime::RunObserver;
 
 use super::hub::{DeltaKind, StreamDelta, StreamHub};
 
-/// Hands pieces of what runs of this process say to the hub.
+/// The observer of runs that forwards their deltas to the hub.
 pub(crate) struct DeltaSink(pub(crate) Arc<StreamHub>);
 
 impl RunObserver for DeltaSink {

@@ -1,21 +1,21 @@
-//! How the API shows an entry: as the ledger has it, without what is only for the machine.
+//! The JSON of ledger entries in the API: complete, or without fields that only programs need.
 //!
-//! Must never: change what an entry says; what is left out or cut is marked.
+//! Must never: change the meaning of an entry; cut texts are marked with `cut`.
 
 use agentry_protocol::envelope::Envelope;
 use serde_json::{Map, Value, json};
 
 use crate::limits::ENTRY_TEXT_BYTES_MAX;
 
-/// What is left out where not everything is asked for: the kind of the event, and its field.
+/// The fields that the brief form omits, each with the type of its event.
 const LEFT_OUT: [(&str, &str); 2] = [("turn_started", "charter"), ("turn_ended", "messages")];
 
-/// An entry with all that it has.
+/// Returns an entry with all its fields.
 pub(crate) fn full_json(envelope: &Envelope) -> Value {
     serde_json::to_value(envelope).unwrap_or_default()
 }
 
-/// An entry without its largest parts.
+/// Returns an entry without its largest fields, and with long texts cut.
 pub(crate) fn brief_json(envelope: &Envelope) -> Value {
     let mut value = full_json(envelope);
     if let Some(event) = value.get_mut("event").and_then(Value::as_object_mut) {

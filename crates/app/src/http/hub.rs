@@ -1,9 +1,9 @@
-//! Hands what is recorded, and pieces of what is being said, to all who listen.
+//! Sends ledger entries, and deltas of answers in progress, to all subscribers of event streams.
 //!
-//! One thread follows the ledger for all of them, and only while somebody listens. Who does not keep up is let
-//! go: nothing is lost, since what is recorded can be read again from any place.
+//! One thread follows the ledger, and only while there are subscribers. A slow one is disconnected;
+//! it loses nothing, since a client can read the ledger from any entry on.
 //!
-//! Must never: wait for a listener, or hand out an entry twice.
+//! Must never: wait for a subscriber, or send an entry twice.
 
 mod frame;
 
@@ -31,20 +31,20 @@ use crate::limits::{
     STREAMS_PER_KEY_MAX,
 };
 
-/// What somebody listens to.
+/// The subject of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Topic {
-    /// Everything.
+    /// All entries.
     All,
-    /// A session.
+    /// The entries of a session.
     Session(SessionId),
-    /// A run.
+    /// The entries of a run.
     Run(RunId),
-    /// Something that came in; from when it has a run, that too.
+    /// The entries about an inbound event and, once it has a run, those of the run.
     Inbound(EventId),
 }
 
-/// Hands what is recorded to all who listen.
+/// Sends ledger entries and deltas to the subscribers.
 pub(crate) struct StreamHub {
     ledger: Ledger,
     state: Mutex<State>,
@@ -57,12 +57,12 @@ struct State {
     listeners: HashMap<u64, StreamSubscriber>,
     by_topic: HashMap<Topic, HashSet<u64>>,
     next: u64,
-    /// How many streams each key has open; also those that are being let go.
+    /// The number of open streams per key, including those that are about to close.
     open: HashMap<Option<TokenId>, usize>,
-    /// All up to here was handed out; none while nobody does that. Whoever listens first sets it, and it is
-    /// given up together with the last listener: a gap between the two would hand out the past again.
+    /// The last entry sent; none without subscribers. The first subscriber sets it; it is cleared
+    /// with the last one: a gap between the two would send old entries again.
     after_seq: Option<u64>,
-    /// What was said so far of answers under way.
+    /// The text so far of each answer in progress.
     partial: HashMap<RunId, StreamDelta>,
     is_closed: bool,
 }
@@ -70,14 +70,14 @@ struct State {
 struct StreamSubscriber {
     topics: Vec<Topic>,
     frames: mpsc::Sender<StreamFrame>,
-    /// How many bytes wait for it.
+    /// The bytes that wait to be sent to this subscriber.
     waiting: Arc<AtomicUsize>,
     wants_pieces: bool,
     token: Option<TokenId>,
 }
 
 impl StreamSubscriber {
-    /// Lets a frame wait for it; whether there was room.
+    /// Queues a frame for the subscriber; returns false if its queue is full.
     fn send(&self, frame: &StreamFrame) -> bool {
         let bytes = frame.bytes();
         if self.waiting.load(Ordering::Relaxed) > STREAM_WAITING_BYTES_MAX {
@@ -92,23 +92,23 @@ impl StreamSubscriber {
     }
 }
 
-/// Somebody who listens; it ends when this goes.
+/// A client's subscription; dropping it unsubscribes.
 pub(crate) struct StreamSubscription {
     hub: Arc<StreamHub>,
     number: u64,
-    /// All up to here is for the listener to read in the ledger.
+    /// The client must read entries up to this one from the ledger.
     pub(crate) after_seq: u64,
     frames: mpsc::Receiver<StreamFrame>,
     waiting: Arc<AtomicUsize>,
     token: Option<TokenId>,
-    /// When its key opens nothing any more.
+    /// The time at which the client's key expires.
     until: Option<Instant>,
-    /// What was said so far.
+    /// The text so far of answers in progress, at the time of the subscription.
     pub(crate) partial: Vec<StreamDelta>,
 }
 
 impl StreamSubscription {
-    /// What comes next; nothing if the listener was let go.
+    /// Waits for the next frame; none after the hub removed a slow subscriber.
     pub(crate) async fn next(&mut self) -> Option<StreamFrame> {
         loop {
             let frame = match self.until {
@@ -122,7 +122,7 @@ impl StreamSubscription {
                 self.waiting.fetch_sub(frame.bytes(), Ordering::Relaxed);
             }
             match &frame {
-                // The listener reads it in the ledger, or has read it.
+                // The client reads this entry from the ledger, or has done so.
                 Some(StreamFrame::Entry(recorded)) if recorded.envelope.seq <= self.after_seq => {}
                 Some(StreamFrame::Entry(_) | StreamFrame::Delta(_) | StreamFrame::Close(_))
                 | None => return frame,
@@ -140,7 +140,7 @@ impl Drop for StreamSubscription {
 }
 
 impl StreamHub {
-    /// Begins; the thread ends when the hub is closed.
+    /// Starts the hub's thread, which ends when the hub is closed.
     pub(crate) fn start(ledger: Ledger) -> std::io::Result<Arc<Self>> {
         let hub = Arc::new(Self {
             ledger,
@@ -153,7 +153,7 @@ impl StreamHub {
         Ok(hub)
     }
 
-    /// From now on somebody hears of a topic.
+    /// Adds a subscriber; fails if the hub is closed or too many streams are open.
     pub(crate) fn subscribe(
         self: &Arc<Self>,
         topic: Topic,
@@ -168,7 +168,7 @@ impl StreamHub {
         let (sender, frames) = mpsc::channel(STREAM_FRAMES_MAX);
         let mut state = self.state();
         if state.is_closed {
-            return Err(ApiError::new(ApiErrorCode::Unavailable, "the server stops"));
+            return Err(ApiError::new(ApiErrorCode::Unavailable, "the server is stopping"));
         }
         state.must_have_room(&token)?;
         let after_seq = match state.after_seq {
@@ -201,15 +201,15 @@ impl StreamHub {
         Ok(StreamSubscription { hub, number, after_seq, frames, waiting, token, until, partial })
     }
 
-    /// A listener hears of a run too. All of it up to the entry that is returned is for the listener to read
-    /// in the ledger.
+    /// Subscribes to a run too. Returns the entry up to which the client must read the run from the
+    /// ledger.
     pub(crate) fn subscribe_to_run(&self, listening: &StreamSubscription, run: RunId) -> u64 {
         let mut state = self.state();
         state.add(listening.number, Topic::Run(run));
         state.after_seq.unwrap_or(listening.after_seq).max(listening.after_seq)
     }
 
-    /// Ends all streams, and lets nobody in any more.
+    /// Closes all streams and refuses new subscribers.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -218,12 +218,12 @@ impl StreamHub {
         self.wanted.notify_all();
     }
 
-    /// How many listen.
+    /// Returns the number of subscribers.
     pub(crate) fn listeners(&self) -> usize {
         self.state().listeners.len()
     }
 
-    /// How many were let go because they did not keep up.
+    /// Returns the number of subscribers that were disconnected because they were too slow.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -240,14 +240,14 @@ impl StreamHub {
             let Some(after_seq) = state.after_seq.filter(|_| !state.is_closed) else { return };
             drop(state);
             if let Err(error) = self.hand_out(after_seq) {
-                log_line(&format!("streams end, since the ledger cannot be read: {error}"));
+                log_line(&format!("event streams closed: cannot read the ledger: {error}"));
                 self.state().end_all(CloseReason::Stopping);
                 thread::sleep(HUB_LOOK_TIME_MAX);
             }
         }
     }
 
-    /// Hands out entries until nobody listens.
+    /// Sends entries until there are no subscribers.
     fn hand_out(&self, after_seq: u64) -> Result<(), StoreError> {
         let mut tail = self.ledger.tail(after_seq, EntryFilter::default())?;
         loop {
@@ -258,7 +258,7 @@ impl StreamHub {
                 self.dropped.fetch_add(dropped, Ordering::Relaxed);
             }
             if state.listeners.is_empty() || state.is_closed {
-                // Whoever comes from now on begins with the ledger as it is then.
+                // The next subscriber begins at the end of the ledger as it is then.
                 state.after_seq = None;
                 return Ok(());
             }
@@ -266,12 +266,12 @@ impl StreamHub {
         }
     }
 
-    /// What a run was saying is recorded now, or nothing came of it.
+    /// Forgets the text so far of a run: the answer is in the ledger now, or was dropped.
     pub(super) fn clear_partial(&self, run: &RunId) {
         self.state().partial.remove(run);
     }
 
-    /// Something of what is being said.
+    /// Sends a delta to its subscribers that want deltas, and keeps the text so far.
     pub(super) fn publish_delta(&self, piece: StreamDelta) {
         let mut state = self.state();
         state.keep(&piece);
@@ -281,21 +281,19 @@ impl StreamHub {
 }
 
 impl State {
-    /// Refuses a stream where there are as many as there may be, in all or with one key.
+    /// Fails if the limit of open streams is reached, in total or for this key.
     fn must_have_room(&self, token: &Option<TokenId>) -> Result<(), ApiError> {
         let all: usize = self.open.values().sum();
         if all >= STREAMS_MAX {
-            let message = format!("{STREAMS_MAX} streams are open, and there may be no more");
-            return Err(
-                ApiError::new(ApiErrorCode::Unavailable, message).hint("close some, or try later")
-            );
+            let message = format!("too many open streams: the limit is {STREAMS_MAX}");
+            return Err(ApiError::new(ApiErrorCode::Unavailable, message)
+                .hint("close some, or try again later"));
         }
         if self.open.get(token).is_some_and(|count| *count >= STREAMS_PER_KEY_MAX) {
-            let message = format!(
-                "{STREAMS_PER_KEY_MAX} streams are open with this key, and there may be no more"
-            );
+            let message =
+                format!("too many open streams for this key: the limit is {STREAMS_PER_KEY_MAX}");
             return Err(ApiError::new(ApiErrorCode::RateLimited, message)
-                .hint("close some, or listen to everything with one of them"));
+                .hint("close some, or subscribe to all entries with one stream"));
         }
         Ok(())
     }
@@ -337,7 +335,7 @@ impl State {
         self.after_seq = None;
     }
 
-    /// How many could not be handed it.
+    /// Sends an entry; returns the number of subscribers that were too slow for it.
     fn hand_out(&mut self, recorded: StreamEntry) -> u64 {
         let envelope = &recorded.envelope;
         if let Event::Access(AccessChange::TokenRevoked { token, .. }) = &envelope.event {
@@ -349,7 +347,7 @@ impl State {
             .flatten()
             .copied()
             .collect();
-        // Whoever waits for the answer hears of the run that gives it.
+        // A subscriber that waits for the answer also gets the entries of the run that gives it.
         if let (Event::RunCreated(_) | Event::SteerReceived { .. }, Some(run)) =
             (&envelope.event, &envelope.about.run)
         {
@@ -393,7 +391,7 @@ impl State {
             if is_piece && !listener.wants_pieces {
                 continue;
             }
-            // A piece is safe to miss; an entry is not.
+            // A missed delta is harmless; a missed entry is not.
             if !listener.send(frame) && !is_piece {
                 slow.push(number);
             }
@@ -410,7 +408,7 @@ impl State {
         topics.filter_map(|topic| self.by_topic.get(&topic)).flatten().copied().collect()
     }
 
-    /// Remembers what was said so far, for who comes late.
+    /// Keeps the text so far, for clients that subscribe later.
     fn keep(&mut self, piece: &StreamDelta) {
         let Some(run) = &piece.about.run else { return };
         match &piece.said {
@@ -450,7 +448,7 @@ fn is_about(topic: &Topic, about: &EntrySubject) -> bool {
     }
 }
 
-/// The events that came in that an entry is about.
+/// Returns the inbound events that an entry is about.
 fn inbounds(event: &Event) -> Vec<EventId> {
     if let Event::RunCreated(plan) = event {
         return plan.given.inbounds.clone();
@@ -527,7 +525,7 @@ mod tests {
         }
         assert_eq!(heard, (1..=4 * half as u64).collect::<Vec<u64>>());
         assert_eq!((hub.dropped(), hub.listeners()), (1, 1));
-        // What waited for the slow one is still whole up to where it was let go.
+        // The frames queued for the slow one are complete up to the point where it was removed.
         let got = seqs(&mut slow, usize::MAX);
         assert_eq!(got, (1..=STREAM_FRAMES_MAX as u64).collect::<Vec<u64>>());
     }
@@ -559,7 +557,7 @@ mod tests {
             .collect();
         let refusal = hub.subscribe(Topic::All, false, None).map(drop).unwrap_err();
         assert_eq!(refusal.code, ApiErrorCode::RateLimited);
-        // One that was let go has its place until it is gone.
+        // A removed subscriber counts as open until it is dropped.
         let first = open.remove(0);
         hub.state().remove(first.number);
         assert!(hub.subscribe(Topic::All, false, None).is_err());
@@ -590,7 +588,7 @@ mod tests {
         assert!(hub.subscribe(Topic::All, false, None).is_err());
     }
 
-    /// Whoever came in the moment the last one left was handed the whole past again.
+    /// A client that subscribed as the last one left got the whole past again.
     #[test]
     fn a_listener_hears_nothing_that_it_is_to_read_in_the_ledger() {
         let Scene { ledger, hub, home: _home } = scene();

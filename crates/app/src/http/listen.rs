@@ -1,6 +1,6 @@
-//! Where the server listens, and what that asks for.
+//! The address that the server listens on, and its requirements.
 //!
-//! Must never: listen where others can reach it without encryption, unless somebody says that a proxy has it.
+//! Must never: listen on a public address without encryption, except with `--behind-proxy`.
 
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -16,61 +16,61 @@ use super::rate_limit::RateLimiter;
 use super::request_guard::RequestGuard;
 use crate::fault::{Blame, Fault};
 
-/// Where it listens if nobody says.
+/// The default address.
 const USUAL: &str = "127.0.0.1:3000";
-/// What says so instead of the flag.
+/// The environment variable for the address; the flag has priority.
 const VARIABLE: &str = "AGENTRY_LISTEN";
 
-/// Where the server listens, as it is said on the command line.
+/// The options of `agentry serve` for its address.
 #[derive(Args)]
 pub(crate) struct ListenOptions {
-    /// Where to listen; `AGENTRY_LISTEN` says it too [default: 127.0.0.1:3000]
+    /// Listen on this address; also AGENTRY_LISTEN [default: 127.0.0.1:3000]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// A name the server is called by, beside the address (may be given several times)
+    /// Accept requests for this host name too (repeatable)
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
-    /// The certificate, in PEM
+    /// Use this TLS certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// The certificate's key, in PEM
+    /// Use this private key for the certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// A proxy before the server encrypts what goes out
+    /// Run behind a proxy that terminates TLS
     #[arg(long, requires = "host")]
     behind_proxy: bool,
-    /// A proxy whose X-Forwarded-For counts: an address or a network (may be given several times) [default: proxies of this machine]
+    /// Trust X-Forwarded-For of this address or network (repeatable) [default: loopback]
     #[arg(long, value_name = "ADDRESS", requires = "behind_proxy")]
     trusted_proxy: Vec<ProxyNetwork>,
-    /// Ask nobody for a key; only on an address of this machine, for development
+    /// Require no key; loopback addresses only, for development
     #[arg(long)]
     insecure_loopback: bool,
 }
 
-/// A place where connections come in.
+/// A bound socket, with TLS if there is a certificate.
 pub(crate) struct ListenSocket {
     pub(super) listener: TcpListener,
     pub(super) tls: Option<TlsAcceptor>,
 }
 
-/// Such a place, and how it is reached.
+/// A bound server: its socket, and the rules for its requests.
 pub(crate) struct BoundServer {
     place: ListenSocket,
-    /// What a person types.
+    /// The URL for people.
     pub(crate) url: String,
-    /// How it is reached.
+    /// The checks of each request.
     pub(crate) front: RequestGuard,
 }
 
 impl BoundServer {
-    /// How it is reached, and the place.
+    /// Splits into the checks of requests and the socket.
     pub(crate) fn into_parts(self) -> (RequestGuard, ListenSocket) {
         (self.front, self.place)
     }
 }
 
 impl ListenOptions {
-    /// Takes the address.
+    /// Checks the options and binds the socket.
     pub(crate) fn bind(
         &self,
         variable: impl Fn(&str) -> Option<String>,
@@ -81,10 +81,10 @@ impl ListenOptions {
         self.check(address)?;
         let listener = TcpListener::bind(address).map_err(|error| {
             Fault::new(Blame::Machine, format!("cannot listen on {address}: {error}"))
-                .hint("another server may run there; choose another with --listen")
+                .hint("another server may use this address; choose another with --listen")
         })?;
         let bound = listener.local_addr().map_err(|error| {
-            Fault::new(Blame::Machine, format!("the address cannot be told: {error}"))
+            Fault::new(Blame::Machine, format!("cannot read the bound address: {error}"))
         })?;
         let tls = match (&self.tls_cert, &self.tls_key) {
             (Some(cert), Some(key)) => Some(acceptor(cert, key)?),
@@ -115,7 +115,7 @@ impl ListenOptions {
         if address.ip().is_loopback() {
             return match self.behind_proxy && self.insecure_loopback {
                 true => wrong(
-                    "behind a proxy everybody comes from this machine, so everybody must have a key"
+                    "behind a proxy all requests come from this machine, so a key is required"
                         .to_owned(),
                     "leave out --insecure-loopback",
                 ),
@@ -124,22 +124,20 @@ impl ListenOptions {
         }
         if self.insecure_loopback {
             return wrong(
-                format!("{address} can be reached from elsewhere, so everybody must have a key"),
+                format!("{address} is reachable from other machines, so a key is required"),
                 "leave out --insecure-loopback, or listen on 127.0.0.1",
             );
         }
         if self.tls_cert.is_none() && !self.behind_proxy {
             return wrong(
-                format!(
-                    "{address} can be reached from elsewhere, and nothing encrypts what goes there"
-                ),
-                "name a certificate with --tls-cert and --tls-key, or say --behind-proxy --host NAME",
+                format!("{address} is reachable from other machines without encryption"),
+                "set --tls-cert and --tls-key, or --behind-proxy and --host NAME",
             );
         }
         if address.ip().is_unspecified() && self.host.is_empty() {
             return wrong(
-                format!("{address} is every address, so nobody knows what the server is called"),
-                "say it with --host NAME",
+                format!("{address} means all addresses, so the server's host name is unknown"),
+                "set it with --host NAME",
             );
         }
         Ok(())
@@ -164,20 +162,20 @@ impl ListenOptions {
 
 fn resolved(text: &str) -> Result<SocketAddr, Fault> {
     let wrong = |why: String| {
-        Fault::new(Blame::Caller, format!("`{text}` is no address to listen on: {why}"))
-            .hint("write it such as 127.0.0.1:3000")
+        Fault::new(Blame::Caller, format!("cannot listen on `{text}`: {why}"))
+            .hint("use the form 127.0.0.1:3000")
     };
     let mut found = text.to_socket_addrs().map_err(|error| wrong(error.to_string()))?;
-    // Of the addresses of a name, the one that most clients try last is never better.
+    // A name may have several addresses; prefer IPv4.
     let all: Vec<SocketAddr> = found.by_ref().collect();
     let v4 = all.iter().find(|address| address.is_ipv4()).or_else(|| all.first());
-    v4.copied().ok_or_else(|| wrong("it leads nowhere".to_owned()))
+    v4.copied().ok_or_else(|| wrong("the name has no address".to_owned()))
 }
 
 fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, Fault> {
     let unread = |path: &Path, error: &dyn std::fmt::Display| {
-        Fault::new(Blame::Caller, format!("{} cannot be used: {error}", path.display()))
-            .hint("give a certificate and its key in PEM")
+        Fault::new(Blame::Caller, format!("cannot use {}: {error}", path.display()))
+            .hint("provide a certificate and its key in PEM format")
     };
     let certs = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
@@ -213,7 +211,8 @@ mod tests {
     fn an_address_that_others_reach_needs_encryption_and_a_name() {
         assert!(refused(&["--listen", "0.0.0.0:0"]).contains("--tls-cert"));
         assert!(
-            refused(&["--listen", "0.0.0.0:0", "--insecure-loopback"]).contains("must have a key")
+            refused(&["--listen", "0.0.0.0:0", "--insecure-loopback"])
+                .contains("a key is required")
         );
         let both =
             ["--listen", "127.0.0.1:0", "--host", "a", "--behind-proxy", "--insecure-loopback"];

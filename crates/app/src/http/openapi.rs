@@ -1,6 +1,6 @@
-//! The document of the API, made from the table of routes.
+//! The OpenAPI document, made from the route table.
 //!
-//! Must never: say something that the table does not.
+//! Must never: describe what the route table does not define.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::api_error::ApiErrorBody;
 use super::route::{ApiRoute, RequestFormat, ResponseFormat, RouteAccess, RouteHandler};
 
-/// The document, as OpenAPI 3.1.
+/// Returns the document of these routes, as OpenAPI 3.1.
 pub(super) fn document(routes: &[ApiRoute]) -> Value {
     let mut taken = generator(false);
     let mut given = generator(true);
@@ -34,7 +34,7 @@ pub(super) fn document(routes: &[ApiRoute]) -> Value {
             "schemas": schemas,
             "responses": {
                 "Refused": {
-                    "description": "Why it is not done",
+                    "description": "Error response",
                     "content": { "application/json": { "schema": refused } },
                 },
             },
@@ -46,7 +46,7 @@ pub(super) fn document(routes: &[ApiRoute]) -> Value {
     })
 }
 
-/// What is given has all its fields; of what is taken some may be missing.
+/// Returns a generator for response types (all fields required) or request types.
 fn generator(is_given: bool) -> SchemaGenerator {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
@@ -108,17 +108,23 @@ fn description(route: &ApiRoute) -> String {
 
 fn who(need: RouteAccess) -> String {
     match need {
-        RouteAccess::Owner(scope) => format!("For the owner, with a key that opens `{scope}`."),
-        RouteAccess::AnyCaller(scope) => {
-            format!("With a key that opens `{scope}`; each gets their own.")
+        RouteAccess::Owner(scope) => {
+            format!("Requires a key of the owner with the scope `{scope}`.")
         }
-        RouteAccess::AnyKey => "With any key.".to_owned(),
-        RouteAccess::Signed => "Signed by who calls, or with a key that opens `submit`.".to_owned(),
-        RouteAccess::Unauthenticated => "Without a key.".to_owned(),
+        RouteAccess::AnyCaller(scope) => {
+            format!(
+                "Requires a key with the scope `{scope}`; keys of others are limited to their own sessions."
+            )
+        }
+        RouteAccess::AnyKey => "Requires any key.".to_owned(),
+        RouteAccess::Signed => {
+            "Requires a signed body, or a key with the scope `submit`.".to_owned()
+        }
+        RouteAccess::Unauthenticated => "Requires no key.".to_owned(),
     }
 }
 
-/// Such as `getApiSessionsId`.
+/// Returns the operation id of a route, such as `getApiSessionsId`.
 fn name(route: &ApiRoute) -> String {
     let words = route.path.split(|sign: char| !sign.is_ascii_alphanumeric());
     let upper = |word: &str| {
@@ -153,7 +159,7 @@ fn parameters(route: &ApiRoute, taken: &mut SchemaGenerator) -> Value {
     Value::Array(all)
 }
 
-/// What is left out is not null in a query.
+/// Returns a schema for a query parameter: an optional one is absent, never null.
 fn plain(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(fields) = schema.as_object_mut() {
@@ -179,7 +185,7 @@ fn resolved(schema: &Value, taken: &SchemaGenerator) -> Value {
     found.cloned().unwrap_or_else(|| schema.clone())
 }
 
-/// The schema of an answer that is not ours to describe.
+/// The schema of the OpenAPI document itself: any JSON.
 #[derive(serde::Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct OpenApiDocument(pub(super) Value);

@@ -1,10 +1,10 @@
-//! Where a request comes from when proxies stand before the server.
+//! The client's address when proxies stand in front of the server.
 //!
-//! Each proxy adds the address that it was called from at the right end of `X-Forwarded-For`. What a trusted proxy
-//! added is believed, from the right; what stands left of the first address that is no trusted proxy may have been
-//! written by anybody.
+//! Each proxy appends the address of its peer to `X-Forwarded-For`. The list is read from the
+//! right, as long as the proxies are trusted; entries left of the first untrusted address may be
+//! forged.
 //!
-//! Must never: believe a header of somebody who is no trusted proxy.
+//! Must never: trust the header of a peer that is not a trusted proxy.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -15,11 +15,11 @@ use crate::limits::FORWARDED_HOPS_MAX;
 
 const FORWARDED: &str = "x-forwarded-for";
 
-/// Addresses of one network.
+/// A network in CIDR form; a single address is a network of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProxyNetwork {
     address: IpAddr,
-    /// How many bits of the address count.
+    /// The number of significant leading bits.
     bits: u32,
 }
 
@@ -45,7 +45,7 @@ impl FromStr for ProxyNetwork {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("`{text}` is no address such as 10.0.0.7, and no network such as 10.0.0.0/8")
+            format!("`{text}` is not an address such as 10.0.0.7 or a network such as 10.0.0.0/8")
         };
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u32>().map_err(|_| wrong())?)),
@@ -61,12 +61,12 @@ impl FromStr for ProxyNetwork {
     }
 }
 
-/// The proxies whose word counts.
+/// The networks of proxies whose `X-Forwarded-For` counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrustedProxies(Vec<ProxyNetwork>);
 
 impl TrustedProxies {
-    /// These; proxies of this machine where none is named.
+    /// Returns the given networks, or the loopback addresses if there are none.
     pub(crate) fn new(named: &[ProxyNetwork]) -> Self {
         if !named.is_empty() {
             return Self(named.to_vec());
@@ -75,8 +75,8 @@ impl TrustedProxies {
         Self(own.to_vec())
     }
 
-    /// Where a request comes from: the first address, from the right, that is no trusted proxy. What cannot be read
-    /// counts as the proxy that sent it.
+    /// Returns the client's address: the first from the right that is not a trusted proxy. An
+    /// unreadable entry counts as the proxy that sent it.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut nearest = peer;
         let all = headers.get_all(FORWARDED).iter().rev();
@@ -101,7 +101,7 @@ impl TrustedProxies {
     }
 }
 
-/// An address, with or without a port.
+/// Parses an address with or without a port.
 fn address(text: &str) -> Option<IpAddr> {
     let plain: Option<IpAddr> = text.parse().ok();
     let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|socket| socket.ip());
@@ -128,10 +128,10 @@ mod tests {
         for (trusted, peer, forwarded, expected) in [
             (&none[..], "127.0.0.1", &["1.2.3.4"][..], "1.2.3.4"),
             (&none[..], "127.0.0.1", &[][..], "127.0.0.1"),
-            // Who is no proxy may write what they like.
+            // A peer that is not a proxy can write anything.
             (&none[..], "9.9.9.9", &["1.2.3.4"][..], "9.9.9.9"),
             (&["10.0.0.0/8"][..], "127.0.0.1", &["1.2.3.4"][..], "127.0.0.1"),
-            // What the client wrote stands left of what the proxy added.
+            // The client's own entries are left of the proxy's.
             (&none[..], "127.0.0.1", &["6.6.6.6, 1.2.3.4"][..], "1.2.3.4"),
             (&none[..], "127.0.0.1", &["6.6.6.6", "1.2.3.4"][..], "1.2.3.4"),
             // Two proxies.
@@ -142,7 +142,7 @@ mod tests {
                 "1.2.3.4",
             ),
             (&["10.0.0.0/8"][..], "10.0.0.9", &["10.0.0.1, 10.0.0.2"][..], "10.0.0.1"),
-            // What cannot be read is the proxy's own.
+            // An unreadable entry counts as the proxy.
             (&none[..], "127.0.0.1", &["1.2.3.4, unknown"][..], "127.0.0.1"),
             (&none[..], "127.0.0.1", &["1.2.3.4,"][..], "127.0.0.1"),
             (&none[..], "127.0.0.1", &["1.2.3.4:80"][..], "1.2.3.4"),

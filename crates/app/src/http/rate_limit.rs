@@ -1,10 +1,9 @@
-//! How often each may call, and how many wrong keys are borne.
+//! Rate limits: requests per caller, and wrong keys per address and per claimed key.
 //!
-//! Wrong keys are counted by where they come from and by the key they claim to be. The counters decide only what a
-//! wrong key is answered: a right key, a right signature and a right code are never stopped by somebody else's wrong
-//! ones. The number of counters is bounded.
+//! The counters of wrong keys only change the answer to a wrong key: a right key, signature or code
+//! is never refused because others sent wrong ones. The number of counters is bounded.
 //!
-//! Must never: refuse what is right because of what somebody else did, or grow without end.
+//! Must never: refuse a valid request because of another caller's requests, or grow without bound.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -22,27 +21,27 @@ use crate::limits::{
     WRONG_KEYS_TOLD_TIME_MIN,
 };
 
-/// How often each may call.
+/// The counters of requests and of wrong keys.
 #[derive(Default)]
 pub(crate) struct RateLimiter {
     callers: TokenBuckets<String>,
     wrong_addresses: TokenBuckets<IpAddr>,
-    /// By the hash of the id that the key claims.
+    /// By the hash of the key id that the request claims.
     wrong_ids: TokenBuckets<ContentHash>,
-    /// How many wrong keys there were since the server began.
+    /// The number of wrong keys since the start of the server.
     wrong_count: AtomicU64,
-    /// When the operator was last told that somebody shows one wrong key after the other.
+    /// The time of the last log line about repeated wrong keys.
     told: Mutex<Option<Instant>>,
 }
 
 impl RateLimiter {
-    /// Counts a request of somebody who is known.
+    /// Counts a request of a known caller; fails if the caller exceeds its rate.
     pub(crate) fn count_request(&self, name: &str) -> Result<(), ApiError> {
         let size = (REQUESTS_BURST, f64::from(REQUESTS_PER_SECOND));
         self.callers.take(name.to_owned(), size, Instant::now())
     }
 
-    /// Counts a wrong key, code or signature. It is refused as one too many where there were many.
+    /// Counts a wrong key, code or signature; fails if there were too many.
     pub(crate) fn count_wrong_key(&self, from: IpAddr, id: Option<&str>) -> Result<(), ApiError> {
         self.wrong_count.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
@@ -53,7 +52,7 @@ impl RateLimiter {
         by_address.and(by_id).inspect_err(|_| self.tell(from))
     }
 
-    /// How many wrong keys there were since the server began.
+    /// Returns the number of wrong keys since the start of the server.
     pub(crate) fn wrong_keys(&self) -> u64 {
         self.wrong_count.load(Ordering::Relaxed)
     }
@@ -65,13 +64,13 @@ impl RateLimiter {
             *told = Some(now);
             let count = self.wrong_keys();
             log_line(&format!(
-                "{from} shows one wrong key after the other and must wait ({count} so far)"
+                "wrong keys limited: repeated failures from {from} ({count} in total since the start)"
             ));
         }
     }
 }
 
-/// Who has one address of a network of IPv6 has all of them.
+/// Returns the address to count: of IPv6 the /64 network, since one client has all its addresses.
 fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => IpAddr::V4(v4),
@@ -82,7 +81,7 @@ fn counted(address: IpAddr) -> IpAddr {
     }
 }
 
-/// A bucket for each that is counted.
+/// A token bucket per counted name.
 struct TokenBuckets<K> {
     buckets: Mutex<HashMap<K, TokenBucket>>,
 }
@@ -104,7 +103,7 @@ impl<K: Eq + Hash + Clone> TokenBuckets<K> {
     }
 }
 
-/// Forgets those who could call as often as anybody new; where that is nobody, the half that called longest ago.
+/// Removes buckets that are full again; if that is not enough, the half that is unused for longest.
 fn make_room<K: Eq + Hash + Clone>(
     all: &mut HashMap<K, TokenBucket>,
     size: (u32, f64),
@@ -123,7 +122,7 @@ fn make_room<K: Eq + Hash + Clone>(
     }
 }
 
-/// Fills up with time, and is emptied by requests.
+/// A token bucket: time refills it, requests empty it.
 #[derive(Clone, Copy)]
 struct TokenBucket {
     level: f64,
@@ -141,7 +140,7 @@ impl TokenBucket {
         Self { level, at: now }
     }
 
-    /// Takes one, or says after how many seconds there is one.
+    /// Takes a token, or returns the seconds until there is one.
     fn take(&mut self, size: (u32, f64), now: Instant) -> Result<(), u64> {
         *self = self.refilled(size, now);
         if self.level >= 1.0 {
@@ -159,7 +158,7 @@ fn wrong_size() -> (u32, f64) {
 fn limited(seconds: u64) -> ApiError {
     ApiError {
         retry_after: Some(seconds),
-        ..ApiError::new(ApiErrorCode::RateLimited, "there were too many requests")
+        ..ApiError::new(ApiErrorCode::RateLimited, "too many requests")
             .hint(format!("try again in {seconds} s"))
     }
 }
@@ -201,7 +200,7 @@ mod tests {
         let all = WRONG_KEYS_PER_MINUTE as usize;
         assert_eq!(wrongs(from(1), None), all);
         assert!(rates.count_wrong_key(from(1), None).is_err());
-        assert!(rates.count_wrong_key(from(2), None).is_ok(), "somebody else is not concerned");
+        assert!(rates.count_wrong_key(from(2), None).is_ok(), "other addresses are not affected");
         // From many addresses, about one key.
         let about_one =
             (0..all as u32).filter(|one| rates.count_wrong_key(from(100 + one), Some("a")).is_ok());

@@ -1,7 +1,6 @@
-//! What a request must be before it is looked at: for this server, from a page of ours or from none, and from
-//! somebody who is known.
+//! The checks of a request before its handler runs: host name, origin, key, scope and rate limit.
 //!
-//! Must never: decide by anything that a page of somebody else could have written.
+//! Must never: decide by a header that a web page of another site can set.
 
 use std::net::IpAddr;
 
@@ -14,26 +13,26 @@ use super::proxy::TrustedProxies;
 use super::rate_limit::RateLimiter;
 use super::route::RouteAccess;
 
-/// The header that no page of somebody else can send without asking us first.
+/// A header that a page of another site cannot send without a CORS preflight, which we never allow.
 pub(crate) const OURS: &str = "x-agentry";
 
-/// How the server is reached.
+/// The checks of all requests, and the settings behind them.
 pub(crate) struct RequestGuard {
-    /// The names it answers to, each with its port.
+    /// The accepted values of the `Host` header, with ports.
     pub(crate) hosts: Vec<String>,
-    /// Whether nobody is asked for a key.
+    /// True if no key is required (`--insecure-loopback`).
     pub(crate) is_insecure: bool,
-    /// Whether what it says goes encrypted, here or at the proxy before it.
+    /// True if clients use HTTPS, to this server or to a proxy in front of it.
     pub(crate) is_encrypted: bool,
-    /// What the cookie is called; other servers of this machine have other ports.
+    /// The name of the cookie; it has the port, since cookies are shared by all ports of a host.
     pub(crate) cookie: String,
-    /// The proxies before it; none if it is reached directly.
+    /// The trusted proxies; none if clients connect directly.
     pub(crate) proxies: Option<TrustedProxies>,
     pub(crate) rates: RateLimiter,
 }
 
 impl RequestGuard {
-    /// That a request is for this server, and from no page of somebody else.
+    /// Checks that a request names this server and does not come from a page of another site.
     pub(crate) fn check_origin(
         &self,
         method: &Method,
@@ -43,15 +42,15 @@ impl RequestGuard {
         if !host.is_some_and(|host| self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host)))
         {
             let message = match host {
-                Some(host) => format!("this server is not called `{host}`"),
-                None => "the request does not say which server it is for".to_owned(),
+                Some(host) => format!("unknown host name `{host}`"),
+                None => "the request needs exactly one `Host` header".to_owned(),
             };
             let names = self.hosts.join(", ");
             return Err(ApiError::new(ApiErrorCode::WrongHost, message)
-                .hint(format!("it is called {names}; name others with `agentry serve --host`")));
+                .hint(format!("known names are {names}; add one with `agentry serve --host`")));
         }
         let foreign =
-            || ApiError::new(ApiErrorCode::Csrf, "the request comes from a page of somebody else");
+            || ApiError::new(ApiErrorCode::Csrf, "the request comes from a page of another site");
         if headers.contains_key(header::ORIGIN) {
             let scheme = if self.is_encrypted { "https" } else { "http" };
             let own = host.map(|host| format!("{scheme}://{host}"));
@@ -68,13 +67,13 @@ impl RequestGuard {
         }
     }
 
-    /// Where a request comes from; behind trusted proxies, where they say.
+    /// Returns the client's address; behind trusted proxies, the one from `X-Forwarded-For`.
     pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         self.proxies.as_ref().map_or(peer, |proxies| proxies.client(peer, headers))
     }
 
-    /// Who calls, as far as the route asks for it. What is not known yet is not counted here: only what turns out
-    /// to be wrong is.
+    /// Returns the caller, and checks that the key satisfies the route. Only wrong keys count as
+    /// such; a request without a key does not.
     pub(crate) fn caller(
         &self,
         keys: &Authenticator,
@@ -94,18 +93,18 @@ impl RequestGuard {
         match need {
             RouteAccess::AnyKey | RouteAccess::Signed | RouteAccess::Unauthenticated => Ok(caller),
             RouteAccess::Owner(scope) if !caller.is_owner() => Err(forbidden(scope.as_str())
-                .hint("only the owner may; a policy can let others talk to agents")),
+                .hint("only the owner can do this; policies let others talk to agents")),
             RouteAccess::Owner(scope) | RouteAccess::AnyCaller(scope)
                 if !caller.has_scope(scope) =>
             {
-                let hint = format!("make a key with `agentry token create --scope {scope}`");
+                let hint = format!("create a key with `agentry token create --scope {scope}`");
                 Err(forbidden(scope.as_str()).hint(hint))
             }
             RouteAccess::Owner(_) | RouteAccess::AnyCaller(_) => Ok(caller),
         }
     }
 
-    /// Whether a request has a key, or needs none.
+    /// Returns true if the request has a key, or needs none.
     fn has_key(&self, headers: &HeaderMap) -> bool {
         self.is_insecure || headers.contains_key(header::AUTHORIZATION)
     }
@@ -127,7 +126,7 @@ impl RequestGuard {
             return Ok(Caller::without_key());
         } else {
             return Err(ApiError::new(ApiErrorCode::Unauthenticated, "the request has no key")
-                .hint("send `Authorization: Bearer KEY`; `agentry token create` makes one"));
+                .hint("send `Authorization: Bearer KEY`; `agentry token create` creates a key"));
         };
         if found.as_ref().is_err_and(|refusal| refusal.code == ApiErrorCode::Unauthenticated) {
             self.rates.count_wrong_key(from, auth::claimed_id(text).as_deref())?;
@@ -135,7 +134,7 @@ impl RequestGuard {
         found
     }
 
-    /// What a browser sends by itself is not enough to change something.
+    /// Refuses a change with only what browsers send by themselves: a cookie proves no intent.
     fn must_be_ours(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
         if method == Method::GET {
             return Ok(());
@@ -143,7 +142,7 @@ impl RequestGuard {
         if headers.contains_key(OURS) && headers.contains_key(header::ORIGIN) {
             return Ok(());
         }
-        Err(ApiError::new(ApiErrorCode::Csrf, "the request may come from a page of somebody else")
+        Err(ApiError::new(ApiErrorCode::Csrf, "the request may come from a page of another site")
             .hint("send the headers `X-Agentry: 1` and `Origin`, as the console does"))
     }
 
@@ -162,12 +161,12 @@ impl RequestGuard {
         let pairs = all.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(';'));
         let named = pairs.filter_map(|pair| pair.trim().split_once('='));
         let mut found = named.filter(|(name, _)| *name == self.cookie).map(|(_, value)| value);
-        // Two of the same name: somebody put one there, and nobody can say which.
+        // Two cookies of this name: one is planted, and we cannot tell which.
         let first = found.next();
         first.filter(|_| found.next().is_none())
     }
 
-    /// What the browser is told to keep.
+    /// Returns the `Set-Cookie` header for a cookie with this value and lifetime.
     pub(crate) fn set_cookie(&self, value: &str, seconds: u64) -> String {
         let secure = if self.is_encrypted { "; Secure" } else { "" };
         let name = &self.cookie;
@@ -176,10 +175,10 @@ impl RequestGuard {
 }
 
 fn forbidden(scope: &str) -> ApiError {
-    ApiError::new(ApiErrorCode::Forbidden, format!("this key does not open `{scope}`"))
+    ApiError::new(ApiErrorCode::Forbidden, format!("the key lacks the scope `{scope}`"))
 }
 
-/// A header that is there exactly once.
+/// Returns the value of a header that occurs exactly once and is text.
 pub(crate) fn single_header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let mut all = headers.get_all(name).into_iter();
     let first = all.next().filter(|_| all.next().is_none())?;
@@ -195,7 +194,7 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let key =
         key.filter(|(word, _)| word.eq_ignore_ascii_case("bearer")).map(|(_, key)| key.trim());
     key.map(Some).ok_or_else(|| {
-        ApiError::new(ApiErrorCode::Unauthenticated, "the header Authorization holds no key")
-            .hint("write `Authorization: Bearer agt_…`")
+        ApiError::new(ApiErrorCode::Unauthenticated, "the header `Authorization` contains no key")
+            .hint("send `Authorization: Bearer agt_…`")
     })
 }

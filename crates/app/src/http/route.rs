@@ -1,9 +1,9 @@
-//! All routes: each says once who may call it, what it takes and what it gives.
+//! The route table: each route declares its access, request format and response format once.
 //!
-//! The server and the document of the API are both made from this. A route that names no scope cannot be
-//! written down, so none can be open by accident.
+//! The server and the OpenAPI document are both made from this table. `RouteAccess` has no default,
+//! so no route can be open by accident.
 //!
-//! Must never: run a route for somebody whose key does not open it.
+//! Must never: run a route for a caller whose key lacks the scope of the route.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use super::request_guard::single_header;
 use super::state::ServerState;
 use super::supervision::Supervision;
 
-/// How a route is called.
+/// The HTTP method of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RouteMethod {
-    /// Looks.
+    /// Reads; changes nothing.
     Get,
-    /// Does something.
+    /// Changes state or starts work.
     Post,
 }
 
 impl RouteMethod {
-    /// The word in the document of the API.
+    /// Returns the lower-case name of the method, as OpenAPI documents write it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Get => "get",
@@ -39,107 +39,107 @@ impl RouteMethod {
     }
 }
 
-/// Who may call a route.
+/// The access that a route requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RouteAccess {
     /// The owner, with a key that has this scope.
     Owner(TokenScope),
-    /// Anybody who has a key with this scope; the route sees to it that each gets their own.
+    /// Any caller whose key has this scope; the handler limits each caller to their own data.
     AnyCaller(TokenScope),
-    /// Whoever has a key at all.
+    /// Any caller with a valid key, of any scope.
     AnyKey,
-    /// Whoever signs what they say, or has a key that opens `submit`; the route sees to it.
+    /// A signed request, or a key with the scope `submit`; the handler checks the signature.
     Signed,
-    /// Anybody: whoever calls it has no key yet.
+    /// Any caller, without a key: signing in.
     Unauthenticated,
 }
 
-/// A route that takes no query or no body.
+/// Parameters of a route without a query or without a body.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoParams {}
 
-/// What a request asks for, once it is known who asks.
+/// A request with its parts parsed, from an authenticated caller.
 pub(crate) struct ApiRequest<Q = NoParams, B = NoParams> {
-    /// Who asks.
+    /// The authenticated caller.
     pub(crate) caller: Caller,
-    /// The parts of the path that the route leaves open, in order.
+    /// The values of the path's placeholders, in order.
     pub(crate) path: Vec<String>,
-    /// What stands behind the question mark.
+    /// The parsed query string.
     pub(crate) query: Q,
-    /// What was sent.
+    /// The parsed JSON body.
     pub(crate) body: B,
-    /// The key under which the same request is done once.
+    /// The `Idempotency-Key` header; the server runs a request once per key.
     pub(crate) once: Option<String>,
 }
 
 impl<Q, B> ApiRequest<Q, B> {
-    /// A part of the path.
+    /// Returns the value of the placeholder at this index; empty if there is none.
     pub(crate) fn part(&self, at: usize) -> &str {
         self.path.get(at).map_or("", String::as_str)
     }
 }
 
-/// A request before its parts are understood.
+/// An authenticated request before its query and body are parsed.
 pub(crate) struct RawRequest {
     pub(crate) caller: Caller,
     pub(crate) path: Vec<String>,
     pub(crate) query: String,
     pub(crate) body: Vec<u8>,
     pub(crate) headers: HeaderMap,
-    /// Where it comes from.
+    /// The address of the client, from `RequestGuard::client_address`.
     pub(crate) from: IpAddr,
 }
 
 impl RawRequest {
-    /// A part of the path.
+    /// Returns the value of the placeholder at this index; empty if there is none.
     pub(crate) fn part(&self, at: usize) -> &str {
         self.path.get(at).map_or("", String::as_str)
     }
 
-    /// A header that is there exactly once.
+    /// Returns the value of a header that occurs exactly once.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         single_header(&self.headers, name)
     }
 
-    /// The key under which the same request is done once.
+    /// Returns the `Idempotency-Key` header.
     pub(crate) fn idempotency_key(&self) -> Option<&str> {
         self.header("idempotency-key")
     }
 }
 
-/// An answer, ready to be sent.
+/// A complete response, ready to send.
 pub(crate) struct ApiResponse {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
     pub(crate) body: Vec<u8>,
-    /// Headers beside those that all answers have.
+    /// Headers in addition to those of every response.
     pub(crate) headers: ResponseHeaders,
 }
 
-/// Headers beside those that all answers have.
+/// Headers that a response has in addition to those of every response.
 pub(crate) type ResponseHeaders = Vec<(&'static str, String)>;
 
-/// What a route does whose answer has headers of its own.
+/// The handler of a route whose response has headers of its own.
 pub(crate) type HeaderHandlerFn<B, A> =
     fn(&ServerState, ApiRequest<NoParams, B>) -> Result<(A, ResponseHeaders), ApiError>;
 
-/// What a route does.
+/// The handler of a route; it may block.
 pub(crate) type HandlerFn =
     Arc<dyn Fn(&ServerState, RawRequest) -> Result<ApiResponse, ApiError> + Send + Sync>;
 
-/// A schema, when the document is made.
+/// Adds the schema of a type to a generator when the OpenAPI document is made.
 pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// One route.
+/// A route: its path, access, formats and handler.
 pub(crate) struct ApiRoute {
     pub(crate) method: RouteMethod,
-    /// With `{name}` where a part is left open.
+    /// The path; `{name}` is a placeholder.
     pub(crate) path: &'static str,
     pub(crate) need: RouteAccess,
-    /// Whether it can leave fewer questions to a person.
+    /// The ways in which the route can reduce approval questions.
     pub(crate) supervision: Supervision,
-    /// One line for people.
+    /// The summary for people: one line.
     pub(crate) words: &'static str,
     pub(crate) query: SchemaFn,
     pub(crate) takes: RequestFormat,
@@ -147,39 +147,39 @@ pub(crate) struct ApiRoute {
     pub(crate) work: RouteHandler,
 }
 
-/// What a route takes as its body.
+/// The format of a route's request body.
 #[derive(Clone, Copy)]
 pub(crate) enum RequestFormat {
-    /// Nothing.
+    /// No body.
     Empty,
-    /// JSON.
+    /// JSON with this schema.
     Json(SchemaFn),
-    /// Text of any type, which the route reads by itself.
+    /// Text of any content type; the handler parses it.
     Text,
 }
 
-/// What a route gives.
+/// The format of a route's response, with its HTTP status.
 pub(crate) enum ResponseFormat {
-    /// JSON.
+    /// JSON with this schema.
     Json(u16, SchemaFn),
-    /// Something else, of this type.
+    /// A body of this content type, without a schema.
     Other(u16, &'static str),
 }
 
-/// How a route does its work.
+/// The way in which a route answers.
 #[derive(Clone)]
 pub(crate) enum RouteHandler {
-    /// An answer, once.
+    /// One response.
     Response(HandlerFn),
-    /// A stream of events, by its name.
+    /// A stream of server-sent events of this kind.
     Stream(super::sse::Kind),
 }
 
-/// How a route is called, who may, and one line for people.
+/// Path, access and summary of a route.
 type RouteSignature = (&'static str, RouteAccess, &'static str);
 
 impl ApiRoute {
-    /// A route that looks.
+    /// Returns a `GET` route with a JSON response.
     pub(crate) fn get<Q, A>(
         path: &'static str,
         need: RouteAccess,
@@ -195,7 +195,7 @@ impl ApiRoute {
         Self::answering(RouteMethod::Get, (path, need, words), answer, does)
     }
 
-    /// A route that does something.
+    /// Returns a `POST` route with a JSON body and a JSON response.
     pub(crate) fn post<B, A>(
         path: &'static str,
         need: RouteAccess,
@@ -213,7 +213,7 @@ impl ApiRoute {
         Self::answering(RouteMethod::Post, (path, need, words), answer, does)
     }
 
-    /// The same, with headers that come of the answer.
+    /// Returns a `POST` route whose handler also returns headers for its response.
     pub(crate) fn with_headers<B, A>(
         path: &'static str,
         need: RouteAccess,
@@ -232,7 +232,7 @@ impl ApiRoute {
         Self::answering(RouteMethod::Post, (path, need, words), answer, does)
     }
 
-    /// A route that gives something that is not JSON.
+    /// Returns a `GET` route whose response is not JSON.
     pub(crate) fn raw(
         path: &'static str,
         need: RouteAccess,
@@ -248,7 +248,7 @@ impl ApiRoute {
         )
     }
 
-    /// A route that takes text, whatever its type, and looks at the headers.
+    /// Returns a `POST` route with a body of any content type; its handler gets the raw request.
     pub(crate) fn text<A>(
         path: &'static str,
         need: RouteAccess,
@@ -272,7 +272,7 @@ impl ApiRoute {
         }
     }
 
-    /// A stream of events.
+    /// Returns a route that answers with server-sent events.
     pub(crate) fn stream<Q, B>(
         method: RouteMethod,
         path: &'static str,
@@ -330,13 +330,13 @@ impl ApiRoute {
         }
     }
 
-    /// The same, which can leave fewer questions to a person.
+    /// Sets how the route can reduce approval questions; it then needs `approve` too.
     pub(crate) fn supervision(mut self, supervision: Supervision) -> Self {
         self.supervision = supervision;
         self
     }
 
-    /// The same, answered with another status.
+    /// Sets the status of successful responses, instead of 200.
     pub(crate) fn status(mut self, status: u16) -> Self {
         if let ResponseFormat::Json(given, _) = &mut self.answer {
             *given = status;
@@ -355,7 +355,7 @@ fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// A body of this type; a route that needs nothing takes none.
+/// Returns the request format for a body type; `NoParams` means no body.
 fn taken<B: JsonSchema + 'static>() -> RequestFormat {
     match std::any::TypeId::of::<B>() == std::any::TypeId::of::<NoParams>() {
         true => RequestFormat::Empty,
@@ -363,7 +363,7 @@ fn taken<B: JsonSchema + 'static>() -> RequestFormat {
     }
 }
 
-/// How many rows a page has, if the caller may say so.
+/// Returns the page size: the requested one, or `usual`; an error outside 1 to `most`.
 pub(crate) fn page_size(
     wanted: Option<usize>,
     usual: usize,
@@ -372,26 +372,26 @@ pub(crate) fn page_size(
     let wanted = wanted.unwrap_or(usual);
     match (1..=most).contains(&wanted) {
         true => Ok(wanted),
-        false => Err(ApiError::invalid(format!("`limit` is a number from 1 to {most}"))),
+        false => Err(ApiError::invalid(format!("`limit` must be between 1 and {most}"))),
     }
 }
 
-/// An answer in JSON.
+/// Serializes a value to a JSON response with this status.
 pub(crate) fn json(status: u16, value: &impl Serialize) -> Result<ApiResponse, ApiError> {
     let body = serde_json::to_vec(value).map_err(|error| {
-        ApiError::new(ApiErrorCode::Internal, format!("the answer cannot be written: {error}"))
+        ApiError::new(ApiErrorCode::Internal, format!("cannot serialize the response: {error}"))
     })?;
     Ok(ApiResponse { status, content_type: "application/json", body, headers: Vec::new() })
 }
 
 pub(crate) fn read_query<Q: DeserializeOwned>(text: &str) -> Result<Q, ApiError> {
     serde_urlencoded::from_str(text)
-        .map_err(|error| ApiError::invalid(format!("the query cannot be understood: {error}")))
+        .map_err(|error| ApiError::invalid(format!("invalid query: {error}")))
 }
 
-/// A body that is not there is an empty object.
+/// Parses a JSON body; an empty body counts as an empty object.
 pub(crate) fn read_body<B: DeserializeOwned>(bytes: &[u8]) -> Result<B, ApiError> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     serde_json::from_slice(bytes)
-        .map_err(|error| ApiError::invalid(format!("the body cannot be understood: {error}")))
+        .map_err(|error| ApiError::invalid(format!("invalid request body: {error}")))
 }

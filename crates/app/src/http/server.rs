@@ -1,8 +1,8 @@
-//! Takes connections, reads requests, and sends what the routes answer.
+//! Accepts connections, reads requests, and sends the responses of the route handlers.
 //!
-//! What waits for a disk runs on threads of its own; only bytes are moved here.
+//! Handlers that may block on a disk run on a thread pool; the async threads do network I/O only.
 //!
-//! Must never: hold more of a request than it may have, or wait for a peer without an end.
+//! Must never: hold more of a request than the limit allows, or wait for a peer without a timeout.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use crate::limits::{
     HEAD_TIME_MAX, HEADERS_MAX, STREAMS_END_TIME_MAX, UNREAD_TIME_MAX,
 };
 
-/// What every answer has, so that a browser does nothing with it that it should not.
+/// Security headers of every response; they restrict what a browser may do with it.
 const HEADERS: [(&str, &str); 8] = [
     (
         "content-security-policy",
@@ -55,17 +55,17 @@ const HEADERS: [(&str, &str); 8] = [
     ("x-robots-tag", "noindex"),
 ];
 
-/// The server under way.
+/// The running HTTP server.
 pub(crate) struct HttpServer {
     runtime: Runtime,
     stop: watch::Sender<bool>,
-    /// A place for each connection that there may be.
+    /// One permit for each connection up to the limit.
     room: Arc<Semaphore>,
     site: Arc<ServerState>,
 }
 
 impl HttpServer {
-    /// Begins to take connections.
+    /// Binds the routes to a listener and begins to accept connections.
     pub(crate) fn start(
         site: Arc<ServerState>,
         listener: TcpListener,
@@ -73,7 +73,7 @@ impl HttpServer {
         routes: Vec<ApiRoute>,
     ) -> Result<Self, Fault> {
         let machine = |error: std::io::Error| {
-            Fault::new(Blame::Machine, format!("the server does not start: {error}"))
+            Fault::new(Blame::Machine, format!("cannot start the server: {error}"))
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -94,13 +94,13 @@ impl HttpServer {
         Ok(Self { runtime, stop, room, site })
     }
 
-    /// Takes no more connections, tells all who listen, and gives them a moment.
+    /// Stops accepting, closes all streams, and waits a short time for clients to leave.
     pub(crate) fn stop(self) {
         self.stop.send(true).unwrap_or_default();
         self.site.hub.close();
         let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
         let over = self.room.acquire_many_owned(all);
-        // Who does not go in time is cut off.
+        // Connections that are still open after the timeout are cut off.
         let waited = async { tokio::time::timeout(STREAMS_END_TIME_MAX, over).await };
         drop(self.runtime.block_on(waited));
         self.runtime.shutdown_timeout(STREAMS_END_TIME_MAX);
@@ -119,7 +119,7 @@ async fn accept(
             _ = stopped.changed() => return,
         };
         let Ok((stream, peer)) = taken else {
-            // No more files, or a peer that went away: the next may be better.
+            // Out of file descriptors, or a peer that left: the next attempt may succeed.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -141,7 +141,7 @@ async fn accept(
     }
 }
 
-/// What is small is sent at once, and a peer that reads nothing is let go. Without either it works too.
+/// Sends small data at once, and drops a peer that acknowledges nothing in time. Both are optional.
 fn prepare(stream: &tokio::net::TcpStream) {
     stream.set_nodelay(true).unwrap_or_default();
     let ms = u32::try_from(UNREAD_TIME_MAX.as_millis()).unwrap_or(u32::MAX);
@@ -171,14 +171,14 @@ where
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
-        // What went wrong with a connection concerns nobody but its peer.
+        // Errors of a connection matter only to its peer.
         _ = connection.as_mut() => return,
         _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
     }
     connection.await.unwrap_or(());
 }
 
-/// Where a request comes from.
+/// The address of the connection's peer, which may be a proxy.
 #[derive(Clone, Copy)]
 struct PeerAddress(SocketAddr);
 
@@ -261,8 +261,9 @@ async fn serve(
     let (parts, body) = request.into_parts();
     site.front.check_origin(&parts.method, &parts.headers)?;
     let peer = parts.extensions.get::<PeerAddress>().map(|peer| peer.0.ip());
-    let peer =
-        peer.ok_or_else(|| ApiError::new(ApiErrorCode::Internal, "a request from nowhere"))?;
+    let peer = peer.ok_or_else(|| {
+        ApiError::new(ApiErrorCode::Internal, "the connection has no peer address")
+    })?;
     let from = site.front.client_address(peer, &parts.headers);
     let method = parts.method.clone();
     let (identifying, headers, need) = (site.clone(), parts.headers.clone(), route.need);
@@ -290,12 +291,13 @@ async fn serve(
     }
 }
 
-/// Runs something that may wait for a disk.
+/// Runs blocking work on the thread pool; a panic becomes an internal error.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let broke =
-        |_| ApiError::new(ApiErrorCode::Internal, "the work broke down; the server's log says why");
+    let broke = |_| {
+        ApiError::new(ApiErrorCode::Internal, "the request handler crashed; see the server's log")
+    };
     tokio::task::spawn_blocking(work).await.map_err(broke)?
 }
 
@@ -305,18 +307,23 @@ async fn read(
     takes: RequestFormat,
 ) -> Result<Vec<u8>, ApiError> {
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(ApiError::new(ApiErrorCode::Unsupported, "a body must not be encoded"));
+        return Err(ApiError::new(
+            ApiErrorCode::Unsupported,
+            "the header `Content-Encoding` is not supported",
+        ));
     }
     let collecting = Limited::new(body, BODY_BYTES_MAX).collect();
     let collected = tokio::time::timeout(BODY_TIME_MAX, collecting).await;
     let collected = collected
-        .map_err(|_| ApiError::new(ApiErrorCode::Timeout, "the body did not come in time"))?
+        .map_err(|_| {
+            ApiError::new(ApiErrorCode::Timeout, "timeout while reading the request body")
+        })?
         .map_err(|error| match error.is::<http_body_util::LengthLimitError>() {
             true => {
-                let message = format!("a body has at most {BODY_BYTES_MAX} bytes");
+                let message = format!("the request body is larger than {BODY_BYTES_MAX} bytes");
                 ApiError::new(ApiErrorCode::TooLarge, message)
             }
-            false => ApiError::invalid("the body cannot be read"),
+            false => ApiError::invalid("cannot read the request body"),
         })?;
     let bytes = collected.to_bytes().to_vec();
     if matches!(takes, RequestFormat::Text) {
@@ -325,13 +332,13 @@ async fn read(
     let kind = single_header(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !bytes.is_empty() && !kind.eq_ignore_ascii_case("application/json") {
-        return Err(ApiError::new(ApiErrorCode::Unsupported, "a body must be JSON")
+        return Err(ApiError::new(ApiErrorCode::Unsupported, "the request body must be JSON")
             .hint("send `Content-Type: application/json`"));
     }
     Ok(bytes)
 }
 
-/// A file of the console. There is nothing in it that anybody could not have.
+/// Serves a file of the console. These files are public, so no key is needed.
 fn page(site: &ServerState, request: &Request) -> Result<Response, ApiError> {
     site.front.check_origin(request.method(), request.headers())?;
     let path = request.uri().path();
@@ -342,7 +349,7 @@ fn page(site: &ServerState, request: &Request) -> Result<Response, ApiError> {
     let accepts = single_header(request.headers(), "accept-encoding").unwrap_or_default();
     let found = (is_page && !is_api).then(|| assets::page(path, accepts)).flatten();
     let found = found.ok_or_else(|| {
-        ApiError::new(ApiErrorCode::NotFound, "there is nothing here")
+        ApiError::new(ApiErrorCode::NotFound, "no such route or page")
             .hint("GET /api/openapi.json lists all routes")
     })?;
     let lasting = "public, max-age=31536000, immutable";
@@ -356,6 +363,6 @@ fn page(site: &ServerState, request: &Request) -> Result<Response, ApiError> {
 
 fn wrong_method(site: &ServerState, request: &Request) -> Result<Response, ApiError> {
     site.front.check_origin(request.method(), request.headers())?;
-    Err(ApiError::new(ApiErrorCode::WrongMethod, "this is not done with this method")
+    Err(ApiError::new(ApiErrorCode::WrongMethod, "method not allowed")
         .hint("GET /api/openapi.json lists all routes"))
 }

@@ -1,7 +1,7 @@
-//! Streams of events: the ledger as it grows, and runs as seed 003 shows them.
+//! Server-sent event streams: ledger entries as they are recorded, and runs as AgentEvents.
 //!
-//! A stream first sends what the listener missed, from the ledger, and then what comes. Every frame that stands
-//! for an entry has an id by which the stream goes on after a break; pieces of answers have none.
+//! A stream first sends the entries that the client missed, then new ones. Each frame of an entry
+//! has an id with which the client resumes after a disconnect; deltas have none.
 //!
 //! Must never: send an entry twice, or leave one out.
 
@@ -32,20 +32,20 @@ use crate::limits::{
     STREAM_PAGE_ENTRIES, STREAM_QUIET_TIME_MAX, STREAM_UNSENT_FRAMES_MAX, UNREAD_TIME_MAX,
 };
 
-/// Which stream a route gives.
+/// The kind of stream that a route returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The entries of the ledger.
+    /// Entries of the ledger.
     Entries,
-    /// A run that a prompt begins.
+    /// The run of a new prompt, as AgentEvents.
     Prompt,
-    /// What answers something that came in.
+    /// The run that answers an existing message, as AgentEvents.
     Message,
-    /// A run that is there.
+    /// An existing run, as AgentEvents.
     Run,
 }
 
-/// Frames on their way to one listener.
+/// The frames for one client, as the body of a response.
 pub(crate) struct SseStream(mpsc::Receiver<sse::Event>);
 
 impl Stream for SseStream {
@@ -56,15 +56,15 @@ impl Stream for SseStream {
     }
 }
 
-/// The listener is gone.
+/// The client disconnected.
 struct SseDisconnect;
 
-/// Where frames go.
+/// Sends frames to one client.
 #[derive(Clone)]
 struct SseSender(mpsc::Sender<sse::Event>);
 
 impl SseSender {
-    /// A listener that takes nothing for a while is gone, and what waits for it is given back.
+    /// Sends a frame. A client that reads nothing for `UNREAD_TIME_MAX` counts as disconnected.
     async fn send(&self, event: sse::Event) -> Result<(), SseDisconnect> {
         let sent = tokio::time::timeout(UNREAD_TIME_MAX, self.0.send(event)).await;
         sent.map_err(|_| SseDisconnect)?.map_err(|_| SseDisconnect)
@@ -74,7 +74,7 @@ impl SseSender {
         self.send(sse::Event::default().event(name).data(data.to_string())).await
     }
 
-    /// What comes next, unless the listener goes away first.
+    /// Waits for the next frame of a subscription, or for the client to disconnect.
     async fn next(
         &self,
         listening: &mut StreamSubscription,
@@ -90,14 +90,14 @@ impl SseSender {
     }
 }
 
-/// The answer that sends frames for as long as there are some.
+/// Returns the response that sends these frames, with keep-alive comments.
 pub(crate) fn sse_response(frames: SseStream) -> axum::response::Response {
     use axum::response::IntoResponse;
     let quiet = sse::KeepAlive::new().interval(STREAM_QUIET_TIME_MAX).text("");
     sse::Sse::new(frames).keep_alive(quiet).into_response()
 }
 
-/// The entries of the ledger that somebody listens to, from a place on.
+/// Streams the ledger entries of a filter after an entry: the past ones, then new ones.
 pub(crate) fn entries(
     site: Arc<ServerState>,
     listening: StreamSubscription,
@@ -107,7 +107,7 @@ pub(crate) fn entries(
     fed(move |out| async move { feed_entries(&site, listening, after, &of, &out).await })
 }
 
-/// Frames that are made beside the answer, for as long as somebody takes them.
+/// Returns a stream whose frames are produced by a task until the client disconnects.
 fn fed<F>(feed: impl FnOnce(SseSender) -> F + Send + 'static) -> SseStream
 where
     F: Future<Output = Result<(), SseDisconnect>> + Send + 'static,
@@ -115,7 +115,7 @@ where
     let (out, frames) = mpsc::channel(STREAM_UNSENT_FRAMES_MAX);
     let feeding = feed(SseSender(out));
     tokio::spawn(async move {
-        // Who went away needs nothing more.
+        // After a disconnect there is nothing left to do.
         feeding.await.unwrap_or(());
     });
     SseStream(frames)
@@ -135,7 +135,7 @@ async fn feed_entries(
         if page.is_empty() {
             break;
         }
-        // Only what is sent is held while it waits, which is cut; the entry may be long.
+        // While the client reads slowly, hold only the shortened JSON; the entries may be long.
         let page: Vec<sse::Event> =
             page.into_iter().map(|envelope| entry(&StreamEntry::new(envelope))).collect();
         for event in page {
@@ -175,7 +175,7 @@ fn piece_value(piece: &StreamDelta) -> Value {
     })
 }
 
-/// What a listener missed, a page at a time.
+/// The entries that a client missed, read from the ledger a page at a time.
 struct EntryBacklog<'a> {
     site: &'a Arc<ServerState>,
     of: EntryFilter,
@@ -191,25 +191,26 @@ impl EntryBacklog<'_> {
         let (site, of, after) = (self.site.clone(), self.of.clone(), self.after);
         let read = move || site.parts.ledger.read_from(after, &of, STREAM_PAGE_ENTRIES);
         let read = tokio::task::spawn_blocking(read).await;
-        let mut page =
-            read.map_err(|_| ApiError::new(ApiErrorCode::Internal, "a reader broke down"))??;
+        let mut page = read.map_err(|_| {
+            ApiError::new(ApiErrorCode::Internal, "the reader of the ledger crashed")
+        })??;
         page.retain(|envelope| envelope.seq <= self.until);
         self.after = page.last().map_or(self.until, |envelope| envelope.seq);
         Ok(page)
     }
 }
 
-/// Where an AgentEvent stands: the entry, and which of its lines.
+/// The id of an AgentEvent in a stream: the ledger entry, and the line of that entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LineId {
-    /// The entry.
+    /// The sequence number of the entry.
     pub(crate) seq: u64,
-    /// Which of its lines, from zero.
+    /// The index of the line among the lines of the entry, from zero.
     pub(crate) line: usize,
 }
 
 impl LineId {
-    /// As it was sent.
+    /// Parses an id as `text` writes it; none if it is invalid.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (seq, line) = text.split_once('.').unwrap_or((text, "0"));
         Some(Self { seq: seq.parse().ok()?, line: line.parse().ok()? })
@@ -223,7 +224,7 @@ impl LineId {
     }
 }
 
-/// A run, as AgentEvents, after the one that the listener has.
+/// Streams a run as AgentEvents, after the last one that the client has.
 pub(crate) fn run(
     site: Arc<ServerState>,
     listening: StreamSubscription,
@@ -235,7 +236,7 @@ pub(crate) fn run(
     })
 }
 
-/// What answers something that came in, as AgentEvents.
+/// Streams the run that answers a message as AgentEvents; or an error if it has no run.
 pub(crate) fn message(
     site: Arc<ServerState>,
     listening: StreamSubscription,
@@ -247,10 +248,10 @@ pub(crate) fn message(
     })
 }
 
-/// A stream of AgentEvents.
+/// A stream of AgentEvents to one client.
 struct AgentEventStream {
     lines: AgentLineEncoder,
-    /// What the listener has.
+    /// The last line that the client has.
     after: Option<LineId>,
     out: SseSender,
     is_over: bool,
@@ -340,7 +341,7 @@ impl AgentEventStream {
         self.out.send(sse::Event::default().id(id.text()).data(agent_events::text(line))).await
     }
 
-    /// Only what is being said; how far a tool is stands in other streams.
+    /// Sends a delta of the answer's text; tool progress is only in entry streams.
     async fn piece(&mut self, piece: &StreamDelta) -> Result<(), SseDisconnect> {
         let DeltaKind::Text(text) = &piece.said else { return Ok(()) };
         let event = AgentEvent::Text { content: text.clone(), is_partial: true };
@@ -348,7 +349,7 @@ impl AgentEventStream {
         self.out.send(sse::Event::default().data(agent_events::text(&line))).await
     }
 
-    /// There is no run, and this is why.
+    /// Sends an error and `done` for a message that has no run.
     async fn refuse(&mut self, seq: u64, code: &str, why: &str) -> Result<(), SseDisconnect> {
         let (code, message) = (code.to_owned(), why.to_owned());
         let error = AgentEvent::Error { code, message, recoverable: false };
@@ -363,7 +364,7 @@ impl AgentEventStream {
     }
 }
 
-/// Whether an entry says that something that came in has no run, and why.
+/// Returns error code and reason if an entry says that this message gets no run.
 fn refused(envelope: &Envelope, asked: Option<&EventId>) -> Option<(&'static str, String)> {
     let Event::Intake(intake) = &envelope.event else { return None };
     if let IntakeStage::Unrun { event, why, detail } = intake

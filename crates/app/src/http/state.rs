@@ -1,6 +1,6 @@
-//! What every route has at hand.
+//! The state that all route handlers share.
 //!
-//! Must never: hold what only one route needs.
+//! Must never: hold a value that only one route needs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,22 +14,22 @@ use super::hub::StreamHub;
 use super::request_guard::RequestGuard;
 use crate::definition_cache::DefinitionCache;
 
-/// What every route has at hand.
+/// The shared state of the HTTP server.
 pub(crate) struct ServerState {
-    /// The parts of the runtime; the ledger among them.
+    /// The host of the runtime, with the ledger.
     pub(crate) parts: Arc<Host>,
-    /// The definitions, as of a moment ago.
+    /// The definitions, read again when their files change.
     pub(crate) reception: Arc<DefinitionCache>,
-    /// The channels' programs, by name.
+    /// The adapter processes of the channels, by channel name.
     pub(crate) adapters: BTreeMap<String, Arc<Adapter>>,
     /// The directory of the definitions.
     pub(crate) project: PathBuf,
-    /// When the server began, in milliseconds since 1970.
+    /// The start time of the server, in milliseconds since 1970.
     pub(crate) started: u64,
-    /// How it is reached.
+    /// The checks of each request: host, origin, key and rate limit.
     pub(crate) front: RequestGuard,
-    /// Who may come in.
+    /// The lookup of keys.
     pub(crate) keys: Authenticator,
-    /// What goes out as it happens.
+    /// The hub of all event streams.
     pub(crate) hub: Arc<StreamHub>,
 }

@@ -1,6 +1,6 @@
-//! Opens streams: who may listen to what, and from where on.
+//! Opens event streams: checks access, subscribes to the hub, and finds the entry to resume from.
 //!
-//! Must never: let somebody listen to what they may not read.
+//! Must never: open a stream to a caller that may not read its entries.
 
 use std::sync::Arc;
 
@@ -20,24 +20,24 @@ use super::server::blocking;
 use super::sse::{self, Kind, LineId, SseStream};
 use super::state::ServerState;
 
-/// The header by which a stream goes on after a break.
+/// The header with which a client resumes a stream after a disconnect.
 const LAST_EVENT: &str = "last-event-id";
 
-/// Which entries somebody listens to.
+/// The entries to stream, and the entry to begin after.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct EntryStreamQuery {
-    /// Those after this one; the header `Last-Event-ID` wins. Without either, those from now on.
+    /// Sequence number to start after; `Last-Event-ID` has priority. Default: new entries only.
     after: Option<u64>,
-    /// Those of this session.
+    /// Only entries of this session.
     session: Option<String>,
-    /// Those of this run.
+    /// Only entries of this run; has priority over `session`.
     run: Option<String>,
-    /// Also pieces of answers under way.
+    /// Also pieces of answers in progress, as `delta` events. Default: false.
     deltas: Option<bool>,
 }
 
-/// Opens a stream.
+/// Opens the stream of a route.
 pub(super) async fn stream(
     site: Arc<ServerState>,
     kind: Kind,
@@ -86,15 +86,15 @@ fn entries(site: &ServerState, raw: &RawRequest) -> Result<EntryStream, ApiError
         (None, None) => {
             return Err(ApiError::new(
                 ApiErrorCode::Forbidden,
-                "only the owner listens to everything",
+                "only the owner can stream all entries",
             )
-            .hint("name a session or a run of yours"));
+            .hint("name one of your sessions or runs"));
         }
     };
     let listening =
         site.hub.subscribe(topic, query.deltas.unwrap_or(false), raw.caller.token.as_ref())?;
     let last = raw.header(LAST_EVENT).map(|text| {
-        text.parse::<u64>().map_err(|_| ApiError::invalid("Last-Event-ID is no number of an entry"))
+        text.parse::<u64>().map_err(|_| ApiError::invalid("Last-Event-ID is not a sequence number"))
     });
     let after = last.transpose()?.or(query.after).unwrap_or(listening.after_seq);
     let of =
@@ -135,12 +135,13 @@ fn listen_to(
 
 fn line_id(raw: &RawRequest) -> Result<Option<LineId>, ApiError> {
     let id = raw.header(LAST_EVENT).filter(|text| !text.is_empty()).map(|text| {
-        LineId::parse(text).ok_or_else(|| ApiError::invalid("Last-Event-ID was not sent by us"))
+        LineId::parse(text)
+            .ok_or_else(|| ApiError::invalid("Last-Event-ID is not an id of this stream"))
     });
     id.transpose()
 }
 
-/// A prompt begins a run: its events follow, or where to find them.
+/// Accepts a prompt, then streams its run, or returns a receipt; `Location` names the stream.
 async fn prompt(site: Arc<ServerState>, raw: RawRequest) -> Result<Response, ApiError> {
     let wants_stream =
         raw.header("accept").is_some_and(|types| types.contains("text/event-stream"));

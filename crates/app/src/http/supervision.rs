@@ -1,9 +1,9 @@
-//! What a request may ask for that leaves fewer questions to a person: it needs `approve`, whatever the route needs.
+//! Requests that reduce approval questions: they need `approve`, in addition to the route's scope.
 //!
-//! A field of a body that can ask for it has a type of this file, which gives its value out only for a caller whose
-//! key opens `approve`. So no route can forget to ask.
+//! A body field that can do so has a type of this module, whose value is accessible only with a
+//! caller that has the scope `approve`. So no route can forget the check.
 //!
-//! Must never: give a value out before it is known whose it is.
+//! Must never: return such a value without checking the caller.
 
 use agentry_protocol::event::Mode;
 use agentry_protocol::token::TokenScope;
@@ -13,72 +13,72 @@ use serde::Deserialize;
 use super::api_error::{ApiError, ApiErrorCode};
 use super::auth::Caller;
 
-/// Whether a route can leave fewer questions to a person.
+/// The ways in which a route can reduce approval questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Supervision {
-    /// It cannot.
+    /// None.
     Kept,
-    /// It can, with these fields of its body; they need `approve`.
+    /// By these fields of its body; they need `approve`.
     ReducedBy(&'static [&'static str]),
-    /// It can, whatever it is called with; it needs `approve`.
+    /// Always; every call needs `approve`.
     Reduced,
 }
 
 impl Supervision {
-    /// Checks what can be checked before the body is read.
+    /// Checks what is known before the body is read.
     pub(crate) fn check(self, caller: &Caller) -> Result<(), ApiError> {
         match self {
             Self::Kept | Self::ReducedBy(_) => Ok(()),
-            Self::Reduced => must_approve(caller, "this"),
+            Self::Reduced => must_approve(caller, "this request"),
         }
     }
 
-    /// One sentence for the document of the API.
+    /// Returns a sentence for the OpenAPI document; none if `approve` is never needed.
     pub(crate) fn description(self) -> Option<String> {
         match self {
             Self::Kept => None,
             Self::ReducedBy(fields) => {
                 let fields = fields.join("`, `");
                 Some(format!(
-                    "A key needs `approve` too for `{fields}` where it leaves fewer questions to a person."
+                    "Also needs the scope `approve` if `{fields}` reduces approval questions."
                 ))
             }
-            Self::Reduced => Some("The key needs `approve` too.".to_owned()),
+            Self::Reduced => Some("Also needs the scope `approve`.".to_owned()),
         }
     }
 }
 
-/// Refuses what a key without `approve` asks for.
+/// Fails if the caller's key lacks `approve`; `what` names the field or action.
 fn must_approve(caller: &Caller, what: &str) -> Result<(), ApiError> {
     if caller.has_scope(TokenScope::Approve) {
         return Ok(());
     }
     let scope = TokenScope::Approve;
     let message = format!(
-        "this key does not open `{scope}`, which {what} needs: it leaves fewer questions to a person"
+        "the key lacks the scope `{scope}`, which {what} needs: it reduces approval questions"
     );
     Err(ApiError::new(ApiErrorCode::Forbidden, message)
-        .hint(format!("make a key with `agentry token create --scope submit,{scope}`")))
+        .hint(format!("create a key with `agentry token create --scope submit,{scope}`")))
 }
 
-/// A mode that a request asks for.
+/// The mode of a run, as a request names it; unchecked until `authorize`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct RequestedMode(Mode);
 
-/// How a mode is written.
+/// Mode of a run.
 #[derive(JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[expect(dead_code, reason = "it only describes the words")]
+#[expect(dead_code, reason = "only the schema of the variants is used")]
 pub(crate) enum ModeSchema {
-    /// A person is asked.
+    /// Supervised: a call that no rule allows needs the approval of a person.
     Structured,
-    /// Calls go ahead inside of the sandbox. The key needs `approve`.
+    /// Autonomous: calls run in the sandbox without approval. Needs the scope `approve`.
     Wiggum,
 }
 
 impl RequestedMode {
-    /// The mode, if the caller may ask for it.
+    /// Returns the mode; the autonomous mode needs the scope `approve`.
     pub(crate) fn authorize(self, caller: &Caller) -> Result<Mode, ApiError> {
         match self.0 {
             Mode::Supervised => Ok(self.0),
@@ -87,15 +87,15 @@ impl RequestedMode {
     }
 }
 
-/// A limit that a request sets, in place of the configured one.
+/// A limit that replaces the configured one; unchecked until `authorize`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct RequestedLimit(u32);
 
 impl RequestedLimit {
-    /// The limit, if the caller may set it.
+    /// Returns the limit; it needs the scope `approve`.
     pub(crate) fn authorize(self, caller: &Caller) -> Result<u32, ApiError> {
-        must_approve(caller, "another limit").map(|()| self.0)
+        must_approve(caller, "a changed limit").map(|()| self.0)
     }
 }
 
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::http::route::RequestFormat;
 
-    /// Words of fields that leave fewer questions to a person.
+    /// Fields that can reduce approval questions.
     const FIELDS: [&str; 4] = ["mode", "maxIterations", "limits", "maxCalls"];
 
     fn caller(scopes: &[TokenScope]) -> Caller {

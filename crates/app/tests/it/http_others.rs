@@ -99,7 +99,7 @@ fn only_the_owner_chooses_for_a_run_and_holds_what_answers_for_people() {
         assert!(ran.err.contains("only the owner"), "{}", ran.err);
     }
     let ran = story.ran_in("", "token create --scope read --as mallory");
-    assert!(ran.err.contains("nobody is known as `mallory`"), "{}", ran.err);
+    assert!(ran.err.contains("no entity is known as `mallory`"), "{}", ran.err);
     stop(server);
 }
 

@@ -1,6 +1,6 @@
-//! Who may: the policies, what they would say, and what was decided.
+//! Access: policies, entities, what-if decisions, the audit log, and the trace of an event.
 //!
-//! Must never: record what somebody only wants to know, or leave out a denial.
+//! Must never: record a what-if decision, or omit a denial.
 
 use std::collections::BTreeMap;
 
@@ -26,71 +26,71 @@ use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size}
 use crate::http::state::ServerState;
 use crate::limits::{API_ROWS_MAX, API_ROWS_SHOWN, API_TEXT_CHARS_MAX};
 
-/// Who speaks where nobody is named.
+/// The sender of a what-if message if the request names none.
 const SOMEBODY: &str = "somebody";
-/// What stands for the channel's own id of a message that was never sent.
+/// The message id on the channel of a what-if message.
 const TRIAL: &str = "what-if";
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let (read, audit) =
         (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Audit));
     vec![
-        ApiRoute::get("/api/policies", read, "The access policies, and who is known", all),
+        ApiRoute::get("/api/policies", read, "All access policies and known entities", all),
         ApiRoute::post(
             "/api/access/what-if",
             audit,
-            "What would be decided about a message; nothing is recorded",
+            "Decision about a hypothetical message; nothing is recorded",
             what_if,
         ),
+        ApiRoute::get("/api/audit", audit, "Access decisions, newest first", decisions),
+        ApiRoute::get("/api/audit/{id}", audit, "An access decision, with its policies", decision),
+        ApiRoute::get("/api/inbounds", read, "Inbound events, newest first", inbounds),
         ApiRoute::get(
-            "/api/audit",
-            audit,
-            "What was decided about who may, newest first",
-            decisions,
+            "/api/traces/{eventId}",
+            read,
+            "The trace of an event through all stages",
+            traced,
         ),
-        ApiRoute::get("/api/audit/{id}", audit, "The whole record of a decision", decision),
-        ApiRoute::get("/api/inbounds", read, "What came in, newest first", inbounds),
-        ApiRoute::get("/api/traces/{eventId}", read, "One event through all stages", traced),
     ]
 }
 
-/// Policies and people.
+/// Access policies and known entities.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PolicyOverview {
-    /// All policies, the first in rank first.
+    /// All policies, in order of rank.
     pub(crate) policies: Vec<policies::PolicySummary>,
-    /// All who are known.
+    /// All known entities.
     pub(crate) people: Vec<Person>,
 }
 
-/// Somebody who is known.
+/// A known entity: a person, or another sender.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Person {
-    /// The id that policies and grants name.
+    /// Id that policies and grants use.
     pub(crate) id: String,
-    /// What people call it.
+    /// Display name.
     pub(crate) name: String,
-    /// Whether it is the owner.
+    /// True if this is the owner.
     pub(crate) is_user: bool,
-    /// What it is to the owner.
+    /// Relationship to the owner, such as friend.
     pub(crate) relationship: Option<String>,
-    /// Words that policies and grants may ask for.
+    /// Tags that policies and grants can match.
     pub(crate) tags: Vec<String>,
-    /// Who it is on each channel.
+    /// Identities, one per channel and account.
     pub(crate) identities: Vec<PersonIdentity>,
 }
 
-/// Who somebody is on one channel.
+/// The identity of an entity on one channel.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PersonIdentity {
-    /// The channel.
+    /// Name of the channel.
     pub(crate) channel: String,
-    /// The channel's id of them.
+    /// Id of the entity on the channel.
     pub(crate) identifier: String,
-    /// Our account that knows them so; null means any.
+    /// Account of the owner on which the identity is known; null for any.
     pub(crate) account: Option<String>,
 }
 
@@ -112,92 +112,92 @@ impl From<Entity> for Person {
     }
 }
 
-/// A message that nobody sent.
+/// A hypothetical message to decide about.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct WhatIfBody {
-    /// The channel.
+    /// Name of the channel.
     channel: String,
-    /// The channel's id of who speaks.
+    /// Id of the sender on the channel. Default: an unknown sender.
     sender: Option<String>,
-    /// What the speaker is called there.
+    /// Name of the sender on the channel.
     sender_name: Option<String>,
-    /// What the other side is.
+    /// Kind of peer: a direct message, a group or a channel.
     peer_kind: Option<PeerKind>,
-    /// The other side: a person, a group, a channel.
+    /// Id of the peer: a person, a group or a channel.
     peer: Option<String>,
-    /// The server or workspace.
+    /// Id of the server or workspace.
     guild: Option<String>,
-    /// What is said.
+    /// Text of the message.
     text: Option<String>,
-    /// When, in milliseconds since 1970; now, if nothing is said.
+    /// Time of the message, in milliseconds since 1970. Default: now.
     time: Option<u64>,
 }
 
-/// What would be decided.
+/// The decision about a hypothetical message.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WhatIfResponse {
-    /// The decision, in the form of the audit.
+    /// Decision, in the form of the audit log.
     pub(crate) record: AccessRecord,
-    /// Where the message would go, in words.
+    /// Route that the message would take, in words.
     pub(crate) route: String,
-    /// What each policy says, the first in rank first.
+    /// Outcome of each policy, in order of rank.
     pub(crate) parts: Vec<PolicyEvaluation>,
-    /// The tools of this host, and whether the sender could have them called.
+    /// Tools of this host, each with the permission of the sender.
     pub(crate) tools: Vec<WhatIfTool>,
 }
 
-/// What one policy says.
+/// The outcome of one policy.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PolicyEvaluation {
-    /// The policy.
+    /// Name of the policy.
     pub(crate) policy: String,
-    /// Its part, in words.
+    /// Outcome, in words.
     pub(crate) part: String,
-    /// Whether it had a say.
+    /// True if the policy contributed to the decision.
     pub(crate) matched: bool,
 }
 
-/// Whether a tool could be called.
+/// The sender's permission for a tool.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WhatIfTool {
-    /// The tool.
+    /// Name of the tool.
     pub(crate) name: String,
-    /// Whether it could.
+    /// True if the sender may use the tool.
     pub(crate) allowed: bool,
-    /// Why.
+    /// Reason, in words.
     pub(crate) why: String,
 }
 
-/// Which decisions are wanted: those that fit all that is said.
+/// Filter of the audit log: decisions that match all given fields.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct AuditQuery {
-    /// From this time on, in milliseconds since 1970.
+    /// Earliest time, in milliseconds since 1970.
     since: Option<u64>,
-    /// Before this time.
+    /// End of the time range (exclusive), in milliseconds since 1970.
     until: Option<u64>,
-    /// Only what was allowed, or only what was denied.
+    /// Effect of the decisions: allow or deny. Default: both.
     effect: Option<Effect>,
-    /// About somebody, by id or name.
+    /// Principal of the decisions, by id or name.
     principal: Option<String>,
-    /// On this channel.
+    /// Channel of the decisions.
     channel: Option<String>,
-    /// In which this policy had a part.
+    /// Policy that contributed to the decisions.
     policy: Option<String>,
-    /// At most so many, the newest.
+    /// Most decisions in the list; the newest count. Default: 100.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
 }
 
-/// Decisions.
+/// Decisions of the audit log.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DecisionsResponse {
-    /// The newest first.
+    /// Decisions, newest first.
     pub(crate) records: Vec<DecisionSummary>,
 }
 
@@ -205,21 +205,21 @@ pub(crate) struct DecisionsResponse {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DecisionSummary {
-    /// Its id.
+    /// Id of the decision.
     pub(crate) id: String,
-    /// The entry that holds it.
+    /// Sequence number of its entry.
     pub(crate) seq: u64,
-    /// When, in milliseconds since 1970.
+    /// Time of the decision, in milliseconds since 1970.
     pub(crate) time: u64,
-    /// The event that it is about.
+    /// Id of the event; null if the decision is not about an event.
     pub(crate) event_id: Option<String>,
-    /// The channel.
+    /// Name of the channel.
     pub(crate) channel: String,
-    /// The kind of principal.
+    /// Kind of principal.
     pub(crate) kind: String,
-    /// The entity.
+    /// Id of the entity; null for an unknown principal.
     pub(crate) principal: Option<String>,
-    /// What people call it.
+    /// Display name of the principal.
     pub(crate) name: Option<String>,
     /// allow or deny.
     pub(crate) effect: Effect,
@@ -241,56 +241,56 @@ impl From<AuditRow> for DecisionSummary {
     }
 }
 
-/// A decision with the policies that had a part in it.
+/// A decision, with the policies that contributed to it.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DecisionDetails {
-    /// The record.
+    /// The record of the decision.
     pub(crate) record: AccessRecord,
-    /// The policies, as they stand now; one that is gone is left out.
+    /// The policies in their current form; deleted ones are missing.
     pub(crate) policies: Vec<policies::PolicyExcerpt>,
 }
 
-/// How many rows are wanted.
+/// Size of a list of inbound events.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct InboundsQuery {
-    /// At most so many, the newest.
+    /// Most events in the list; the newest count. Default: 100.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
 }
 
-/// What came in.
+/// Inbound events.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InboundsResponse {
-    /// The newest first.
+    /// Inbound events, newest first.
     pub(crate) inbounds: Vec<InboundSummary>,
 }
 
-/// Something that came in, or that was sent.
+/// A received event, or a message that an agent sent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InboundSummary {
-    /// Its id.
+    /// Id of the event.
     pub(crate) event_id: String,
-    /// The entry that it came in with.
+    /// Sequence number of its first entry.
     pub(crate) seq: u64,
-    /// When that was written, in milliseconds since 1970.
+    /// Time of that entry, in milliseconds since 1970.
     pub(crate) time: u64,
-    /// The channel.
+    /// Name of the channel.
     pub(crate) channel: String,
-    /// Who said it: the name that the channel gives, else its id of them.
+    /// Display name of the sender, or else its id on the channel.
     pub(crate) sender: String,
-    /// The beginning of what was said.
+    /// Beginning of the text.
     pub(crate) text: String,
-    /// How far it is: received, denied, waiting, running, answered and so on.
+    /// State: received, denied, waiting, running, answered and others.
     pub(crate) status: &'static str,
-    /// The session that it went to.
+    /// Id of the session to which it was routed.
     pub(crate) session_id: Option<String>,
-    /// The run that is about it.
+    /// Id of its run.
     pub(crate) run_id: Option<String>,
-    /// Why it has no turn, if it has none.
+    /// Reason why it gets no turn; null if it has one or waits for one.
     pub(crate) why: Option<String>,
 }
 
@@ -375,20 +375,20 @@ impl WhatIfBody {
     }
 }
 
-/// Where a message would go, in words.
+/// Returns the route of a message, in words.
 fn way(inbound: &Inbound, record: &AccessRecord) -> String {
     if record.decision.effect == Effect::Deny {
-        return "nowhere: it is denied".to_owned();
+        return "none: the message is denied".to_owned();
     }
     match route::route(inbound, &record.principal, &record.decision) {
         Route::To(to) => {
             let who = to.persona.map(|persona| format!(", answered by `{persona}`"));
-            format!("to the session `{}`{}", to.key, who.unwrap_or_default())
+            format!("session `{}`{}", to.key, who.unwrap_or_default())
         }
-        Route::Queue(to, _) => format!("it says how messages of the session `{}` wait", to.key),
-        Route::Stop(to, _) => format!("it stops what is under way in the session `{}`", to.key),
-        Route::Unrun(why, detail) if detail.is_empty() => format!("it has no turn: {why}"),
-        Route::Unrun(why, detail) => format!("it has no turn: {why} ({detail})"),
+        Route::Queue(to, _) => format!("sets the queue mode of the session `{}`", to.key),
+        Route::Stop(to, _) => format!("stops the session `{}`", to.key),
+        Route::Unrun(why, detail) if detail.is_empty() => format!("no turn: {why}"),
+        Route::Unrun(why, detail) => format!("no turn: {why} ({detail})"),
     }
 }
 
@@ -414,7 +414,7 @@ fn decisions(
 fn decision(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<DecisionDetails, ApiError> {
     let (ledger, text) = (&site.parts.ledger, asked.part(0));
     let unknown = || ApiError::not_found("decision", text).hint("list them with GET /api/audit");
-    // The id of an event has a colon, the id of a decision has none.
+    // The id of an event contains a colon; the id of a decision does not.
     let id = match EventId::try_from(text.to_owned()) {
         Ok(event) => ledger.decision_about(&event)?.ok_or_else(unknown)?,
         Err(_) => ledger.find_access(text)?,
@@ -471,7 +471,7 @@ fn traced(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<Value, ApiE
     let event = EventId::try_from(text.to_owned()).map_err(|_| unknown())?;
     let trace = trace::of(&site.parts.ledger, &event)?.ok_or_else(unknown)?;
     serde_json::to_value(trace).map_err(|error| {
-        let text = format!("the trace cannot be written: {error}");
+        let text = format!("cannot serialize the trace: {error}");
         ApiError::new(crate::http::api_error::ApiErrorCode::Internal, text)
     })
 }

@@ -1,6 +1,6 @@
-//! Agents as their files define them: what they resolve to, what is wrong with them, what they are told.
+//! Agents as their files define them: settings, prompt, tools, and diagnostics.
 //!
-//! Must never: show an agent that does not load as if it did.
+//! Must never: present an agent that does not load like one that does.
 
 use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::diagnostic::{Diagnostic, Severity};
@@ -26,18 +26,18 @@ use crate::{diagnostics, prompt_preview};
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::Owner(TokenScope::Read);
     vec![
-        ApiRoute::get("/api/agents", read, "All agents, and what is wrong with the project", all),
-        ApiRoute::get("/api/agents/{id}", read, "What an agent resolves to, and its prompt", one),
+        ApiRoute::get("/api/agents", read, "All agents, and the diagnostics of the project", all),
+        ApiRoute::get("/api/agents/{id}", read, "An agent's resolved definition and prompt", one),
     ]
 }
 
-/// All agents.
+/// All agents of the project.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentsResponse {
-    /// The agents, by id; those that do not load too.
+    /// Agents, by id, including those that do not load.
     pub(crate) agents: Vec<AgentSummary>,
-    /// What is wrong with the project.
+    /// Diagnostics of the whole project.
     pub(crate) diagnostics: Vec<AgentDiagnostic>,
 }
 
@@ -45,121 +45,121 @@ pub(crate) struct AgentsResponse {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentSummary {
-    /// Its id.
+    /// Id of the agent.
     pub(crate) id: String,
-    /// What it is called.
+    /// Name of the agent.
     pub(crate) name: String,
-    /// What it is for.
+    /// Description of its purpose.
     pub(crate) description: Option<String>,
-    /// Its first file.
+    /// Path of its main file.
     pub(crate) file: String,
-    /// How many errors its files have; one that has some may not load.
+    /// Number of errors in its files; an agent with errors may not load.
     pub(crate) errors: usize,
-    /// How many warnings its files have.
+    /// Number of warnings in its files.
     pub(crate) warnings: usize,
-    /// Whether it loads.
+    /// True if the agent loads.
     pub(crate) loads: bool,
-    /// Whether the owner looked at the programs that it brings, as they are now.
+    /// True if the owner trusts the programs of the agent as they are now.
     pub(crate) trusted: bool,
-    /// The model that it gets; null if none can be asked.
+    /// Model that the agent uses; null if none is available.
     pub(crate) model: Option<String>,
 }
 
-/// Something that is wrong with a file.
+/// A diagnostic: an error, a warning or a note about a file.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentDiagnostic {
-    /// What is wrong, for programs; `agentry explain` knows more.
+    /// Code of the diagnostic; `agentry explain CODE` explains it.
     pub(crate) code: String,
     /// error, warning or note.
     pub(crate) severity: &'static str,
-    /// The file.
+    /// Path of the file.
     pub(crate) file: String,
-    /// The line, from one.
+    /// Line, from one.
     pub(crate) line: usize,
-    /// The column, from one.
+    /// Column, from one.
     pub(crate) column: usize,
-    /// What is wrong, for people.
+    /// Description of the problem.
     pub(crate) message: String,
-    /// What to do about it.
+    /// Suggested fix; null if there is none.
     pub(crate) help: Option<String>,
-    /// The excerpt with the place marked, as plain text.
+    /// Excerpt of the file with the position marked, as plain text.
     pub(crate) rendered: String,
 }
 
-/// An agent with all that is known of it.
+/// An agent with its resolved definition.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentDetails {
     /// The agent.
     pub(crate) agent: AgentSummary,
-    /// What it resolves to, each value with its origin; empty if it does not load.
+    /// Resolved values, each with its origin; empty if the agent does not load.
     pub(crate) definition: Vec<DefinitionField>,
-    /// Its prompt, section by section, as a turn would begin with it.
+    /// Prompt at the start of a turn, section by section.
     pub(crate) sections: Vec<AgentPromptSection>,
-    /// Why there is no prompt, if there is none.
+    /// Reason why there is no prompt; null if there is one.
     pub(crate) prompt_problem: Option<String>,
-    /// What is wrong with its files.
+    /// Diagnostics of its files.
     pub(crate) diagnostics: Vec<AgentDiagnostic>,
-    /// The voices that it may wear.
+    /// Personas that it can use.
     pub(crate) personas: Vec<PersonaSummary>,
-    /// Its tools, and what its rules say of each.
+    /// Tools, each with the verdict of the agent's rules.
     pub(crate) tools: Vec<ToolSummary>,
-    /// Its skills.
+    /// Skills of the agent.
     pub(crate) skills: Vec<DefinitionSummary>,
-    /// The tasks that it may invoke.
+    /// Tasks that the agent can start.
     pub(crate) tasks: Vec<DefinitionSummary>,
 }
 
-/// One value of an agent.
+/// A resolved value of an agent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DefinitionField {
-    /// What it belongs to, such as models or approval.
+    /// Group of the value, such as models or approval.
     pub(crate) group: String,
-    /// What it is.
+    /// Name of the value.
     pub(crate) field: String,
-    /// The value, in words.
+    /// The value, as text.
     pub(crate) value: String,
-    /// Where it was said; null for what is built in or set elsewhere.
+    /// Place of the definition; null for a built-in or externally set value.
     pub(crate) origin: Option<DefinitionLocation>,
-    /// Who said it, where no file did.
+    /// Source of a value that no file defines.
     pub(crate) said_by: Option<String>,
 }
 
-/// One section of a prompt.
+/// A section of a prompt.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentPromptSection {
-    /// Which one.
+    /// Name of the section, for programs.
     pub(crate) name: &'static str,
-    /// The name for people.
+    /// Title of the section, for people.
     pub(crate) title: String,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub(crate) bytes: usize,
-    /// About how many tokens it has.
+    /// Approximate number of tokens.
     pub(crate) tokens: usize,
-    /// Whether it belongs to the beginning that stays the same from turn to turn, so that it is paid once.
+    /// True if it belongs to the stable beginning of the prompt, which providers can cache.
     pub(crate) stable: bool,
-    /// Its text.
+    /// Text of the section.
     pub(crate) text: String,
-    /// Where it begins.
+    /// Place where the text begins; null if no file holds it.
     pub(crate) origin: Option<DefinitionLocation>,
-    /// Why it is left out, if it is.
+    /// Reason why the section is omitted; null if it is not.
     pub(crate) left_out: Option<&'static str>,
 }
 
-/// A voice.
+/// A persona of an agent.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PersonaSummary {
-    /// Its id.
+    /// Id of the persona.
     pub(crate) id: String,
-    /// What it is called.
+    /// Name of the persona.
     pub(crate) name: String,
-    /// The first line of its text.
+    /// First line of its text.
     pub(crate) description: Option<String>,
-    /// Whether it is worn unless somebody says otherwise.
+    /// True if the agent uses it by default.
     pub(crate) is_default: bool,
 }
 
@@ -167,21 +167,21 @@ pub(crate) struct PersonaSummary {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ToolSummary {
-    /// Its name.
+    /// Name of the tool.
     pub(crate) name: String,
-    /// allow: every call goes ahead; ask: a person is asked about some or all; deny: it is not offered.
+    /// allow: no call needs approval; ask: some or all calls do; deny: the tool is not offered.
     pub(crate) verdict: String,
-    /// Why.
+    /// Reason for the verdict.
     pub(crate) why: String,
 }
 
-/// Something with an id.
+/// A skill or a task in a list.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DefinitionSummary {
-    /// Its id.
+    /// Id of the skill or task.
     pub(crate) id: String,
-    /// What it does.
+    /// Description of its purpose.
     pub(crate) description: Option<String>,
 }
 
@@ -231,7 +231,7 @@ fn one(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<AgentDetails, 
     })
 }
 
-/// The agent with this id.
+/// Returns the agent with this id; an error if it is unknown or does not load.
 pub(super) fn find_agent<'a>(
     definite: &'a DefinitionSnapshot,
     id: &str,
@@ -242,7 +242,7 @@ pub(super) fn find_agent<'a>(
         (None, Some(file)) => {
             let text = format!("the agent `{id}` ({file}) does not load");
             Err(ApiError::new(ApiErrorCode::Conflict, text)
-                .hint("GET /api/agents/{id} shows what is wrong with it"))
+                .hint("GET /api/agents/{id} shows its diagnostics"))
         }
         (None, None) => {
             Err(ApiError::not_found("agent", id).hint("list them with GET /api/agents"))
@@ -281,7 +281,7 @@ fn broken_line(loaded: &LoadedProject, id: &str, file: &str) -> AgentSummary {
     }
 }
 
-/// The file that a person would open first.
+/// Returns the path of the file that a person would open first.
 fn first_file(agent: &Agent) -> String {
     let name = &agent.identity.name.origin;
     let instructions = agent.texts.instructions.iter().map(|text| &text.origin);
@@ -290,7 +290,7 @@ fn first_file(agent: &Agent) -> String {
     own.map_or_else(|| agent.directory.clone(), |origin| origin.file.to_string())
 }
 
-/// The directory of an agent that does not load.
+/// Returns the directory of an agent that does not load, from the path of its file.
 pub(super) fn directory_of(file: &str) -> &str {
     let directory = file.rsplit_once('/').map_or("", |(directory, _)| directory);
     directory.trim_end_matches("context").trim_end_matches('/')
@@ -336,7 +336,7 @@ fn defined(definite: &DefinitionSnapshot, agent: &Agent) -> Vec<DefinitionField>
     let parts = agent_report::of(&definite.loaded.library, agent);
     let mut all = Vec::new();
     for (at, part) in parts.into_iter().enumerate() {
-        // The title of the first part is the agent itself.
+        // The title of the first part is the id of the agent.
         let group = if at == 0 { "agent".to_owned() } else { part.title };
         all.extend(part.lines.into_iter().map(|line| DefinitionField {
             group: group.clone(),
@@ -380,16 +380,16 @@ fn title(name: SectionName, persona: Option<&Persona>) -> String {
         (SectionName::Soul, Some(persona)) => format!("Soul of {}", persona.id),
         (SectionName::Soul, None) => "Soul".to_owned(),
         (SectionName::Instructions, _) => "Instructions".to_owned(),
-        (SectionName::User, _) => "Who the user is".to_owned(),
+        (SectionName::User, _) => "User".to_owned(),
         (SectionName::Template, _) => "Template".to_owned(),
         (SectionName::Tools, _) => "Tools".to_owned(),
         (SectionName::Skills, _) => "Skills".to_owned(),
-        (SectionName::Rules, _) => "Rules of the workspace".to_owned(),
+        (SectionName::Rules, _) => "Workspace rules".to_owned(),
         (SectionName::HookOutput, _) => "Output of hooks".to_owned(),
     }
 }
 
-/// Where the text of a section begins.
+/// Returns the place where the text of a section begins.
 fn begins(
     name: SectionName,
     agent: &Agent,
@@ -435,7 +435,7 @@ fn tools(agent: &Agent) -> Vec<ToolSummary> {
     offered.chain(left_out).collect()
 }
 
-/// What the agent's rules say of a tool before anybody knows a call. The first rule that fits a call decides.
+/// Returns the agent rules' verdict on a tool without a call; the first matching rule counts.
 fn ruled(agent: &Agent, tool: &str) -> (Verdict, String) {
     let mut words = Vec::new();
     let mut goes_ahead = true;
@@ -448,7 +448,7 @@ fn ruled(agent: &Agent, tool: &str) -> (Verdict, String) {
             return (verdict, words.join("; "));
         }
     }
-    words.push("a person is asked about any other call".to_owned());
+    words.push("any other call needs approval".to_owned());
     (Verdict::Ask, words.join("; "))
 }
 

@@ -1,6 +1,6 @@
-//! Questions to people: what waits for an answer, what exactly is asked, and the answer.
+//! Approvals: the calls that wait for a person, the exact content of each, and the answers.
 //!
-//! Must never: take an answer for another question than the one that was looked at.
+//! Must never: apply an answer to another call than the one that the person read.
 
 use agentry_kernel::legible_text::{payload, to_legible};
 use agentry_kernel::permission_request::name_of;
@@ -29,178 +29,178 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     let (read, approve) =
         (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Approve));
     vec![
-        ApiRoute::get("/api/approvals", read, "Questions that wait for a person, or all", list),
-        ApiRoute::get("/api/approvals/{id}", read, "One question, with what would change", one),
-        ApiRoute::post("/api/approvals/{id}/answer", approve, "Answer a question", answer),
+        ApiRoute::get("/api/approvals", read, "Approvals that wait for a person, or all", list),
+        ApiRoute::get("/api/approvals/{id}", read, "An approval, with a diff of its changes", one),
+        ApiRoute::post("/api/approvals/{id}/answer", approve, "Answer an approval", answer),
     ]
 }
 
-/// Which questions are wanted.
+/// Filter of a list of approvals.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ApprovalsQuery {
-    /// Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said.
+    /// Waiting approvals, oldest first; or all, newest first. Default: waiting.
     pub(crate) status: Option<ApprovalStatusFilter>,
-    /// At most so many.
+    /// Most approvals in the list. Default: 100.
     #[schemars(range(min = 1, max = 500))]
     pub(crate) limit: Option<usize>,
 }
 
-/// How a question that is wanted stands.
+/// State of the listed approvals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ApprovalStatusFilter {
-    /// It waits.
+    /// Only approvals that wait for an answer.
     #[default]
     Waiting,
-    /// Anyhow.
+    /// All approvals.
     All,
 }
 
-/// Questions.
+/// Approvals.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalsResponse {
-    /// The questions; without what they would change.
+    /// Approvals, without diffs.
     pub(crate) approvals: Vec<ApprovalDetails>,
 }
 
-/// A question to a person about one call.
+/// An approval: a question to a person about one call.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalDetails {
-    /// The question.
+    /// State of the approval.
     #[serde(flatten)]
     pub(crate) question: ApprovalState,
     /// The call.
     #[serde(flatten)]
     pub(crate) call: ApprovalCall,
-    /// Why it is asked.
+    /// Reason for the approval.
     #[serde(flatten)]
     pub(crate) ruling: ApprovalReason,
-    /// Whose call it is.
+    /// Session, run, turn and agent of the call.
     #[serde(flatten)]
     pub(crate) about: CallOwner,
-    /// Who lacks the permission, if it is a request for one.
+    /// Requester without the permission; null unless this is a permission request.
     pub(crate) requester: Option<Requester>,
-    /// The answer, if there is one.
+    /// Answer; null if there is none yet.
     pub(crate) answer: Option<ApprovalAnswer>,
-    /// When it was answered, in milliseconds since 1970.
+    /// Time of the answer, in milliseconds since 1970.
     pub(crate) answered_at: Option<u64>,
-    /// What the call would change, as a unified diff; null in lists, and where nothing can be said.
+    /// Changes that the call would make, as a unified diff; null in lists, or if unknown.
     pub(crate) diff: Option<String>,
 }
 
-/// A question, as it stands.
+/// State of an approval.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalState {
-    /// Its id.
+    /// Id of the approval.
     pub(crate) id: String,
-    /// call: may the agent make it; request: may somebody have it made who has no permission.
+    /// call: approval of an agent's call; request: a permission request of a sender without it.
     pub(crate) kind: &'static str,
     /// waiting, allowed, denied, expired or withdrawn.
     pub(crate) status: &'static str,
-    /// The entry that asked.
+    /// Sequence number of the entry that asked.
     pub(crate) asked_seq: u64,
-    /// When it was asked, in milliseconds since 1970.
+    /// Time of the question, in milliseconds since 1970.
     pub(crate) asked_at: u64,
-    /// From then on nobody can answer; null if it waits as long as its run.
+    /// Expiry time of the question; null if it waits as long as its run.
     pub(crate) expires_at: Option<u64>,
 }
 
-/// A call that is asked about.
+/// The call that needs approval.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalCall {
-    /// Its id.
+    /// Id of the call.
     pub(crate) call_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub(crate) tool: String,
-    /// Its arguments.
+    /// Arguments of the call.
     pub(crate) input: Value,
-    /// The hash of tool and arguments; an answer names it.
+    /// Hash of tool and arguments; an answer must repeat it.
     pub(crate) digest: String,
-    /// The arguments as text in which everything can be seen: escaped, with long runs folded.
+    /// Arguments as text without hidden content: escaped, with long runs folded.
     pub(crate) legible: String,
-    /// How long the command, or else the arguments as JSON, are in characters.
+    /// Length of the command, or else of the arguments as JSON, in characters.
     pub(crate) chars: u64,
-    /// The same in bytes.
+    /// Length of the same text in bytes.
     pub(crate) bytes: u64,
-    /// What is easily overlooked: hosts that are not what they look like, mixed alphabets.
+    /// Details that are easily overlooked: look-alike host names, mixed alphabets.
     pub(crate) notes: Vec<String>,
-    /// How much harm a call of this tool can do: low, medium or high.
+    /// Potential harm of a call of this tool: low, medium or high.
     pub(crate) risk: Risk,
 }
 
-/// Why a question is asked.
+/// The reason for an approval.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApprovalReason {
-    /// Why, in words.
+    /// Reason, in words.
     pub(crate) reason: String,
-    /// The rule that wants it so; null for what is built in.
+    /// Rule that requires the approval; null for a built-in rule.
     pub(crate) rule: Option<SourceQuote>,
-    /// What each stage said.
+    /// Findings of all stages.
     pub(crate) findings: Vec<StageFinding>,
 }
 
-/// Whose call it is.
+/// The session, run, turn and agent of a call.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CallOwner {
-    /// The session.
+    /// Id of the session.
     pub(crate) session_id: Option<String>,
-    /// The run.
+    /// Id of the run.
     pub(crate) run_id: Option<String>,
-    /// The turn.
+    /// Id of the turn.
     pub(crate) turn_id: Option<String>,
-    /// The agent.
+    /// Id of the agent.
     pub(crate) agent: Option<String>,
 }
 
-/// Who lacks a permission.
+/// The sender of a permission request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Requester {
-    /// What people call them.
+    /// Display name of the requester.
     pub(crate) name: String,
-    /// The kind of principal.
+    /// Kind of principal.
     pub(crate) kind: &'static str,
-    /// Where they wrote.
+    /// Channel of the message.
     pub(crate) channel: String,
-    /// Why they lack it.
+    /// Reason why the requester lacks the permission.
     pub(crate) reason: String,
-    /// What they wrote.
+    /// Text of the message.
     pub(crate) message: String,
-    /// What a yes that lasts would give.
+    /// Resources that an approval with reach would grant.
     pub(crate) resources: Vec<String>,
 }
 
-/// An answer.
+/// An answer to an approval.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct AnswerBody {
-    /// Yes or no.
+    /// True to allow the call.
     allow: bool,
-    /// How far a yes reaches: a call once or for the session, a request once, for a day or always.
+    /// Reach of a yes: a call once or for the session; a request once, for a day or always.
     #[serde(default)]
     reach: ApprovalScope,
-    /// Why; told to the agent with a no.
+    /// Reason, sent to the agent with a no.
     reason: Option<String>,
-    /// Arguments that take the place of those of the call; only with a yes to this call.
+    /// Arguments to use instead of those of the call; only with `allow`.
     edit: Option<Value>,
-    /// The digest of the question that was looked at.
+    /// `digest` of the approval that the person read.
     digest: String,
 }
 
-/// A question that was answered.
+/// The approval after the answer.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AnswerResponse {
-    /// The question, as it stands now.
+    /// The approval, as it is now.
     pub(crate) approval: ApprovalDetails,
-    /// The command that goes on with its run, if no server does.
+    /// Command that resumes the run; null if a server resumes it.
     pub(crate) next: Option<String>,
 }
 
@@ -233,11 +233,11 @@ fn answer(
     let id = row.approval.id.clone();
     let AnswerBody { allow, reach, reason, edit, digest } = asked.body;
     if digest != row.approval.digest.as_str() {
-        let text = format!("the answer is for another call than the one that `{id}` asks about");
-        return Err(ApiError::conflict(text).hint("look at the question again"));
+        let text = format!("the digest of the answer does not match the call of `{id}`");
+        return Err(ApiError::conflict(text).hint("read the approval again and use its digest"));
     }
     if reach != ApprovalScope::Once && !allow {
-        return Err(ApiError::invalid("only a yes reaches further than this call"));
+        return Err(ApiError::invalid("`reach` needs `allow`: a no holds for this call only"));
     }
     let by = Some(asked.caller.attribution());
     let answer = ApprovalAnswer { allow, reach, reason, edit, expired: false, by };
@@ -254,7 +254,7 @@ fn find(ledger: &Ledger, id: &str) -> Result<ApprovalRow, ApiError> {
     })
 }
 
-/// A run that waits and that no server goes on with has to be taken up.
+/// Returns the command for a run that waits and that no server resumes; else none.
 fn next(ledger: &Ledger, row: &ApprovalRow) -> Result<Option<String>, ApiError> {
     let Some(run) = &row.run else { return Ok(None) };
     let waits = ledger.run(run)?.is_some_and(|run| run.status == RunStatus::PausedForApproval);
@@ -263,7 +263,7 @@ fn next(ledger: &Ledger, row: &ApprovalRow) -> Result<Option<String>, ApiError> 
     Ok((waits && !is_served).then(|| format!("agentry resume {run}")))
 }
 
-/// A question for people, without what it would change.
+/// Returns the details of an approval, without its diff.
 pub(crate) fn approval_details(site: &ServerState, row: &ApprovalRow) -> ApprovalDetails {
     let ledger = &site.parts.ledger;
     let definite = site.reception.read().ok();
@@ -283,7 +283,7 @@ pub(crate) fn approval_details(site: &ServerState, row: &ApprovalRow) -> Approva
     approval
 }
 
-/// The same, as far as the record tells it.
+/// Returns the details that the ledger alone provides, with the highest risk and no rule text.
 fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> ApprovalDetails {
     let approval = &row.approval;
     let request = approval.request();
@@ -328,13 +328,13 @@ fn plain(row: &ApprovalRow, run: Option<&RunRow>, now: u64) -> ApprovalDetails {
     }
 }
 
-/// Those whose time is not over.
+/// Removes the requests whose time is over.
 pub(super) fn still_waiting(mut rows: Vec<ApprovalRow>, now: u64) -> Vec<ApprovalRow> {
     rows.retain(|row| !is_over(row, now));
     rows
 }
 
-/// One whose time is over waits no more, also where nobody noted that yet.
+/// A request whose time is over no longer waits, even if its expiry is not recorded yet.
 fn is_over(row: &ApprovalRow, now: u64) -> bool {
     row.approval.request().is_some_and(|request| request.expires_at <= now)
 }
@@ -361,7 +361,7 @@ fn requester(request: &PermissionRequest) -> Requester {
     }
 }
 
-/// How much harm a call of a tool can do; of one that is not known, the most.
+/// Returns the risk of a tool; an unknown tool has the highest.
 fn risk(
     site: &ServerState,
     definite: Option<&DefinitionSnapshot>,
@@ -375,7 +375,7 @@ fn risk(
     own.or_else(host).unwrap_or(Risk::High)
 }
 
-/// What the call would change, looked up where it would be made. Only of one that still waits.
+/// Returns the changes that a waiting call would make in its workspace; none if unknown.
 fn diff(site: &ServerState, row: &ApprovalRow) -> Option<String> {
     let ledger = &site.parts.ledger;
     if row.status != ApprovalStatus::Waiting {
@@ -393,7 +393,7 @@ fn diff(site: &ServerState, row: &ApprovalRow) -> Option<String> {
     Some(text)
 }
 
-/// What the calls of a turn run under.
+/// Returns the confinement of a turn's calls.
 fn confinement(ledger: &Ledger, turn: &TurnId) -> Option<Confinement> {
     let seq = ledger.turn(turn).ok().flatten()?.started_seq;
     let Event::TurnStarted(plan) = ledger.entry(seq).ok().flatten()?.event else { return None };
@@ -480,7 +480,7 @@ mod tests {
             next(&ledger, &row).unwrap(),
             Some(format!("agentry resume {}", run.unwrap().id))
         );
-        // Nobody noted yet that the time of the request is over.
+        // The expiry of the request is not recorded yet.
         let row = find(&ledger, ApprovalId::from_number(2).as_str()).unwrap();
         let value = serde_json::to_value(plain(&row, None, NOW)).unwrap();
         assert_eq!((&value["kind"], &value["status"]), (&json!("request"), &json!("expired")));

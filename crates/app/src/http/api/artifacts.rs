@@ -1,6 +1,6 @@
-//! Files that the record keeps, as downloads.
+//! Downloads of artifacts: files that the ledger keeps by hash.
 //!
-//! Must never: read a file that is not named by its own hash.
+//! Must never: serve a file whose name is not its own hash.
 
 use agentry_protocol::ContentHash;
 use agentry_protocol::token::TokenScope;
@@ -9,14 +9,14 @@ use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiResponse, ApiRoute, RouteAccess};
 use crate::http::state::ServerState;
 
-/// What it is to a browser, whatever it holds.
+/// The content type of every artifact, so that a browser never renders it.
 const CONTENT_TYPE: &str = "application/octet-stream";
-/// How many hexadecimal digits a hash has.
+/// The number of hexadecimal digits of a hash.
 const HASH_DIGITS: usize = 64;
 const HASH_PREFIX: &str = "blake3:";
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
-    let words = "A file that the record keeps, as a download";
+    let words = "Download of a file that the ledger keeps";
     let read = RouteAccess::Owner(TokenScope::Read);
     vec![ApiRoute::raw("/api/artifacts/{hash}", read, words, CONTENT_TYPE, artifact)]
 }
@@ -37,7 +37,7 @@ fn artifact(site: &ServerState, asked: ApiRequest) -> Result<ApiResponse, ApiErr
     })
 }
 
-/// The hash that a text is, with or without the name of its kind.
+/// Parses a hash, with or without its prefix.
 fn hash_of(text: &str) -> Option<ContentHash> {
     let digits = text.strip_prefix(HASH_PREFIX).unwrap_or(text);
     let fits = digits.len() == HASH_DIGITS

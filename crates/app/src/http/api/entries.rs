@@ -1,6 +1,6 @@
-//! The ledger itself, a page at a time and as it grows.
+//! Ledger entries: a page at a time, one entry, and the live stream.
 //!
-//! Must never: leave an entry out of a page without saying that there is more.
+//! Must never: leave an entry out of a page without setting `more`.
 
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{RunId, SessionId, TurnId};
@@ -26,50 +26,50 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             RouteMethod::Get,
             "/api/stream",
             read,
-            "Entries as they are recorded; `Last-Event-ID` goes on after a break",
+            "Entries as they are recorded; `Last-Event-ID` resumes the stream",
             Kind::Entries,
         ),
-        ApiRoute::get("/api/entries", read, "Entries of the ledger, in order", list),
+        ApiRoute::get("/api/entries", read, "Ledger entries, in order", list),
         ApiRoute::get(
             "/api/entries/{seq}",
             RouteAccess::Owner(TokenScope::Read),
-            "One entry, whole",
+            "A ledger entry, with all its fields",
             one,
         ),
     ]
 }
 
-/// Which entries are wanted.
+/// Filter and page of a list of entries.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EntryQuery {
-    /// Of this session.
+    /// Only entries of this session.
     session: Option<String>,
-    /// Of this run.
+    /// Only entries of this run.
     run: Option<String>,
-    /// Of this turn.
+    /// Only entries of this turn.
     turn: Option<String>,
-    /// Those after this one.
+    /// Entries after this sequence number, the first of them. Not together with `before`.
     after: Option<u64>,
-    /// Those before this one; the last of them.
+    /// Entries before this sequence number, the last of them. Not together with `after`.
     before: Option<u64>,
-    /// At most so many.
+    /// Most entries in the page. Default: 500.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
-    /// With all that they have.
+    /// True to include large fields and uncut texts. Default: false.
     full: Option<bool>,
 }
 
 /// A page of entries.
 #[derive(Debug, Serialize, JsonSchema)]
 struct EntryPage {
-    /// They, in order.
+    /// Entries, in order.
     entries: Vec<Value>,
-    /// The first of them.
+    /// Sequence number of the first entry; null if the page is empty.
     first: Option<u64>,
-    /// The last of them.
+    /// Sequence number of the last entry; null if the page is empty.
     last: Option<u64>,
-    /// Whether there is more in the direction that was asked for.
+    /// True if there are more entries in the requested direction.
     more: bool,
 }
 
@@ -85,7 +85,7 @@ fn list(site: &ServerState, asked: ApiRequest<EntryQuery>) -> Result<EntryPage, 
     let limit = page_size(limit, 500, PAGE_ENTRIES_MAX)?;
     let ledger = &site.parts.ledger;
     let (mut entries, backwards) = match (after, before) {
-        (Some(_), Some(_)) => return Err(ApiError::invalid("say `after` or `before`, not both")),
+        (Some(_), Some(_)) => return Err(ApiError::invalid("use `after` or `before`, not both")),
         (after, None) => (ledger.read_from(after.unwrap_or(0), &of, limit + 1)?, false),
         (None, Some(before)) => (ledger.read_before(before, &of, limit + 1)?, true),
     };
@@ -111,7 +111,7 @@ fn may_see(site: &ServerState, caller: &Caller, of: &EntryFilter) -> Result<(), 
         (Some(session), _) => visibility::visible_session(site, caller, session.as_str()).map(drop),
         (None, Some(run)) => visibility::visible_run(site, caller, run.as_str()).map(drop),
         (None, None) => {
-            Err(ApiError::new(ApiErrorCode::Forbidden, "name a session or a run of yours"))
+            Err(ApiError::new(ApiErrorCode::Forbidden, "name one of your sessions or runs"))
         }
     }
 }

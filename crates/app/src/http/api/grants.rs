@@ -1,6 +1,6 @@
-//! What others ask the owner for, and powers given for a time.
+//! Permission requests of others, and grants.
 //!
-//! Must never: change a grant; one is given or taken back, and both stay in the record.
+//! Must never: change a grant; it is given or revoked, and both stay in the ledger.
 
 use agentry_kernel::access::is_active;
 use agentry_protocol::GrantId;
@@ -19,32 +19,32 @@ use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size}
 use crate::http::state::ServerState;
 use crate::limits::{API_ROWS_MAX, API_ROWS_SHOWN};
 
-/// Whoever may use this home.
+/// The giver and revoker of grants in the record: the owner of this home.
 const OWNER: &str = "owner";
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let (read, admin) =
         (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Admin));
     vec![
-        ApiRoute::get("/api/requests", read, "What others ask for, or ever asked for", requests),
-        ApiRoute::get("/api/grants", read, "Powers given for a time", grants),
-        ApiRoute::post("/api/grants/{id}/revoke", admin, "Take a grant back", revoke),
+        ApiRoute::get("/api/requests", read, "Permission requests that wait, or all", requests),
+        ApiRoute::get("/api/grants", read, "Grants: extra permissions for a limited time", grants),
+        ApiRoute::post("/api/grants/{id}/revoke", admin, "Revoke a grant", revoke),
     ]
 }
 
-/// Requests for permission.
+/// Permission requests.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PermissionRequestsResponse {
-    /// The requests; those that wait are answered as approvals.
+    /// Permission requests; waiting ones are answered as approvals.
     pub(crate) requests: Vec<ApprovalDetails>,
 }
 
-/// Which grants are wanted.
+/// Filter of a list of grants.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct GrantsQuery {
-    /// Also those that are over or were taken back.
+    /// True to include expired and revoked grants. Default: false.
     all: Option<bool>,
 }
 
@@ -52,45 +52,45 @@ pub(crate) struct GrantsQuery {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GrantsResponse {
-    /// The newest first.
+    /// Grants, newest first.
     pub(crate) grants: Vec<GrantSummary>,
 }
 
-/// A power given for a time.
+/// A grant: extra permissions, usually for a limited time.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GrantSummary {
-    /// Its id.
+    /// Id of the grant.
     pub(crate) id: String,
-    /// To whom, such as person:mom.
+    /// Principal that has the grant, such as person:mom.
     pub(crate) principal: String,
-    /// What, such as tool:web_fetch.
+    /// Granted resources, such as tool:web_fetch.
     pub(crate) resources: Vec<String>,
-    /// Only on this channel.
+    /// Channel to which the grant is limited; null for any.
     pub(crate) channel: Option<String>,
-    /// Only in the session with this key.
+    /// Key of the session to which the grant is limited; null for any.
     pub(crate) session: Option<String>,
-    /// When it was given, in milliseconds since 1970.
+    /// Time of the grant, in milliseconds since 1970.
     pub(crate) created_at: u64,
-    /// When it ends.
+    /// Expiry time, in milliseconds since 1970; null if it does not expire.
     pub(crate) expires_at: Option<u64>,
-    /// When it was taken back.
+    /// Time of revocation, in milliseconds since 1970; null if it is not revoked.
     pub(crate) revoked_at: Option<u64>,
-    /// Whether it holds now.
+    /// True if the grant is active now.
     pub(crate) active: bool,
-    /// Who gave it.
+    /// Giver of the grant.
     pub(crate) granted_by: String,
-    /// Why.
+    /// Reason for the grant.
     pub(crate) reason: Option<String>,
-    /// The request that it was asked for with.
+    /// Id of the permission request behind the grant.
     pub(crate) request: Option<String>,
 }
 
-/// Why a grant is taken back.
+/// The reason for a revocation.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct RevokeBody {
-    /// Why.
+    /// Reason, in words.
     reason: Option<String>,
 }
 
@@ -115,7 +115,7 @@ fn grants(site: &ServerState, asked: ApiRequest<GrantsQuery>) -> Result<GrantsRe
     let ledger = &site.parts.ledger;
     let (all, now) = (asked.query.all.unwrap_or(false), ledger.now());
     let grants = ledger.grants(!all)?;
-    // Nobody has to have noted that the time of one is over.
+    // A grant can be expired although its expiry is not recorded yet.
     let grants = grants.iter().rev().filter(|grant| all || is_active(grant, now));
     Ok(GrantsResponse {
         grants: grants.take(API_ROWS_MAX).map(|grant| given(grant, now)).collect(),
@@ -131,7 +131,7 @@ fn revoke(
     let id = GrantId::new(text);
     let grant = ledger.grant(&id)?.ok_or_else(unknown)?;
     if grant.revoked_at.is_some() {
-        return Err(ApiError::conflict(format!("{id} was taken back already")));
+        return Err(ApiError::conflict(format!("grant {id} is already revoked")));
     }
     let reason = asked.body.reason.as_ref().map(|reason| site.parts.redactor.hide(reason));
     let change = AccessChange::GrantRevoked { grant: id.clone(), by: OWNER.to_owned(), reason };

@@ -1,6 +1,6 @@
-//! How the server is: what confines, who can be asked, which channels are there, what waits, what was done.
+//! Health of the server: sandbox, providers, channels, queue, ledger, process and event hooks.
 //!
-//! Must never: say that all is well because something could not be looked at.
+//! Must never: report a component as healthy that could not be examined.
 
 use agentry_agentfile::manifest::config::ProviderKind;
 use agentry_kernel::model_choice::{SelectableProvider, ServedModels};
@@ -23,7 +23,7 @@ use crate::http::state::ServerState;
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::Owner(TokenScope::Read);
     vec![
-        ApiRoute::get("/api/health", read, "How the server is", health),
+        ApiRoute::get("/api/health", read, "Health of the server", health),
         ApiRoute::raw(
             "/metrics",
             read,
@@ -34,143 +34,143 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// How the server is.
+/// Health of the server.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ServerHealth {
-    /// ok, or degraded if there are problems.
+    /// ok; or degraded if there are problems.
     pub(crate) status: &'static str,
-    /// What is not as it should be, in words.
+    /// Problems, in words.
     pub(crate) problems: Vec<String>,
-    /// What works, and holds less than it could, in words.
+    /// Degraded protections and other warnings, in words.
     pub(crate) warnings: Vec<String>,
-    /// What confines the processes of agents.
+    /// Sandbox for the processes of agents.
     pub(crate) sandbox: SandboxHealth,
-    /// Who serves models.
+    /// Providers of models.
     pub(crate) providers: Vec<ProviderHealth>,
-    /// Where messages come in.
+    /// Message channels.
     pub(crate) channels: Vec<ChannelHealth>,
-    /// What runs and waits.
+    /// Numbers of runs and messages that are running or waiting.
     pub(crate) queue: QueueHealth,
-    /// The record.
+    /// Ledger of this home.
     pub(crate) ledger: LedgerHealth,
-    /// The process.
+    /// The server's process.
     pub(crate) process: ProcessHealth,
-    /// Hooks that look at events.
+    /// Event hooks.
     pub(crate) hooks: HookHealth,
 }
 
-/// What confines the processes of agents.
+/// The sandbox for the processes of agents.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SandboxHealth {
-    /// ns, bwrap, seatbelt or landlock; off if the operator wants none; missing if there is none.
+    /// ns, bwrap, seatbelt or landlock; off if the operator disabled it; missing if unavailable.
     pub(crate) level: String,
-    /// The release of the kernel, if a sandbox was tried.
+    /// Release of the kernel, if the sandbox was tested.
     pub(crate) kernel: Option<String>,
-    /// What was tried, and what limits are worth.
+    /// Results of the escape tests, and the strength of the limits.
     pub(crate) checks: Vec<SandboxCheck>,
 }
 
-/// Something that was tried.
+/// An escape test, or a limit.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SandboxCheck {
-    /// What.
+    /// Name of the check.
     pub(crate) name: String,
-    /// Whether it is as it should be.
+    /// True if the escape was blocked, or the kernel enforces the limit.
     pub(crate) ok: bool,
-    /// What came of it.
+    /// Result, in words.
     pub(crate) detail: String,
 }
 
-/// Who serves models.
+/// A provider of models.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProviderHealth {
-    /// Its name in the settings.
+    /// Name of the provider in the settings.
     pub(crate) name: String,
-    /// What it speaks.
+    /// Protocol of the provider.
     pub(crate) kind: String,
-    /// Whether it can be asked.
+    /// True if requests can be sent to it.
     pub(crate) configured: bool,
-    /// How many models it is known to have.
+    /// Number of models that it is known to have.
     pub(crate) models: usize,
-    /// Why it cannot be asked.
+    /// Reason why no requests can be sent to it; null if they can.
     pub(crate) problem: Option<String>,
 }
 
-/// A channel.
+/// A message channel.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChannelHealth {
-    /// Its name.
+    /// Name of the channel.
     pub(crate) name: String,
-    /// Whether its program runs and does not say that it is cut off.
+    /// True if its program runs and does not report a lost connection.
     pub(crate) connected: bool,
-    /// When something came in last, in milliseconds since 1970.
+    /// Time of the last event, in milliseconds since 1970.
     pub(crate) last_event_at: Option<u64>,
-    /// What went wrong last.
+    /// Last error.
     pub(crate) error: Option<String>,
-    /// How often its program was started again.
+    /// Number of restarts of its program.
     pub(crate) restarts: u64,
-    /// When its program is started again.
+    /// Time of the next restart of its program, in milliseconds since 1970.
     pub(crate) next_try_at: Option<u64>,
-    /// How many of its lines were refused.
+    /// Number of its lines that were rejected.
     pub(crate) refused: u64,
-    /// How many of its events the filters kept out.
+    /// Number of its events that the filters dropped.
     pub(crate) filtered: u64,
 }
 
-/// What runs and waits.
+/// Numbers of runs and messages.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QueueHealth {
-    /// Runs under way.
+    /// Running runs.
     pub(crate) running: u64,
-    /// Runs that wait for a person.
+    /// Runs that wait for an approval.
     pub(crate) paused: u64,
-    /// Messages that wait.
+    /// Messages that wait for a turn.
     pub(crate) waiting: u64,
-    /// Answers that are to be sent.
+    /// Answers that are not delivered yet.
     pub(crate) undelivered: u64,
-    /// How many turns run at once at most.
+    /// Most turns that run at the same time.
     pub(crate) running_max: usize,
 }
 
-/// The record.
+/// The ledger.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LedgerHealth {
-    /// The last entry.
+    /// Sequence number of the last entry.
     pub(crate) last_seq: u64,
-    /// How large its file is.
+    /// Size of the ledger's files, in bytes.
     pub(crate) bytes: u64,
-    /// Where it is.
+    /// Directory of this home.
     pub(crate) home: String,
 }
 
-/// The process.
+/// The server's process.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProcessHealth {
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub(crate) started_at: u64,
-    /// How much memory it has; null where the system does not say.
+    /// Resident memory in bytes; null if the system does not report it.
     pub(crate) rss_bytes: Option<u64>,
-    /// How many streams of events it has open.
+    /// Number of open event streams.
     pub(crate) streams: u64,
-    /// How many threads it has; null where the system does not say.
+    /// Number of threads; null if the system does not report it.
     pub(crate) threads: Option<u64>,
 }
 
-/// Hooks that look at events.
+/// Event hooks.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HookHealth {
-    /// How many are set off.
+    /// Number of enabled hooks.
     pub(crate) enabled: u64,
-    /// How many of them failed last, or are left alone for a while because they did.
+    /// Number of enabled hooks that failed last, or are paused after failures.
     pub(crate) failing: u64,
 }
 
@@ -184,18 +184,19 @@ fn health(site: &ServerState, _: ApiRequest<NoParams>) -> Result<ServerHealth, A
     let running_max = match &definite {
         Ok(definite) => limits(&definite.loaded.library.settings.config.queue).running,
         Err(error) => {
-            problems.push(format!("the definitions cannot be used: {error}"));
+            problems.push(format!("cannot use the definitions: {error}"));
             0
         }
     };
     let providers = providers(site, definite.as_ref().ok());
     if !providers.iter().any(|one| one.configured) {
-        problems.push("no provider of models can be asked; `agentry models` says why".to_owned());
+        problems
+            .push("no model provider is available; `agentry models` shows the reasons".to_owned());
     }
     let channels = channels(site, &mut problems);
     let hooks = hooks(&site.parts.ledger)?;
     if hooks.failing > 0 {
-        problems.push(format!("{} event hooks fail", hooks.failing));
+        problems.push(format!("failing event hooks: {}", hooks.failing));
     }
     Ok(ServerHealth {
         status: if problems.is_empty() { "ok" } else { "degraded" },
@@ -214,11 +215,11 @@ fn health(site: &ServerState, _: ApiRequest<NoParams>) -> Result<ServerHealth, A
 fn sandbox(enforcer: &Enforcer, problems: &mut Vec<String>) -> SandboxHealth {
     let (level, kernel, checks) = match (enforcer, enforcer.attestation()) {
         (Enforcer::Off, _) => {
-            problems.push("the sandbox is switched off".to_owned());
+            problems.push("the sandbox is disabled".to_owned());
             ("off".to_owned(), None, Vec::new())
         }
         (Enforcer::Missing(why), _) => {
-            problems.push(format!("there is no sandbox: {why}"));
+            problems.push(format!("no sandbox is available: {why}"));
             let detail = why.clone();
             let check = SandboxCheck { name: "sandbox".to_owned(), ok: false, detail };
             ("missing".to_owned(), None, vec![check])
@@ -226,14 +227,14 @@ fn sandbox(enforcer: &Enforcer, problems: &mut Vec<String>) -> SandboxHealth {
         (Enforcer::Sandbox(_), None) => ("missing".to_owned(), None, Vec::new()),
         (Enforcer::Sandbox(_), Some(found)) => {
             let open = found.escapes.iter().filter(|escape| !escape.stopped);
-            problems.extend(open.map(|escape| format!("the sandbox lets out: {}", escape.attempt)));
+            problems.extend(open.map(|escape| format!("escape not blocked: {}", escape.attempt)));
             let escapes = found.escapes.iter().map(|escape| SandboxCheck {
                 name: escape.attempt.clone(),
                 ok: escape.stopped,
                 detail: escape.answer.clone(),
             });
             let limits = found.limits.iter().map(|limit| SandboxCheck {
-                name: format!("limit of {}", limit.limit),
+                name: format!("{} limit", limit.limit),
                 ok: limit.hard,
                 detail: limit.by.clone(),
             });
@@ -244,12 +245,12 @@ fn sandbox(enforcer: &Enforcer, problems: &mut Vec<String>) -> SandboxHealth {
     SandboxHealth { level, kernel, checks }
 }
 
-/// Limits that are watched and not held by the kernel.
+/// Returns a warning for each limit that is polled, not enforced by the kernel.
 fn soft_limits(enforcer: &Enforcer) -> Vec<String> {
     let found = enforcer.attestation().map(|found| found.limits.as_slice()).unwrap_or_default();
     let soft = found.iter().filter(|one| !one.hard);
     let words = |limit: &str, by: &str| {
-        format!("the limit of {limit} is only watched, and can be overstepped for a moment: {by}")
+        format!("the limit of {limit} is polled and may be exceeded briefly: {by}")
     };
     soft.map(|one| words(&one.limit, &one.by)).collect()
 }
@@ -299,8 +300,8 @@ fn channels(site: &ServerState, problems: &mut Vec<String>) -> Vec<ChannelHealth
     for (name, adapter) in &site.adapters {
         let health = adapter.health();
         if !health.connected {
-            let why = health.error.clone().unwrap_or_else(|| "it is not connected".to_owned());
-            problems.push(format!("the channel `{name}`: {why}"));
+            let why = health.error.clone().unwrap_or_else(|| "not connected".to_owned());
+            problems.push(format!("channel `{name}`: {why}"));
         }
         all.push(ChannelHealth {
             name: name.clone(),
@@ -316,7 +317,7 @@ fn channels(site: &ServerState, problems: &mut Vec<String>) -> Vec<ChannelHealth
     all
 }
 
-/// The sum of what is counted under some names.
+/// Returns the sum of the counts with these names.
 pub(super) fn sum(counts: &[(String, u64)], names: &[&str]) -> u64 {
     let named = counts.iter().filter(|(name, _)| names.contains(&name.as_str()));
     named.map(|(_, count)| count).sum()
@@ -341,7 +342,7 @@ fn ledger(ledger: &Ledger) -> Result<LedgerHealth, ApiError> {
     })
 }
 
-/// How large the file of the ledger is, with what is not folded into it yet.
+/// Returns the size of the ledger with its write-ahead log, in bytes.
 pub(super) fn ledger_bytes(ledger: &Ledger) -> u64 {
     let path = ledger.home().ledger();
     let beside = path.with_extension("sqlite3-wal");
@@ -355,7 +356,7 @@ fn process(site: &ServerState) -> ProcessHealth {
     ProcessHealth { started_at, rss_bytes, streams, threads }
 }
 
-/// The memory and the threads of this process, as far as the system says.
+/// Returns resident memory in bytes and the number of threads, if the system reports them.
 pub(super) fn process_usage() -> (Option<u64>, Option<u64>) {
     const KIBIBYTE: u64 = 1024;
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

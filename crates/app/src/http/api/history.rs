@@ -1,6 +1,6 @@
-//! The history of an agent's folder in git: what changed, and taking one change back.
+//! The git history of an agent's folder: its commits, their diffs, and reverting one of them.
 //!
-//! Must never: touch a file outside of the folder, overwrite what nobody committed, or run a program.
+//! Must never: touch a file outside of the folder, overwrite uncommitted changes, or run a program.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -25,105 +25,100 @@ use crate::limits::{
     API_COMMITS_LOOKED_MAX, API_COMMITS_MAX, API_COMMITS_SHOWN, API_DIFF_BYTES_MAX, API_FILES_MAX,
 };
 
-/// Whoever has it takes something back.
+/// Held during a revert, so that only one runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What the mode of a folder is in a tree.
+/// The git file mode of a folder in a tree.
 const FOLDER_MODE: i32 = 0o040_000;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let (read, admin) =
         (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Admin));
     vec![
-        ApiRoute::get(
-            "/api/agents/{id}/history",
-            read,
-            "The commits of an agent's folder",
-            history,
-        ),
+        ApiRoute::get("/api/agents/{id}/history", read, "Commits of an agent's folder", history),
         ApiRoute::get(
             "/api/agents/{id}/history/{commit}",
             read,
-            "What a commit changed there",
+            "A commit's changes in an agent's folder",
             one,
         ),
         ApiRoute::post(
             "/api/agents/{id}/history/{commit}/revert",
             admin,
-            "Take back what a commit changed there, with a commit",
+            "Revert a commit's changes in an agent's folder with a new commit",
             revert,
         )
-        // What is taken back may be a rule that has a person asked.
+        // The reverted change may be a rule that requires approval.
         .supervision(Supervision::Reduced),
     ]
 }
 
-/// How many commits are wanted.
+/// Size of a list of commits.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct CommitsQuery {
-    /// At most so many.
+    /// Most commits in the list. Default: 50.
     #[schemars(range(min = 1, max = 200))]
     pub(crate) limit: Option<usize>,
 }
 
-/// The commits of a folder.
+/// The commits of an agent's folder.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommitHistory {
-    /// The newest first.
+    /// Commits, newest first.
     pub(crate) commits: Vec<CommitSummary>,
-    /// Whether something in the folder is not committed.
+    /// True if the folder has uncommitted changes.
     pub(crate) dirty: bool,
-    /// Why there is no history, if there is none.
+    /// Reason why there is no history; null if there is one.
     pub(crate) why: Option<String>,
 }
 
-/// One commit.
+/// A commit that changed an agent's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommitSummary {
-    /// Its id.
+    /// Id of the commit.
     pub(crate) id: String,
-    /// The first line of its message.
+    /// First line of the message.
     pub(crate) summary: String,
-    /// Who wrote it.
+    /// Name of the author.
     pub(crate) author: String,
-    /// When, in milliseconds since 1970.
+    /// Time of the commit, in milliseconds since 1970.
     pub(crate) time: u64,
-    /// How many files of the folder it changed.
+    /// Number of changed files in the folder.
     pub(crate) files: usize,
 }
 
-/// What a commit changed in a folder.
+/// A commit, with its changes in the folder.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommitDetails {
     /// The commit.
     pub(crate) commit: CommitSummary,
-    /// The files.
+    /// Changed files.
     pub(crate) files: Vec<FileChange>,
 }
 
-/// What a commit changed in a file.
+/// The change of a file.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileChange {
-    /// The file, below the folder.
+    /// Path of the file.
     pub(crate) path: String,
     /// added, deleted, modified or changed.
     pub(crate) status: &'static str,
-    /// The change, as a unified diff; empty for what is no text.
+    /// Unified diff; empty for a binary file.
     pub(crate) diff: String,
-    /// Whether the diff is longer than it is shown.
+    /// True if the diff was cut.
     pub(crate) cut: bool,
 }
 
-/// A change that was taken back.
+/// The result of a revert.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RevertResponse {
-    /// The commit that takes it back.
+    /// Id of the new commit that reverts the change.
     pub(crate) commit: String,
 }
 
@@ -149,7 +144,7 @@ fn revert(
     Ok(RevertResponse { commit })
 }
 
-/// Where an agent lives; also one that does not load, since its history may mend it.
+/// Returns the folder of an agent, also of one that does not load: its history may repair it.
 fn directory(site: &ServerState, id: &str) -> Result<PathBuf, ApiError> {
     let definite = site.reception.read()?;
     match definite.loaded.library.broken_agents.get(id) {
@@ -163,33 +158,33 @@ fn opened(directory: &Path) -> Result<GitFolder, ApiError> {
 }
 
 fn failed(error: git2::Error) -> ApiError {
-    ApiError::new(ApiErrorCode::Internal, format!("git does not do it: {}", error.message()))
+    ApiError::new(ApiErrorCode::Internal, format!("git failed: {}", error.message()))
 }
 
-/// A folder of a repository.
+/// A folder in a git repository.
 struct GitFolder {
     repository: Repository,
-    /// Its path below the repository's; empty for all of it.
+    /// The path of the folder in the repository; empty for the root.
     path: String,
 }
 
 impl GitFolder {
-    /// The folder, or why it has no history.
+    /// Opens the folder; the inner error is the reason why it has no history.
     fn open(directory: &Path) -> Result<Result<Self, String>, ApiError> {
         let repository = match Repository::discover(directory) {
             Ok(repository) => repository,
             Err(error) if error.code() == ErrorCode::NotFound => {
-                return Ok(Err("the agent is in no git repository".to_owned()));
+                return Ok(Err("the agent is not in a git repository".to_owned()));
             }
             Err(error) => return Err(failed(error)),
         };
         let Some(root) = repository.workdir().and_then(|root| root.canonicalize().ok()) else {
-            return Ok(Err("the repository has no files of its own".to_owned()));
+            return Ok(Err("the git repository has no working tree".to_owned()));
         };
         let full = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let Some(path) = full.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned)
         else {
-            return Ok(Err("the agent's folder is in no git repository".to_owned()));
+            return Ok(Err("the agent's folder is not in a git repository".to_owned()));
         };
         Ok(Ok(Self { repository, path }))
     }
@@ -201,7 +196,7 @@ impl GitFolder {
         if let Err(error) = walk.push_head() {
             return match error.code() {
                 ErrorCode::UnbornBranch | ErrorCode::NotFound => Ok(CommitHistory {
-                    why: Some("nothing was committed yet".to_owned()),
+                    why: Some("the repository has no commits yet".to_owned()),
                     dirty: self.is_dirty()?,
                     ..CommitHistory::default()
                 }),
@@ -230,7 +225,7 @@ impl GitFolder {
         Ok(CommitDetails { commit: self.line(&commit).map_err(failed)?, files })
     }
 
-    /// A commit of the current branch that changed the folder.
+    /// Returns a commit of the current branch that changed the folder.
     fn find(&self, id: &str) -> Result<Commit<'_>, ApiError> {
         let unknown = || ApiError::not_found("commit of this agent", id);
         let id = Oid::from_str(id).map_err(|_| unknown())?;
@@ -246,7 +241,7 @@ impl GitFolder {
 
     fn head(&self) -> Result<Commit<'_>, ApiError> {
         let head = self.repository.head().and_then(|head| head.peel_to_commit());
-        head.map_err(|_| ApiError::conflict("nothing was committed yet"))
+        head.map_err(|_| ApiError::conflict("the repository has no commits yet"))
     }
 
     fn line(&self, commit: &Commit<'_>) -> Result<CommitSummary, git2::Error> {
@@ -260,7 +255,7 @@ impl GitFolder {
         })
     }
 
-    /// The folder in a commit's tree; none if it was not there.
+    /// Returns the folder's tree in a commit; none if the folder did not exist.
     fn tree_of(&self, commit: &Commit<'_>) -> Result<Option<Tree<'_>>, git2::Error> {
         let tree = self.repository.find_tree(commit.tree_id())?;
         if self.path.is_empty() {
@@ -276,7 +271,7 @@ impl GitFolder {
         }
     }
 
-    /// The folder before a commit. Of a merge the first side counts.
+    /// Returns the folder's tree before a commit; for a merge, that of the first parent.
     fn tree_before(&self, commit: &Commit<'_>) -> Result<Option<Tree<'_>>, git2::Error> {
         match commit.parent_ids().next() {
             Some(id) => self.tree_of(&self.repository.find_commit(id)?),
@@ -284,7 +279,7 @@ impl GitFolder {
         }
     }
 
-    /// Whether a commit changed the folder; a merge did, if no side had it so.
+    /// Returns true if a commit changed the folder; a merge only if it differs from all parents.
     fn changes(&self, commit: &Commit<'_>) -> Result<bool, git2::Error> {
         let own = self.tree_of(commit)?.map(|tree| tree.id());
         for id in commit.parent_ids() {
@@ -313,22 +308,22 @@ impl GitFolder {
         Ok(!self.repository.statuses(Some(&mut options))?.is_empty())
     }
 
-    /// Takes back what a commit changed in the folder; the rest of the repository stays as it is.
+    /// Reverts a commit's changes in the folder with a new commit; other files stay unchanged.
     fn revert(&self, id: &str) -> Result<Oid, ApiError> {
-        // One at a time: what one of them writes is a change that is not committed to another.
+        // One at a time: the files that one revert writes are uncommitted changes to another.
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         if self.repository.head_detached().map_err(failed)? {
-            let text = "the repository is not on a branch, so a commit could get lost";
-            return Err(ApiError::conflict(text).hint("check a branch out first"));
+            let text = "the repository is not on a branch, so the new commit could get lost";
+            return Err(ApiError::conflict(text).hint("check out a branch first"));
         }
         let commit = self.find(id)?;
         if commit.parent_count() > 1 {
-            let text = "a merge cannot be taken back here";
-            return Err(ApiError::conflict(text).hint("take back the commits that it merged"));
+            let text = "cannot revert a merge commit";
+            return Err(ApiError::conflict(text).hint("revert the merged commits one by one"));
         }
         if self.is_dirty().map_err(failed)? {
-            let text = "there are changes in the agent's folder that are not committed";
-            return Err(ApiError::conflict(text).hint("commit them or put them aside first"));
+            let text = "the agent's folder has uncommitted changes";
+            return Err(ApiError::conflict(text).hint("commit or stash them first"));
         }
         let head = self.head()?;
         let folder = self.without(&commit, &head)?;
@@ -337,7 +332,7 @@ impl GitFolder {
         self.write(&head, &tree, &commit)
     }
 
-    /// The folder as it is now without what a commit changed; none if nothing is left of it.
+    /// Returns the current folder without a commit's changes; none if no file remains.
     fn without(&self, commit: &Commit<'_>, head: &Commit<'_>) -> Result<Option<Oid>, ApiError> {
         let empty = || {
             let id = self.repository.treebuilder(None)?.write()?;
@@ -353,18 +348,22 @@ impl GitFolder {
         let mut merged = merged.map_err(failed)?;
         if merged.has_conflicts() {
             let paths = conflicting(&merged).map_err(failed)?.join(", ");
-            let text = format!("later changes are in the way of taking it back: {paths}");
-            return Err(ApiError::conflict(text).hint("take those back first, or change the files"));
+            let text = format!("later commits conflict with the revert: {paths}");
+            return Err(
+                ApiError::conflict(text).hint("revert those commits first, or edit the files")
+            );
         }
         let folder = merged.write_tree_to(&self.repository).map_err(failed)?;
         if folder == now.id() {
-            return Err(ApiError::conflict("nothing of it is left to take back"));
+            return Err(ApiError::conflict(
+                "nothing to revert: the changes are no longer in the files",
+            ));
         }
         let left = self.repository.find_tree(folder).map_err(failed)?;
         Ok((!left.is_empty()).then_some(folder))
     }
 
-    /// The whole tree with another folder in the place of ours.
+    /// Returns the tree of the repository with a new folder tree in place of the agent's.
     fn with_folder(&self, base: &Tree<'_>, folder: Option<Oid>) -> Result<Tree<'_>, git2::Error> {
         let parts: Vec<&str> = self.path.split('/').filter(|part| !part.is_empty()).collect();
         let id = match replaced(&self.repository, Some(base), &parts, folder)? {
@@ -374,7 +373,7 @@ impl GitFolder {
         self.repository.find_tree(id)
     }
 
-    /// Writes the files, then the commit. If somebody committed meanwhile, the files are put back.
+    /// Writes the files, then the commit. If the branch moved meanwhile, the files are restored.
     fn write(
         &self,
         head: &Commit<'_>,
@@ -383,24 +382,21 @@ impl GitFolder {
     ) -> Result<Oid, ApiError> {
         let repository = &self.repository;
         repository.checkout_tree(after.as_object(), Some(&mut self.checkout())).map_err(
-            |error| ApiError::conflict(format!("the files cannot be written: {}", error.message())),
+            |error| ApiError::conflict(format!("cannot write the files: {}", error.message())),
         )?;
         let author =
             repository.signature().or_else(|_| Signature::now("agentry", "agentry@localhost"));
         let author = author.map_err(failed)?;
         let summary =
             String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned();
-        let text = format!(
-            "Revert \"{summary}\"\n\nThis takes back {} in {}.\n",
-            commit.id(),
-            self.name()
-        );
+        let text =
+            format!("Revert \"{summary}\"\n\nThis reverts {} in {}.\n", commit.id(), self.name());
         let made = repository.commit(Some("HEAD"), &author, &author, &text, after, &[head]);
         made.map_err(|error| {
             let mut back = self.checkout();
-            // What stays is seen as a change that is not committed.
+            // A file that cannot be restored shows up as an uncommitted change.
             repository.checkout_head(Some(back.force())).unwrap_or_default();
-            ApiError::conflict(format!("the commit cannot be made: {}", error.message()))
+            ApiError::conflict(format!("cannot create the commit: {}", error.message()))
         })
     }
 
@@ -418,7 +414,7 @@ impl GitFolder {
     }
 }
 
-/// A tree in which the folder at a path is another one, or gone; none if nothing is left.
+/// Returns a tree with the folder at a path replaced or removed; none if it becomes empty.
 fn replaced(
     repository: &Repository,
     tree: Option<&Tree<'_>>,

@@ -1,6 +1,6 @@
-//! Who calls: signing in and out, and the keys that there are.
+//! The caller of a request, sign-in and sign-out, and the keys of this home.
 //!
-//! Must never: give a key more than the one that makes it has.
+//! Must never: create a key with a scope that the creating key lacks.
 
 use agentry_protocol::principal::PrincipalKind;
 use agentry_protocol::token::{TokenKind, TokenScope};
@@ -16,56 +16,57 @@ use crate::limits::{COOKIE_TIME_MAX, KEY_NAME_CHARS_MAX};
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let admin = RouteAccess::Owner(TokenScope::Admin);
     vec![
-        ApiRoute::get("/api/me", RouteAccess::AnyKey, "Who calls, and what the key opens", me),
+        ApiRoute::get("/api/me", RouteAccess::AnyKey, "The caller, and the scopes of the key", me),
         ApiRoute::with_headers(
             "/api/login",
             RouteAccess::Unauthenticated,
-            "Turn a code into a cookie",
+            "Sign in: exchange a code for a cookie",
             log_in,
         ),
         ApiRoute::with_headers("/api/logout", RouteAccess::AnyKey, "Sign out", log_out),
-        ApiRoute::get("/api/tokens", admin, "The keys that there are", list),
-        ApiRoute::post("/api/tokens", admin, "Make a key; it is shown once", create).status(201),
-        ApiRoute::post("/api/tokens/{id}/revoke", admin, "Take a key back", revoke),
+        ApiRoute::get("/api/tokens", admin, "All keys", list),
+        ApiRoute::post("/api/tokens", admin, "Create a key; its text is returned once", create)
+            .status(201),
+        ApiRoute::post("/api/tokens/{id}/revoke", admin, "Revoke a key", revoke),
     ]
 }
 
-/// Who calls.
+/// The caller of this request, and the server.
 #[derive(Debug, Serialize, JsonSchema)]
 struct CurrentCaller {
-    /// Who it is.
+    /// The caller.
     principal: CallerIdentity,
-    /// What the key opens.
+    /// Scopes of the key.
     scopes: Vec<TokenScope>,
-    /// Whether the server asks nobody for a key.
+    /// True if the server requires no key.
     insecure: bool,
     /// The server.
     server: ServerDescription,
 }
 
-/// Who somebody is.
+/// The identity of a caller.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CallerIdentity {
-    /// What kind of speaker it is.
+    /// Kind of principal.
     kind: PrincipalKind,
-    /// What people call it.
+    /// Display name; null if unknown.
     name: Option<String>,
-    /// The entity.
+    /// Id of the entity; null if the caller is not a registered one.
     entity_id: Option<String>,
 }
 
-/// The server.
+/// The server that answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ServerDescription {
-    /// Its version.
+    /// Version of Agentry.
     version: &'static str,
-    /// The directory of the definitions; only for the owner.
+    /// Directory of the definitions; null unless the caller is the owner.
     project: Option<String>,
-    /// When it began.
+    /// Start time of the server, in milliseconds since 1970.
     started_at: u64,
-    /// What confines the programs of agents.
+    /// Sandbox level: ns, bwrap, seatbelt, landlock, off or missing.
     sandbox: String,
 }
 
@@ -93,11 +94,11 @@ fn of(site: &ServerState, caller: &Caller) -> Result<CurrentCaller, ApiError> {
     })
 }
 
-/// A code that `agentry console` made.
+/// A sign-in with a code from `agentry console`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LoginBody {
-    /// The code.
+    /// One-time code.
     #[schemars(length(min = 1, max = 200))]
     code: String,
 }
@@ -109,9 +110,9 @@ fn log_in(
     let made = site.keys.log_in(&asked.body.code).map_err(|refusal| match refusal.code {
         ApiErrorCode::Unauthenticated => ApiError::new(
             ApiErrorCode::Unauthenticated,
-            "the code is wrong, too old or used already",
+            "the code is wrong, expired or already used",
         )
-        .hint("get another with `agentry console`"),
+        .hint("get a new code with `agentry console`"),
         _ => refusal,
     })?;
     let caller = site.keys.caller(&made.text, TokenKind::Cookie)?;
@@ -119,7 +120,7 @@ fn log_in(
     Ok((of(site, &caller)?, vec![("set-cookie", cookie)]))
 }
 
-/// Nothing is left.
+/// Confirmation of the sign-out: an empty object.
 #[derive(Debug, Serialize, JsonSchema)]
 struct LogoutResponse {}
 
@@ -133,32 +134,32 @@ fn log_out(
     Ok((LogoutResponse {}, vec![("set-cookie", site.front.set_cookie("", 0))]))
 }
 
-/// A key, without what would open anything.
+/// A key, without its secret.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct KeySummary {
-    /// Which one.
+    /// Id of the key.
     id: String,
-    /// What people call it.
+    /// Name of the key.
     name: String,
     /// bearer, cookie or code.
     kind: &'static str,
-    /// What it opens.
+    /// Scopes of the key.
     scopes: Vec<TokenScope>,
-    /// The entity that speaks with it; null is the owner.
+    /// Id of the entity that uses the key; null for the owner.
     entity_id: Option<String>,
-    /// When it was made.
+    /// Time of creation, in milliseconds since 1970.
     created_at: u64,
-    /// Until when it holds.
+    /// Expiry time, in milliseconds since 1970; null if the key does not expire.
     expires_at: Option<u64>,
-    /// When it was taken back.
+    /// Time of revocation, in milliseconds since 1970; null if the key is valid.
     revoked_at: Option<u64>,
 }
 
-/// Keys.
+/// All keys.
 #[derive(Debug, Serialize, JsonSchema)]
 struct KeysResponse {
-    /// They, the oldest first.
+    /// Keys, oldest first.
     tokens: Vec<KeySummary>,
 }
 
@@ -181,27 +182,27 @@ fn key(token: agentry_protocol::token::Token, revoked_at: Option<u64>) -> KeySum
     }
 }
 
-/// What a key is to be.
+/// The key to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct KeyBody {
-    /// What people call it.
+    /// Name of the key.
     #[schemars(length(min = 1, max = 100))]
     name: String,
-    /// What it opens; not more than the key that makes it.
+    /// Scopes of the key; at most those of the key that creates it.
     scopes: Vec<TokenScope>,
-    /// The entity that speaks with it; the owner if none is named.
+    /// Id of the entity that uses the key. Default: the owner.
     entity_id: Option<String>,
-    /// How long it holds, in milliseconds; until it is taken back if nothing is said.
+    /// Lifetime in milliseconds. Default: until the key is revoked.
     valid_ms: Option<u64>,
 }
 
-/// A key that was just made.
+/// A new key.
 #[derive(Debug, Serialize, JsonSchema)]
 struct KeyResponse {
-    /// The key, as it is sent; it is never shown again.
+    /// The key as clients send it; returned only once.
     key: String,
-    /// What is recorded of it.
+    /// The key's properties.
     token: KeySummary,
 }
 
@@ -211,12 +212,14 @@ fn create(
 ) -> Result<KeyResponse, ApiError> {
     let KeyBody { name, scopes, entity_id, valid_ms } = asked.body;
     if name.trim().is_empty() || name.chars().count() > KEY_NAME_CHARS_MAX {
-        return Err(ApiError::invalid(format!("a name has 1 to {KEY_NAME_CHARS_MAX} letters")));
+        return Err(ApiError::invalid(format!(
+            "`name` must have 1 to {KEY_NAME_CHARS_MAX} characters"
+        )));
     }
     if let Some(scope) = scopes.iter().find(|scope| !asked.caller.has_scope(**scope)) {
         return Err(ApiError::new(
             ApiErrorCode::Forbidden,
-            format!("a key that does not open `{scope}` cannot make one that does"),
+            format!("a key without the scope `{scope}` cannot create a key with it"),
         ));
     }
     let ledger = &site.parts.ledger;

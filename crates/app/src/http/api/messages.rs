@@ -1,6 +1,6 @@
-//! What is said to agents over HTTP. It comes in like from any channel, and access decides about it.
+//! Messages to agents over HTTP. They take the path of any channel; access decides about them.
 //!
-//! Must never: let a caller say who they are, or choose for a run what only the owner may.
+//! Must never: let a caller name its sender, or anyone but the owner choose a run's settings.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             RouteMethod::Post,
             "/run",
             submit,
-            "Run a prompt; with `Accept: text/event-stream` its events follow",
+            "Run a prompt; `Accept: text/event-stream` streams its events",
             Kind::Prompt,
         )
         .supervision(BY_MODE),
@@ -45,41 +45,41 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             RouteMethod::Get,
             "/run/{message}",
             read,
-            "The events of the run that answers a message; `Last-Event-ID` goes on after a break",
+            "Events of the run that answers a message; `Last-Event-ID` resumes the stream",
             Kind::Message,
         ),
-        ApiRoute::post("/api/sessions", submit, "Say something in a session of its own", begin)
+        ApiRoute::post("/api/sessions", submit, "Send a message to a new session", begin)
             .supervision(BY_MODE)
             .status(202),
-        ApiRoute::post("/api/sessions/{id}/messages", submit, "Say something in a session", say)
+        ApiRoute::post("/api/sessions/{id}/messages", submit, "Send a message to a session", say)
             .supervision(BY_MODE)
             .status(202),
-        ApiRoute::get("/api/messages/{id}", read, "What became of a message", one),
+        ApiRoute::get("/api/messages/{id}", read, "State of a message", one),
     ]
 }
 
-/// A mode that asks nobody leaves fewer questions to a person.
+/// The autonomous mode reduces approval questions.
 pub(super) const BY_MODE: Supervision = Supervision::ReducedBy(&["mode"]);
 
-/// A prompt, as seed 003 has it, and what else may be said about the run.
+/// A prompt and optional run settings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct PromptBody {
-    /// What is said.
+    /// Text of the prompt.
     prompt: String,
-    /// The session, by its name; one of its own if none is named. Only for the owner.
+    /// Key of the session. Default: a new session. Owner only.
     session: Option<String>,
-    /// Who is to answer. Only for the owner.
+    /// Id of the agent that answers. Owner only.
     agent: Option<String>,
-    /// The model. Only for the owner.
+    /// Model of the run. Owner only.
     model: Option<String>,
-    /// The mode. Only for the owner; `wiggum` needs a key that opens `approve`.
+    /// Mode of the run. Owner only; `wiggum` needs a key with the scope `approve`.
     #[schemars(with = "Option<ModeSchema>")]
     mode: Option<RequestedMode>,
 }
 
 impl PromptBody {
-    /// The same as any message.
+    /// Converts the prompt to a message.
     pub(crate) fn message(self) -> ApiMessage {
         let Self { prompt, session, agent, model, mode } = self;
         let place = session.map_or(MessageTarget::NewSession, MessageTarget::Session);
@@ -87,7 +87,7 @@ impl PromptBody {
     }
 }
 
-/// Something that is said.
+/// A message from a caller of the API.
 #[derive(Default)]
 pub(crate) struct ApiMessage {
     pub(crate) text: String,
@@ -96,61 +96,61 @@ pub(crate) struct ApiMessage {
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<RequestedMode>,
     pub(crate) delivery: Option<String>,
-    /// A task, and what it is given.
+    /// The task to run, with its inputs.
     pub(crate) task: Option<(TaskId, BTreeMap<String, String>)>,
 }
 
-/// Where it goes.
+/// The session that gets a message.
 #[derive(Default)]
 pub(crate) enum MessageTarget {
-    /// To a session of its own.
+    /// A new session.
     #[default]
     NewSession,
-    /// To the session with this name.
+    /// The session with this key.
     Session(String),
-    /// Where the policies say.
+    /// The session that the policies choose.
     PolicyRoute,
 }
 
-/// What begins a session.
+/// The first message of a new session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct SessionStartBody {
-    /// What is said.
+    /// Text of the message.
     text: String,
-    /// Who is to answer.
+    /// Id of the agent that answers. Default: the agent that the policies choose.
     agent: Option<String>,
-    /// The model.
+    /// Model of the run.
     model: Option<String>,
-    /// The mode; `wiggum` needs a key that opens `approve`.
+    /// Mode of the run; `wiggum` needs a key with the scope `approve`.
     #[schemars(with = "Option<ModeSchema>")]
     mode: Option<RequestedMode>,
-    /// What the session is to be called.
+    /// Key of the new session. Default: a generated key.
     key: Option<String>,
 }
 
-/// What is said in a session.
+/// A message to a session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct MessageBody {
-    /// What is said.
+    /// Text of the message.
     text: String,
-    /// How it reaches a busy session: steer, followup, collect or interrupt.
+    /// Delivery to a busy session: steer, followup, collect or interrupt.
     delivery: Option<String>,
-    /// The model, if it begins a run.
+    /// Model, if the message starts a run.
     model: Option<String>,
-    /// The mode, if it begins a run; `wiggum` needs a key that opens `approve`.
+    /// Mode, if the message starts a run; `wiggum` needs a key with the scope `approve`.
     #[schemars(with = "Option<ModeSchema>")]
     mode: Option<RequestedMode>,
 }
 
-/// Something that was taken in.
+/// An accepted message.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MessageReceipt {
-    /// The message.
+    /// Id of the message.
     pub(crate) event_id: EventId,
-    /// Its entry.
+    /// Sequence number of its entry.
     seq: u64,
 }
 
@@ -170,7 +170,7 @@ fn say(
 ) -> Result<MessageReceipt, ApiError> {
     let session = visibility::visible_session(site, &asked.caller, asked.part(0))?;
     let MessageBody { text, delivery, model, mode } = asked.body;
-    // Somebody else talks where the policies say; that is the session they see.
+    // Messages of others go to the session that the policies choose; it is the one they see.
     let place = match asked.caller.is_owner() {
         true => MessageTarget::Session(session.key.to_string()),
         false => MessageTarget::PolicyRoute,
@@ -180,7 +180,7 @@ fn say(
     accept_message(site, &asked.caller, message, asked.once.as_deref())
 }
 
-/// Takes something in. It is on disk when this returns.
+/// Records a message. It is on disk when this returns; the dispatcher answers it later.
 pub(crate) fn accept_message(
     site: &ServerState,
     caller: &Caller,
@@ -188,7 +188,7 @@ pub(crate) fn accept_message(
     once: Option<&str>,
 ) -> Result<MessageReceipt, ApiError> {
     if message.text.trim().is_empty() {
-        return Err(ApiError::invalid("there is nothing to say"));
+        return Err(ApiError::invalid("the message is empty"));
     }
     let (ledger, redactor) = (&site.parts.ledger, &site.parts.redactor);
     let inbound = inbound(caller, message, once, ledger.now())?;
@@ -200,7 +200,9 @@ pub(crate) fn accept_message(
         let before = before.transpose()?.map(|one| (one.body.content.clone(), one.metadata));
         let same = (redactor.hide(&same.0), same.1);
         if before.is_some_and(|before| before != same) {
-            return Err(ApiError::conflict("something else was sent with this Idempotency-Key"));
+            return Err(ApiError::conflict(
+                "this Idempotency-Key was used for a different message",
+            ));
         }
     }
     Ok(MessageReceipt { event_id, seq: received.seq })
@@ -252,9 +254,9 @@ fn metadata(
             (MessageTarget::NewSession | MessageTarget::PolicyRoute, false) => Ok(metadata),
             _ => Err(ApiError::new(
                 ApiErrorCode::Forbidden,
-                "only the owner chooses session, agent, model and mode",
+                "only the owner can choose session, agent, model and mode",
             )
-            .hint("leave them out; the policies say who answers where")),
+            .hint("omit them; the policies choose the agent and the session")),
         };
     }
     let mut target = Map::new();
@@ -282,30 +284,30 @@ fn metadata(
     Ok(metadata)
 }
 
-/// How long somebody waits for a message.
+/// The time to wait for a message.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct MessageQuery {
-    /// How long to wait until it has a session or is settled, in milliseconds.
+    /// Time to wait until the message has a run or is settled, in milliseconds. Default: 0.
     #[schemars(range(max = 30_000))]
     wait_ms: Option<u64>,
 }
 
-/// What became of a message.
+/// The state of a message.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct MessageStatus {
-    /// The message.
+    /// Id of the message.
     event_id: EventId,
-    /// How far it is.
+    /// State: received, denied, waiting, running, answered and others.
     status: String,
-    /// Its session.
+    /// Id of its session; null before it is routed.
     session_id: Option<String>,
-    /// The run that answers it.
+    /// Id of the run that answers it; null if there is none yet.
     run_id: Option<String>,
-    /// Why it has no turn.
+    /// Reason why the message gets no run; null if it has one or waits for one.
     why: Option<String>,
-    /// What was answered.
+    /// Text of the answer; null if there is none yet.
     answer: Option<String>,
 }
 

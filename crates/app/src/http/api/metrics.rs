@@ -1,6 +1,6 @@
-//! Counters in the text form of Prometheus.
+//! Metrics in the Prometheus text format.
 //!
-//! Must never: hold a word of what was said, or a name that a stranger chose.
+//! Must never: contain a word of a message, or a name that an unknown sender chose.
 
 use std::fmt::Write as _;
 
@@ -11,65 +11,69 @@ use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiResponse};
 use crate::http::state::ServerState;
 
-/// The type of the answer.
+/// The content type of the response.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4";
-/// How many milliseconds a second has.
+/// Milliseconds per second.
 const SECOND_MS: u64 = 1_000;
 
-/// All counters.
+/// Returns all metrics.
 pub(super) fn text(site: &ServerState, _: ApiRequest) -> Result<ApiResponse, ApiError> {
     let ledger = &site.parts.ledger;
     let mut page = MetricsWriter::default();
-    page.one("agentry_start_time_seconds", "When the server began.", site.started / SECOND_MS);
-    page.one("agentry_ledger_last_seq", "The last entry of the ledger.", ledger.last_seq()?);
-    page.one("agentry_ledger_bytes", "How large the ledger is.", ledger_bytes(ledger));
+    page.one("agentry_start_time_seconds", "Start time of the server.", site.started / SECOND_MS);
+    page.one(
+        "agentry_ledger_last_seq",
+        "Sequence number of the last ledger entry.",
+        ledger.last_seq()?,
+    );
+    page.one("agentry_ledger_bytes", "Size of the ledger.", ledger_bytes(ledger));
     let (rss, threads) = process_usage();
     if let Some(rss) = rss {
-        page.one("agentry_process_resident_bytes", "Memory of the server.", rss);
+        page.one("agentry_process_resident_bytes", "Resident memory of the server.", rss);
     }
     if let Some(threads) = threads {
         page.one("agentry_process_threads", "Threads of the server.", threads);
     }
-    page.one("agentry_streams", "Streams that are open.", site.hub.listeners() as u64);
+    page.one("agentry_streams", "Open event streams.", site.hub.listeners() as u64);
     page.one(
         "agentry_streams_dropped",
-        "Streams that were ended because nobody read them fast enough.",
+        "Event streams closed because the client was too slow.",
         site.hub.dropped(),
     );
     page.one(
         "agentry_wrong_keys",
-        "Wrong keys, codes and signatures since the server began.",
+        "Wrong keys, codes and signatures since the start.",
         site.front.rates.wrong_keys(),
     );
     let confined = match &site.parts.enforcer {
         Enforcer::Sandbox(_) => 1,
         Enforcer::Off | Enforcer::Missing(_) => 0,
     };
-    page.one("agentry_sandbox_up", "Whether there is a sandbox.", confined);
+    page.one("agentry_sandbox_up", "1 if a sandbox is available.", confined);
     page.many(
-        ("agentry_inbounds", "status", "What came in and is not done, by how far it is."),
+        ("agentry_inbounds", "status", "Unfinished inbound events by status."),
         ledger.inbound_counts()?,
     );
-    page.many(("agentry_runs", "status", "Runs by how they stand."), ledger.run_counts()?);
+    page.many(("agentry_runs", "status", "Runs by status."), ledger.run_counts()?);
     page.one(
         "agentry_approvals_waiting",
-        "Questions that wait for a person.",
+        "Approvals that wait for a person.",
         ledger.approvals_waiting()?.len() as u64,
     );
     let health = || site.adapters.iter().map(|(name, adapter)| (name.clone(), adapter.health()));
     page.many(
-        ("agentry_channel_up", "channel", "Whether a channel is connected."),
+        ("agentry_channel_up", "channel", "1 if the channel is connected."),
         health().map(|(name, health)| (name, u64::from(health.connected))),
     );
     page.many(
-        ("agentry_channel_restarts", "channel", "How often a channel's program was restarted."),
+        ("agentry_channel_restarts", "channel", "Restarts of the channel's program."),
         health().map(|(name, health)| (name, health.restarts)),
     );
     let body = page.text.into_bytes();
     Ok(ApiResponse { status: 200, content_type: CONTENT_TYPE, body, headers: Vec::new() })
 }
 
-/// The text so far. All are gauges: the ledger may be another after a restart.
+/// Builds the text. All metrics are gauges: the ledger may differ after a restart.
 #[derive(Default)]
 struct MetricsWriter {
     text: String,
@@ -78,16 +82,16 @@ struct MetricsWriter {
 impl MetricsWriter {
     fn head(&mut self, name: &str, help: &str) {
         writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} gauge")
-            .expect("a string takes all");
+            .expect("writing to a string cannot fail");
     }
 
-    /// A number.
+    /// Adds a metric with one value.
     fn one(&mut self, name: &str, help: &str, value: u64) {
         self.head(name, help);
-        writeln!(self.text, "{name} {value}").expect("a string takes all");
+        writeln!(self.text, "{name} {value}").expect("writing to a string cannot fail");
     }
 
-    /// Numbers that a label tells apart.
+    /// Adds a metric with one value per label.
     fn many(
         &mut self,
         (name, label, help): (&str, &str, &str),
@@ -96,12 +100,13 @@ impl MetricsWriter {
         self.head(name, help);
         for (of, value) in values {
             let of = escaped(&of);
-            writeln!(self.text, "{name}{{{label}=\"{of}\"}} {value}").expect("a string takes all");
+            writeln!(self.text, "{name}{{{label}=\"{of}\"}} {value}")
+                .expect("writing to a string cannot fail");
         }
     }
 }
 
-/// The value of a label: a backslash, a quote and a line's end are written so that they end nothing.
+/// Escapes a label value: backslash, quote and newline.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,6 +1,6 @@
-//! Models, as an agent may use them.
+//! The models that an agent may use.
 //!
-//! Must never: say that a model can be had that the agent may not use.
+//! Must never: report a model as available that the agent may not use.
 
 use agentry_agentfile::agent::Agent;
 use agentry_kernel::model_choice::{
@@ -17,43 +17,43 @@ use crate::http::route::{ApiRequest, ApiRoute, RouteAccess};
 use crate::http::state::ServerState;
 use crate::limits::API_MODELS_MAX;
 
-/// What stands for the provider of a model that is only played.
+/// The provider name of a scripted model.
 pub(super) const PLAYED: &str = "scripted";
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::Owner(TokenScope::Read);
-    vec![ApiRoute::get("/api/models", read, "Which models an agent may use", models)]
+    vec![ApiRoute::get("/api/models", read, "Models that an agent may use", models)]
 }
 
 /// Models.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ModelsResponse {
-    /// Those that are known.
+    /// Known models.
     pub(crate) models: Vec<ModelAvailability>,
 }
 
-/// One model.
+/// A model, and its availability.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ModelAvailability {
-    /// The provider and the model, as they are asked for.
+    /// Provider and model, as `provider/model`.
     pub(crate) name: String,
-    /// The provider.
+    /// Id of the provider.
     pub(crate) provider: String,
-    /// Whether the agent may use it and the provider can be asked.
+    /// True if the agent may use it and its provider is available.
     pub(crate) allowed: bool,
-    /// Whether it is the one that the agent gets.
+    /// True if the agent uses it by default.
     pub(crate) default: bool,
-    /// Why it is not to be had, if it is not.
+    /// Reason why it is unavailable; null if it is available.
     pub(crate) why: Option<String>,
 }
 
-/// Which agent is meant.
+/// The agent whose models to list.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ModelsQuery {
-    /// The agent; models of the settings alone, if none is named.
+    /// Id of the agent. Default: none, only the settings count.
     pub(crate) agent: Option<String>,
 }
 
@@ -69,7 +69,7 @@ fn models(site: &ServerState, asked: ApiRequest<ModelsQuery>) -> Result<ModelsRe
     Ok(ModelsResponse { models: of(&site.reception, &definite, agent) })
 }
 
-/// The models that providers are known to have, those that the agent gets first.
+/// Returns the known models, with the agent's own choice and its fallbacks first.
 fn of(
     reception: &DefinitionCache,
     definite: &DefinitionSnapshot,
@@ -112,7 +112,7 @@ fn chosen<'a>(
     })
 }
 
-/// What a provider is known to have; one that takes any name has more.
+/// Returns the known models of a provider; one that accepts any name may have more.
 fn named_by(serving: &SelectableProvider) -> impl Iterator<Item = &String> {
     let list = match &serving.models {
         ServedModels::Listed(models) => models,

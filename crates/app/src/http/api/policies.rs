@@ -1,6 +1,6 @@
-//! An access policy for people who read it: whom it concerns, what it gives, where it stands.
+//! An access policy in the API: whom it matches, its permissions, and its place in the files.
 //!
-//! Must never: leave out a condition, so that a policy looks wider or narrower than it is.
+//! Must never: omit a condition, so that a policy looks wider or narrower than it is.
 
 use agentry_agentfile::access::{
     NameSet, Permissions, Policy, PolicyCondition, PrincipalCondition, TimeWindow, text_of,
@@ -12,49 +12,49 @@ use serde_json::{Value, json};
 
 use crate::cli_context::LoadedProject;
 
-/// How many minutes an hour has.
+/// Minutes per hour.
 const HOUR_MINUTES: u16 = 60;
 
-/// A policy.
+/// An access policy.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PolicySummary {
-    /// Where it stands.
+    /// Name, place and text of the policy.
     #[serde(flatten)]
     pub(crate) brief: PolicyExcerpt,
-    /// What it is for.
+    /// Description of its purpose.
     pub(crate) description: Option<String>,
-    /// Whether it holds.
+    /// True if the policy is enabled.
     pub(crate) enabled: bool,
-    /// The higher, the earlier.
+    /// Priority; higher ones are evaluated first.
     pub(crate) priority: u8,
-    /// Whom it concerns, where and when, in words.
+    /// Principals and conditions that it matches, in words.
     pub(crate) matches: String,
-    /// What it gives: tools, credentials, data, the session and how messages wait.
+    /// Permissions: tools, credentials, data, session and queue mode.
     pub(crate) grants: Value,
-    /// In how many decisions that are kept it had a part.
+    /// Number of recorded decisions to which it contributed.
     pub(crate) uses: u64,
-    /// When it last had one, in milliseconds since 1970.
+    /// Time of the last such decision, in milliseconds since 1970.
     pub(crate) last_used_at: Option<u64>,
 }
 
-/// A policy, as far as a decision names it.
+/// The name, place and text of a policy.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PolicyExcerpt {
-    /// Its name.
+    /// Name of the policy.
     pub(crate) name: String,
-    /// Its file; one that ships has a name that is no path.
+    /// Path of its file; for a bundled policy, a name that is not a path.
     pub(crate) file: String,
-    /// The line, from one.
+    /// Line, from one.
     pub(crate) line: usize,
-    /// Whether it lets through or stops.
+    /// Effect: allow or deny.
     pub(crate) effect: Effect,
-    /// Its text, as it stands in the file.
+    /// Text of the policy in its file.
     pub(crate) text: String,
 }
 
-/// A policy, with how often it had a part and when it last had one.
+/// Returns a policy with the number of its uses and the time of the last one.
 pub(super) fn policy_summary(
     loaded: &LoadedProject,
     policy: &Policy,
@@ -72,7 +72,7 @@ pub(super) fn policy_summary(
     }
 }
 
-/// A policy, as far as a decision names it.
+/// Returns the name, place and text of a policy.
 pub(super) fn policy_excerpt(loaded: &LoadedProject, policy: &Policy) -> PolicyExcerpt {
     let origin = &policy.name.origin;
     let source = loaded.library.access.source(&origin.file);
@@ -86,10 +86,10 @@ pub(super) fn policy_excerpt(loaded: &LoadedProject, policy: &Policy) -> PolicyE
     }
 }
 
-/// Whom a policy concerns, where and when.
+/// Returns the principals and conditions that a policy matches, in words.
 fn matches(policy: &Policy) -> String {
     let who = who(&policy.who);
-    let who = if who.is_empty() { "everybody".to_owned() } else { who.join(", ") };
+    let who = if who.is_empty() { "everyone".to_owned() } else { who.join(" and ") };
     let places: Vec<String> = policy.conditions.iter().map(condition).collect();
     match places.is_empty() {
         true => who,
@@ -112,12 +112,12 @@ fn who(who: &PrincipalCondition) -> Vec<String> {
         said.map(|is| if is { yes.to_owned() } else { no.to_owned() })
     };
     let mut words = Vec::new();
-    words.extend(either(is_user, "the owner", "anybody but the owner"));
-    words.extend(relationship.as_ref().map(|word| format!("whoever is {word} to the owner")));
-    words.extend(tags.iter().map(|tag| format!("whoever has the tag {tag}")));
+    words.extend(either(is_user, "the owner", "anyone but the owner"));
+    words.extend(relationship.as_ref().map(|word| format!("relationship {word}")));
+    words.extend(tags.iter().map(|tag| format!("tag {tag}")));
     words.extend(person_id.as_ref().map(|id| format!("the entity {id}")));
-    words.extend(either(unknown, "strangers", "anybody but strangers"));
-    words.extend(either(system, "the runtime", "anybody but the runtime"));
+    words.extend(either(unknown, "unknown senders", "anyone but unknown senders"));
+    words.extend(either(system, "the system", "anyone but the system"));
     let named = |kind: &str, name: &String| match name.as_str() {
         "*" => format!("any {kind}"),
         name => format!("the {kind} {name}"),
@@ -133,7 +133,7 @@ fn condition(condition: &PolicyCondition) -> String {
     let mut words = Vec::new();
     words.extend(channel.as_ref().map(|name| format!("on {name}")));
     words.extend(peer_kind.map(|kind| format!("in a {kind}")));
-    words.extend(account.as_ref().map(|id| format!("heard by the account {id}")));
+    words.extend(account.as_ref().map(|id| format!("on the account {id}")));
     words.extend(guild.as_ref().map(|id| format!("in the server {id}")));
     words.extend(time.map(window));
     words.extend(hook_id.as_ref().map(|id| format!("from the hook {id}")));
@@ -200,7 +200,7 @@ policies:
         assert!(findings.is_empty(), "{:?}", findings.sorted());
         assert_eq!(
             matches(&policies[0]),
-            "whoever is friend to the owner, whoever has the tag close; \
+            "relationship friend and tag close; \
              on discord in a dm from 09:00 to 17:30, or on signal"
         );
         assert_eq!(grants(&policies[0])["tools"]["deny"], json!(["bash"]));

@@ -1,8 +1,8 @@
-//! Why something happened: the decisions that led to an entry of the record, down to file and line.
+//! Provenance: the decisions that led to an entry of the ledger, with files and lines.
 //!
-//! All is put together from the record; only the text of a line is read from the definitions as they are now.
+//! All facts come from the ledger; only the text of a line is read from the current definitions.
 //!
-//! Must never: say that something was decided of which nothing is recorded.
+//! Must never: report a decision that is not recorded.
 
 mod call;
 
@@ -29,7 +29,7 @@ use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::http::state::ServerState;
 use crate::limits::{API_TEXT_CHARS_MAX, WHY_CAUSES_MAX, WHY_INBOUNDS_MAX};
 
-/// How many entries of a run are looked at for its plan.
+/// The number of entries at the start of a run in which its plan is searched.
 const PLAN_ENTRIES: usize = 8;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
@@ -41,62 +41,62 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     )]
 }
 
-/// Why something happened.
+/// The provenance of an entry: the decisions that led to it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Provenance {
-    /// The entry.
+    /// Sequence number of the entry.
     pub(crate) seq: u64,
-    /// What led to it, in the order in which one led to the other.
+    /// Steps that led to the entry, from cause to effect.
     pub(crate) links: Vec<ProvenanceLink>,
 }
 
-/// One step on the way to an entry.
+/// A step on the way to an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProvenanceLink {
-    /// The entry that says it; null for what only follows from one.
+    /// Sequence number of the entry that records the step; null if it only follows from one.
     pub(crate) seq: Option<u64>,
-    /// What kind of step it is.
+    /// Kind of the step.
     pub(crate) stage: ProvenanceStage,
-    /// What it is, in a few words.
+    /// Title of the step.
     pub(crate) title: String,
-    /// What there is to know.
+    /// Details of the step.
     pub(crate) detail: String,
-    /// What was decided, if it is a decision.
+    /// Verdict; null if the step is not a decision.
     pub(crate) verdict: Option<Verdict>,
-    /// The rule that said so.
+    /// Place of the rule behind the step; null if there is none.
     #[serde(rename = "where")]
     pub(crate) place: Option<DefinitionLocation>,
-    /// What stands there now; null if the file has no such line any more.
+    /// Current text of that line; null if the file no longer has it.
     pub(crate) text: Option<String>,
 }
 
-/// What kind of step it is.
+/// Kind of a step on the way to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProvenanceStage {
-    /// Something came in.
+    /// A message was received.
     Received,
-    /// It was decided who may.
+    /// Access decided about the sender.
     Access,
-    /// A power given for a time counted.
+    /// A grant contributed to the decision.
     Grant,
-    /// It went to a session.
+    /// The message was routed to a session.
     Route,
-    /// An agent took it up.
+    /// An agent started to work.
     Agent,
-    /// A rule spoke about a call.
+    /// An approval rule gave a verdict on a call.
     Rule,
-    /// The guard against dangerous acts spoke.
+    /// The guard against dangerous calls gave a verdict.
     Guard,
-    /// A program of the agent had a say.
+    /// A hook of the agent gave a verdict.
     Hook,
     /// A person was asked, or answered.
     Approval,
-    /// What the call was confined by.
+    /// Confinement of the call.
     Confinement,
-    /// What came of it.
+    /// The result of the call.
     Result,
 }
 
@@ -124,13 +124,13 @@ impl ProvenanceLink {
     }
 }
 
-/// The definitions as they are now.
+/// Lookups in the current definitions.
 pub(super) struct DefinitionLookup<'a> {
-    /// Where a policy stands.
+    /// Returns the place of a policy.
     pub(super) policy: &'a dyn Fn(&str) -> Option<DefinitionLocation>,
-    /// Where an agent begins.
+    /// Returns the place of an agent.
     pub(super) agent: &'a dyn Fn(&str) -> Option<DefinitionLocation>,
-    /// What stands at a place.
+    /// Returns the current text of a line.
     pub(super) line: &'a dyn Fn(&DefinitionLocation) -> Option<String>,
 }
 
@@ -156,7 +156,7 @@ fn why(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<Provenance, Ap
     Ok(Provenance { seq, links })
 }
 
-/// What led to an entry; none if there is no such entry.
+/// Returns the steps that led to an entry; none if there is no such entry.
 pub(super) fn provenance_of(
     ledger: &Ledger,
     lookup: &DefinitionLookup<'_>,
@@ -164,7 +164,7 @@ pub(super) fn provenance_of(
 ) -> Result<Option<Vec<ProvenanceLink>>, ApiError> {
     let Some(entry) = ledger.entry(seq)? else { return Ok(None) };
     let call = call::subject_call(ledger, &entry)?;
-    // A call is told to its end, whichever of its entries was asked about.
+    // The links of a call go to its end, no matter which of its entries is the subject.
     let until = if call.is_some() { u64::MAX } else { seq };
     let begun = call.as_ref().map_or(seq, |call| call.proposed_seq);
     let mut chain = ProvenanceChain { ledger, lookup, until, links: Vec::new() };
@@ -187,7 +187,7 @@ pub(super) fn provenance_of(
     Ok(Some(chain.links))
 }
 
-/// What came in and is what an entry is about.
+/// Returns the inbound events behind an entry.
 fn inbounds(ledger: &Ledger, entry: &Envelope) -> Result<Vec<InboundRow>, ApiError> {
     let event: Option<EventId> = match &entry.event {
         Event::Intake(IntakeStage::Received { inbound }) => Some(inbound.event_id.clone()),
@@ -212,11 +212,11 @@ fn inbounds(ledger: &Ledger, entry: &Envelope) -> Result<Vec<InboundRow>, ApiErr
     Ok(rows)
 }
 
-/// The links so far.
+/// The links collected so far.
 struct ProvenanceChain<'a> {
     ledger: &'a Ledger,
     lookup: &'a DefinitionLookup<'a>,
-    /// What was recorded later did not lead to the entry.
+    /// The last entry to include: later entries did not lead to the subject.
     until: u64,
     links: Vec<ProvenanceLink>,
 }
@@ -233,7 +233,7 @@ impl ProvenanceChain<'_> {
     fn inbound(&mut self, row: &InboundRow) -> Result<(), ApiError> {
         let inbound = self.ledger.inbound_received(row)?;
         let sender = inbound.sender.sender_name.as_ref().unwrap_or(&inbound.sender.sender_id);
-        let title = format!("came in on {} from {sender}", inbound.place.channel);
+        let title = format!("received on {} from {sender}", inbound.place.channel);
         self.add(
             ProvenanceLink::new(row.seq, ProvenanceStage::Received, title)
                 .detail(&*inbound.body.content),
@@ -260,7 +260,7 @@ impl ProvenanceChain<'_> {
             let mut link = ProvenanceLink::new(
                 seq,
                 ProvenanceStage::Access,
-                format!("the policy `{}`", part.policy),
+                format!("policy `{}`", part.policy),
             )
             .detail(part.part.to_string());
             link.verdict = match part.part {
@@ -277,25 +277,26 @@ impl ProvenanceChain<'_> {
     }
 
     fn grant(&mut self, seq: u64, id: &GrantId) -> Result<(), ApiError> {
-        let link = ProvenanceLink::new(seq, ProvenanceStage::Grant, format!("the grant `{id}`"));
+        let link = ProvenanceLink::new(seq, ProvenanceStage::Grant, format!("grant `{id}`"));
         let Some(grant) = self.ledger.grant(id)? else {
             self.add(link);
             return Ok(());
         };
         let what: Vec<String> = grant.resources.iter().map(ToString::to_string).collect();
         let (to, by) = (to_whom(&grant), &grant.granted_by);
-        let text = format!("gives {} to {to}, given by {by}", what.join(", "));
+        let text = format!("{} for {to}, granted by {by}", what.join(", "));
         self.add(link.detail(text).verdict(Verdict::Allow));
         Ok(())
     }
 
-    /// Where it went, or why it has no turn.
+    /// Adds the route of a message, or the reason why it gets no turn.
     fn routed(&mut self, row: &InboundRow) -> Result<(), ApiError> {
         if let (Some(at), Some(routed)) = (&row.routed, self.ledger.inbound_routed(row)?) {
             let session = self.ledger.session(&at.session)?;
             let key = session.map_or_else(|| at.session.to_string(), |row| row.key.to_string());
-            let title = format!("goes to the session `{key}`");
-            let detail = format!("{} answers; it waits as {}", routed.agent, routed.settings.mode);
+            let title = format!("routed to the session `{key}`");
+            let detail =
+                format!("answered by {}; delivery: {}", routed.agent, routed.settings.mode);
             self.add(ProvenanceLink::new(at.seq, ProvenanceStage::Route, title).detail(detail));
         }
         let (Some(_), Some(seq)) = (&row.why, row.settled_seq) else { return Ok(()) };
@@ -304,9 +305,7 @@ impl ProvenanceChain<'_> {
             entry.map(|one| one.event)
         {
             let detail = detail.unwrap_or_else(|| why.to_string());
-            self.add(
-                ProvenanceLink::new(seq, ProvenanceStage::Route, "has no turn").detail(detail),
-            );
+            self.add(ProvenanceLink::new(seq, ProvenanceStage::Route, "no turn").detail(detail));
         }
         Ok(())
     }
@@ -316,8 +315,8 @@ impl ProvenanceChain<'_> {
         for entry in self.ledger.read_from(0, &filter, PLAN_ENTRIES)? {
             let Event::RunCreated(plan) = entry.event else { continue };
             let what = match &plan.task {
-                Some(task) => format!("`{}` takes up the task `{task}`", plan.agent),
-                None => format!("`{}` takes it up", plan.agent),
+                Some(task) => format!("`{}` starts the task `{task}`", plan.agent),
+                None => format!("`{}` starts a run", plan.agent),
             };
             let detail = format!("{run}, {}, {}", plan.asked.model, plan.mode.as_str());
             let mut link =
@@ -341,15 +340,14 @@ impl ProvenanceChain<'_> {
             true => "no tools".to_owned(),
             false => format!("tools: {}", tools.join(", ")),
         };
-        let detail = format!("{detail}; sandbox: {}", level.unwrap_or("not said"));
+        let detail = format!("{detail}; sandbox: {}", level.unwrap_or("unknown"));
         self.add(
-            ProvenanceLink::new(entry.seq, ProvenanceStage::Agent, "its turn begins")
-                .detail(detail),
+            ProvenanceLink::new(entry.seq, ProvenanceStage::Agent, "turn started").detail(detail),
         );
         Ok(())
     }
 
-    /// The entry itself and what is recorded as its cause, unless both were told.
+    /// Adds the entry and its recorded causes, except those that already have a link.
     fn last(&mut self, entry: Envelope) -> Result<(), ApiError> {
         let mut rest = Vec::new();
         let mut next = Some(entry);
@@ -368,14 +366,14 @@ impl ProvenanceChain<'_> {
     }
 }
 
-/// What an event is called.
+/// Returns the type of an event in words.
 fn name(event: &Event) -> String {
     let value = serde_json::to_value(event).unwrap_or_default();
     let words = ["type", "stage", "change"].iter().filter_map(|key| value.get(key)?.as_str());
     words.collect::<Vec<_>>().join(" ").replace('_', " ")
 }
 
-/// As much of a text as fits.
+/// Returns a text, cut to `API_TEXT_CHARS_MAX` characters.
 fn short(text: &str) -> String {
     match text.char_indices().nth(API_TEXT_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,6 +1,6 @@
-//! Takes up a run that no process works on: one that `agentry run` left, or that waited for an answer.
+//! Resumes a run without a process: one that `agentry run` left, or that waited for an answer.
 //!
-//! Must never: take up a run of another project, whose files are not read here.
+//! Must never: resume a run of another project, whose files the server does not read.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -23,7 +23,7 @@ use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::http::state::ServerState;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
-    let words = "Take up a run that no process works on";
+    let words = "Resume a run that no process works on";
     vec![
         ApiRoute::post(
             "/api/runs/{id}/resume",
@@ -51,25 +51,21 @@ fn resume(
         let (attendance, post) = (Attendance::Absent, SessionInbox::default());
         let runner = Runner { host, definitions, witness, attendance, post };
         if let Err(error) = runner.resume(&run) {
-            // Whoever asked may be gone; who serves is told all the same.
-            log_line(&format!("{run} does not go on: {error}"));
+            // The client may have disconnected; the operator reads this line in any case.
+            log_line(&format!("run {run} not resumed: {error}"));
             begun.send(Err(error.into())).unwrap_or_default();
         }
     };
     let spawned = thread::Builder::new().name(format!("resume {}", asked.part(0))).spawn(working);
     spawned.map_err(|error| {
-        ApiError::new(
-            ApiErrorCode::Unavailable,
-            format!("the machine gives no more threads: {error}"),
-        )
+        ApiError::new(ApiErrorCode::Unavailable, format!("cannot start a thread: {error}"))
     })?;
-    let broke = |_| {
-        Err(ApiError::new(ApiErrorCode::Internal, "the run broke down; the server's log says why"))
-    };
+    let broke =
+        |_| Err(ApiError::new(ApiErrorCode::Internal, "the run crashed; see the server's log"));
     news.recv().unwrap_or_else(broke).map(|seq| RunControlReceipt { seq })
 }
 
-/// Tells who waits that the run goes on, and passes everything on.
+/// Reports the start of the resumed run to the waiting request; forwards all else to the sink.
 struct ResumeObserver {
     begun: Sender<Result<u64, ApiError>>,
     outer: DeltaSink,

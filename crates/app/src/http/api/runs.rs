@@ -1,6 +1,6 @@
-//! Runs: what was done, how long it took, what it cost, and how to end it.
+//! Runs: their steps, turns, calls, duration and cost, and the controls to cancel or change one.
 //!
-//! Must never: show a run to somebody who is not the only speaker of its session, but for the owner.
+//! Must never: show a run to a caller that is not its session's only speaker, except to the owner.
 
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -31,7 +31,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         ApiRoute::get(
             "/api/runs",
             RouteAccess::Owner(TokenScope::Read),
-            "Runs, the newest first",
+            "Runs, newest first",
             list,
         ),
         ApiRoute::get("/api/runs/{id}", read, "A run, with its steps, turns and calls", one),
@@ -39,16 +39,16 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             RouteMethod::Get,
             "/api/runs/{id}/events",
             read,
-            "The events of a run as they come; `Last-Event-ID` goes on after a break",
+            "Events of a run as they happen; `Last-Event-ID` resumes the stream",
             Kind::Run,
         ),
-        ApiRoute::post("/api/runs/{id}/cancel", submit, "Ask a run to end", cancel).status(202),
-        ApiRoute::post("/runs/{id}/cancel", submit, "Ask a run to end", cancel).status(202),
-        ApiRoute::post("/runs/{id}/approvals", approve, "Answer a question of a run", answer),
+        ApiRoute::post("/api/runs/{id}/cancel", submit, "Cancel a run", cancel).status(202),
+        ApiRoute::post("/runs/{id}/cancel", submit, "Cancel a run", cancel).status(202),
+        ApiRoute::post("/runs/{id}/approvals", approve, "Answer an approval of a run", answer),
         ApiRoute::post(
             "/api/runs/{id}/mode",
             RouteAccess::Owner(TokenScope::Submit),
-            "Change the mode of a run under way",
+            "Change the mode of a running run",
             change_mode,
         )
         .supervision(Supervision::ReducedBy(&["mode", "maxIterations"]))
@@ -56,7 +56,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         ApiRoute::post(
             "/api/runs/{id}/replay",
             RouteAccess::Owner(TokenScope::Read),
-            "Play a run to today's program and files",
+            "Replay a run with the current program and files",
             play,
         ),
     ]
@@ -66,37 +66,37 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunSummary {
-    /// Which one.
+    /// Id of the run.
     id: String,
-    /// Its session.
+    /// Id of its session.
     session_id: Option<String>,
-    /// Who does it.
+    /// Id of the agent.
     agent: String,
-    /// The task, if it is one.
+    /// Id of the task; null if the run is of a prompt.
     task: Option<String>,
-    /// The model.
+    /// Model of the run.
     model: String,
-    /// The mode.
+    /// Mode of the run: structured or wiggum.
     mode: &'static str,
-    /// How it stands.
+    /// State of the run.
     status: &'static str,
-    /// How it ended.
+    /// Ending; null while the run goes on.
     ending: Option<Ending>,
-    /// The beginning of what was asked.
+    /// Beginning of the prompt.
     prompt: String,
     #[serde(flatten)]
     times: RunTimes,
-    /// What it cost.
+    /// Tokens and cost of the run.
     usage: UsageSummary,
 }
 
-/// When a run was.
+/// Times of a run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunTimes {
-    /// When it came to be.
+    /// Time of creation, in milliseconds since 1970.
     created_at: u64,
-    /// When it ended.
+    /// End time, in milliseconds since 1970; null while the run goes on.
     ended_at: Option<u64>,
 }
 
@@ -117,20 +117,20 @@ fn run(site: &ServerState, row: RunRow) -> Result<RunSummary, ApiError> {
     })
 }
 
-/// Which runs are wanted.
+/// Filter and page of a list of runs.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RunsQuery {
-    /// At most so many.
+    /// Most runs in the page. Default: 50.
     #[schemars(range(min = 1, max = 200))]
     limit: Option<usize>,
-    /// Those after this run, which ended the page before.
+    /// Runs after this one: `next` of the page before.
     before: Option<String>,
-    /// Those that stand so.
+    /// State of the listed runs. Default: any.
     status: Option<RunStatusFilter>,
 }
 
-/// How a run stands.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum RunStatusFilter {
@@ -159,9 +159,9 @@ impl RunStatusFilter {
 /// A page of runs.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RunPage {
-    /// They.
+    /// Runs, newest first.
     runs: Vec<RunSummary>,
-    /// What to say as `before` for the next page; null if there is none.
+    /// `before` for the next page; null on the last page.
     next: Option<String>,
 }
 
@@ -188,18 +188,18 @@ fn list(site: &ServerState, asked: ApiRequest<RunsQuery>) -> Result<RunPage, Api
     }
 }
 
-/// A run with what it consists of.
+/// A run with its steps, turns and calls.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RunDetails {
     /// The run.
     run: RunSummary,
-    /// The steps of its task, in order.
+    /// Steps of its task, in order.
     steps: Vec<RunStep>,
-    /// Its turns, in the order they began.
+    /// Turns, in order of their start.
     turns: Vec<TurnSummary>,
-    /// The calls of tools, in the order they were proposed.
+    /// Tool calls, in the order in which they were proposed.
     calls: Vec<RunCall>,
-    /// What took time, in the order it began.
+    /// Timed spans, in order of their start.
     timeline: Vec<TimelineSpan>,
 }
 
@@ -207,37 +207,37 @@ struct RunDetails {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunStep {
-    /// Its place, from zero.
+    /// Index of the step, from zero.
     index: u32,
-    /// Its name.
+    /// Name of the step.
     id: String,
-    /// What it uses.
+    /// Source of the step: `prompt`, or `step:` with a file of the task.
     uses: String,
-    /// Who does it.
+    /// Id of the agent.
     agent: String,
-    /// How it stands.
+    /// State of the step.
     status: &'static str,
-    /// The last turn that worked on it.
+    /// Id of the last turn that worked on it.
     turn_id: Option<String>,
 }
 
-/// A call of a tool.
+/// A tool call of a run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunCall {
-    /// Which one.
+    /// Id of the call.
     id: String,
-    /// The tool.
+    /// Name of the tool.
     tool: String,
-    /// How it stands.
+    /// State of the call.
     status: &'static str,
-    /// Its turn.
+    /// Id of its turn.
     turn_id: Option<String>,
-    /// The entry that proposed it.
+    /// Sequence number of the entry that proposed it.
     proposed_seq: u64,
-    /// The entry that started it.
+    /// Sequence number of the entry that started it; null if it did not start.
     started_seq: Option<u64>,
-    /// The entry that settled it.
+    /// Sequence number of the entry that settled it; null if it is not settled.
     finished_seq: Option<u64>,
 }
 
@@ -274,10 +274,10 @@ fn one(site: &ServerState, asked: ApiRequest) -> Result<RunDetails, ApiError> {
     })
 }
 
-/// What was asked of a run.
+/// The record of a request to a run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct RunControlReceipt {
-    /// The entry.
+    /// Sequence number of its entry.
     pub(super) seq: u64,
 }
 
@@ -289,14 +289,14 @@ fn cancel(
     tell(site, row, Event::CancelReceived {})
 }
 
-/// The mode that is wanted.
+/// The mode to change to.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct ModeBody {
-    /// The mode; `wiggum` needs a key that opens `approve`.
+    /// Mode; `wiggum` needs a key with the scope `approve`.
     #[schemars(with = "ModeSchema")]
     mode: RequestedMode,
-    /// The most iterations from now on; needs a key that opens `approve`.
+    /// Most iterations from now on; needs a key with the scope `approve`.
     #[schemars(with = "Option<u32>")]
     max_iterations: Option<RequestedLimit>,
 }
@@ -314,24 +314,24 @@ fn change_mode(
 
 fn tell(site: &ServerState, row: RunRow, event: Event) -> Result<RunControlReceipt, ApiError> {
     if row.ending.is_some() {
-        return Err(ApiError::conflict(format!("{} is over", row.id)));
+        return Err(ApiError::conflict(format!("run {} has already ended", row.id)));
     }
     let about = EntrySubject { session: row.session, run: Some(row.id), turn: None };
     let recorded = site.parts.ledger.append(vec![Draft { cause: None, about, event }])?;
     Ok(RunControlReceipt { seq: recorded.first().map_or(0, |entry| entry.seq) })
 }
 
-/// An answer, as seed 003's clients give it.
+/// An answer to an approval, in the form of AgentEvent protocol clients.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct GateAnswerBody {
-    /// The question.
+    /// Id of the approval.
     gate_id: String,
-    /// Whether the call may be made.
+    /// True to allow the call.
     allow: bool,
-    /// Why not.
+    /// Reason of a no.
     reason: Option<String>,
-    /// Whether a yes holds for the same call for the rest of the session.
+    /// True to allow this exact call for the rest of the session.
     session: Option<bool>,
 }
 
@@ -342,11 +342,11 @@ fn answer(
     let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
     let GateAnswerBody { gate_id, allow, reason, session } = asked.body;
     let id: ApprovalId =
-        gate_id.parse().map_err(|wrong| ApiError::invalid(format!("gateId is {wrong}")))?;
+        gate_id.parse().map_err(|wrong| ApiError::invalid(format!("`gateId` is {wrong}")))?;
     let parts = &site.parts;
     let approval = parts.ledger.approval(&id)?;
     if approval.is_none_or(|approval| approval.run.as_ref() != Some(&row.id)) {
-        return Err(ApiError::not_found("question", &gate_id));
+        return Err(ApiError::not_found("approval", &gate_id));
     }
     let reach = if session == Some(true) { ApprovalScope::Session } else { ApprovalScope::Once };
     let answer =
@@ -357,16 +357,16 @@ fn answer(
     Ok(RunControlReceipt { seq: answered.recorded.first().map_or(0, |entry| entry.seq) })
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ReplayResponse {
-    /// Whether every move is the same.
+    /// True if all moves are the same.
     identical: bool,
-    /// How many are, before the first that is not.
+    /// Number of moves that are the same, before the first difference.
     moves: u64,
-    /// What was recorded there.
+    /// Recorded move at the difference; null if there is none.
     recorded: Option<String>,
-    /// What would be done today.
+    /// Today's move at the difference; null if there is none.
     today: Option<String>,
 }
 
@@ -387,12 +387,12 @@ fn play(
     })
 }
 
-/// Only a run of this project is read with its files; for others there is a command.
+/// Fails for a run of another project, whose files the server does not read.
 pub(super) fn check_project(site: &ServerState, run: &RunId, verb: &str) -> Result<(), ApiError> {
     let plan = agentry_runtime::plan::recorded(&site.parts.ledger, run)?;
     match plan.project == site.project.display().to_string() {
         true => Ok(()),
-        false => Err(ApiError::conflict(format!("{run} belongs to another project"))
-            .hint(format!("`agentry {verb} {run}` looks there"))),
+        false => Err(ApiError::conflict(format!("run {run} belongs to another project"))
+            .hint(format!("`agentry {verb} {run}` uses that project's files"))),
     }
 }

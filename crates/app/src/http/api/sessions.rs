@@ -1,6 +1,6 @@
-//! Sessions: what is talked about, how it stands, and where it can go on.
+//! Sessions: their state, their turns, forks and compaction.
 //!
-//! Must never: show a session to somebody who is not its only speaker, but for the owner.
+//! Must never: show a session to a caller that is not its only speaker, except to the owner.
 
 use std::sync::Arc;
 
@@ -27,19 +27,19 @@ use crate::limits::{PAGE_ROWS_MAX, SESSION_SEARCH_MAX, SESSION_TURNS_MAX};
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::AnyCaller(TokenScope::Read);
     vec![
-        ApiRoute::get("/api/sessions", read, "Sessions, the last used first", list),
+        ApiRoute::get("/api/sessions", read, "Sessions, last used first", list),
         ApiRoute::get("/api/sessions/{id}", read, "A session, with the turns of its branch", one),
         ApiRoute::post(
             "/api/turns/{id}/fork",
             RouteAccess::Owner(TokenScope::Submit),
-            "Begin a new session that goes on from a turn",
+            "Fork a turn: start a new session that continues from it",
             fork,
         )
         .status(201),
         ApiRoute::post(
             "/api/sessions/{id}/compact",
             RouteAccess::Owner(TokenScope::Submit),
-            "Put the older turns of a session into one text, and wait for it",
+            "Summarize the older turns of a session; waits for the result",
             compact,
         ),
     ]
@@ -49,39 +49,39 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SessionSummary {
-    /// Which one.
+    /// Id of the session.
     id: String,
-    /// What people call it.
+    /// Key of the session, chosen by a person or generated.
     key: String,
-    /// Who it is with.
+    /// Id of the agent.
     agent: String,
-    /// The beginning of what was last asked.
+    /// Beginning of the last prompt; empty before the first run.
     title: String,
     /// idle, running, waiting, queued or failed.
     state: &'static str,
-    /// How many turns its branch has.
+    /// Number of turns in its branch.
     turns: u64,
     #[serde(flatten)]
     times: SessionTimes,
-    /// Its last run.
+    /// Last run; null before the first one.
     run: Option<LastRun>,
-    /// How many questions wait for a person.
+    /// Number of approvals that wait for a person.
     approvals: usize,
-    /// How many messages wait.
+    /// Number of messages in its queue.
     waiting: usize,
-    /// What it cost.
+    /// Tokens and cost of the session.
     usage: UsageSummary,
 }
 
-/// When a session was used.
+/// Times of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SessionTimes {
-    /// When it was opened.
+    /// Time of creation, in milliseconds since 1970.
     created_at: u64,
-    /// When a turn last began or ended.
+    /// Time at which a turn last began or ended, in milliseconds since 1970.
     updated_at: u64,
-    /// The last entry about it.
+    /// Sequence number of the last entry about the session.
     last_seq: u64,
 }
 
@@ -89,27 +89,27 @@ struct SessionTimes {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct LastRun {
-    /// Which one.
+    /// Id of the run.
     id: String,
-    /// How it stands.
+    /// State of the run.
     status: &'static str,
-    /// The model.
+    /// Model of the run.
     model: String,
-    /// The mode.
+    /// Mode of the run: structured or wiggum.
     mode: &'static str,
 }
 
-/// What something cost.
+/// Tokens and cost.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UsageSummary {
-    /// Tokens read.
+    /// Input tokens.
     input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     output_tokens: u64,
-    /// Tokens read that the provider still had.
+    /// Input tokens that the provider read from its cache.
     cached_tokens: u64,
-    /// What is known of the price, in dollars; null if nothing is.
+    /// Known part of the cost in US dollars; null if no price is known.
     cost_usd: Option<f64>,
 }
 
@@ -125,31 +125,34 @@ impl From<SpendingTotal> for UsageSummary {
     }
 }
 
-/// Billionths of a dollar as dollars.
-#[expect(clippy::cast_precision_loss, reason = "nobody spends so much that it matters")]
+/// Converts billionths of a US dollar to dollars.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the rounding matters only above nine million dollars"
+)]
 pub(crate) fn usd(nano: u64) -> f64 {
     nano as f64 / 1e9
 }
 
-/// Which sessions are wanted.
+/// Filter and page of a list of sessions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SessionsQuery {
-    /// At most so many.
+    /// Most sessions in the page. Default: 50.
     #[schemars(range(min = 1, max = 200))]
     limit: Option<usize>,
-    /// Those after this session, which ended the page before.
+    /// Sessions after this one: `next` of the page before.
     before: Option<String>,
-    /// Those whose name, agent or last prompt has this text.
+    /// Text to find in the key, agent or last prompt of a session.
     q: Option<String>,
 }
 
 /// A page of sessions.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SessionPage {
-    /// They.
+    /// Sessions, last used first.
     sessions: Vec<SessionSummary>,
-    /// What to say as `before` for the next page; null if there is none.
+    /// `before` for the next page; null on the last page.
     next: Option<String>,
 }
 
@@ -183,7 +186,7 @@ fn list(site: &ServerState, asked: ApiRequest<SessionsQuery>) -> Result<SessionP
     }
 }
 
-/// Whether the name of a session, its agent or its last prompt has some words.
+/// Returns true if the key, the agent or the last prompt contains a lower-case text.
 fn has(row: &SessionRow, run: Option<&RunRow>, words: &str) -> bool {
     let prompt = run.map_or("", |run| run.prompt.as_str());
     let mut texts = [row.key.as_str(), row.agent.as_str(), prompt].into_iter();
@@ -241,11 +244,11 @@ fn state(run: Option<&RunRow>, waiting: usize) -> &'static str {
 struct SessionDetails {
     /// The session.
     session: SessionSummary,
-    /// The turns of its branch, the oldest first; of a long branch the last ones.
+    /// Turns of its branch, oldest first; the last ones of a long branch.
     branch: Vec<TurnSummary>,
-    /// What waits for its turn.
+    /// Messages that wait for their turn.
     queue: Vec<QueuedMessage>,
-    /// How much of the model's window the last request took.
+    /// Context window usage of the last request; null if unknown.
     context: Option<WindowUsage>,
 }
 
@@ -253,53 +256,53 @@ struct SessionDetails {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TurnSummary {
-    /// Which one.
+    /// Id of the turn.
     turn_id: String,
-    /// Its run.
+    /// Id of its run.
     run_id: Option<String>,
-    /// The turn before.
+    /// Id of the turn before it in the branch.
     parent_id: Option<String>,
-    /// What was asked.
+    /// Text of the prompt.
     prompt: String,
-    /// When it began.
+    /// Start time, in milliseconds since 1970.
     started_at: u64,
-    /// When it ended.
+    /// End time, in milliseconds since 1970; null while the turn runs.
     ended_at: Option<u64>,
-    /// The entry it began with.
+    /// Sequence number of its first entry.
     started_seq: u64,
-    /// The entry it ended with.
+    /// Sequence number of its last entry; null while the turn runs.
     ended_seq: Option<u64>,
-    /// How it ended.
+    /// Ending; null while the turn runs.
     ending: Option<Ending>,
-    /// Whether it only sums up those before it.
+    /// True if the turn is a compaction: it only summarizes the turns before it.
     compaction: bool,
-    /// What it cost.
+    /// Tokens and cost of the turn.
     usage: UsageSummary,
 }
 
-/// Something that waits.
+/// A message in the queue of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct QueuedMessage {
-    /// The message.
+    /// Id of the message.
     event_id: String,
-    /// What was said.
+    /// Text of the message.
     text: String,
-    /// By whom.
+    /// Name of the sender, or its id on the channel.
     from: String,
-    /// When.
+    /// Time of arrival, in milliseconds since 1970.
     received_at: u64,
-    /// How it reaches a busy session.
+    /// Delivery to a busy session: steer, followup, collect or interrupt.
     delivery: Option<String>,
 }
 
-/// How full the model's window is.
+/// Usage of the model's context window.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct WindowUsage {
-    /// Tokens that the last request had.
+    /// Tokens of the last request and its reply.
     used_tokens: u64,
-    /// Tokens that the model takes.
+    /// Size of the window, in tokens.
     window_tokens: u64,
 }
 
@@ -322,7 +325,7 @@ fn one(site: &ServerState, asked: ApiRequest) -> Result<SessionDetails, ApiError
     })
 }
 
-/// A turn, as its entries tell of it.
+/// Returns the summary of a turn, read from its entries.
 pub(crate) fn turn(site: &ServerState, row: &TurnRow) -> Result<TurnSummary, ApiError> {
     let ledger = &site.parts.ledger;
     let started = ledger.entry(row.started_seq)?;
@@ -366,7 +369,7 @@ fn queue(site: &ServerState, row: &SessionRow) -> Result<Vec<QueuedMessage>, Api
     queued.collect()
 }
 
-/// What the model was last asked with, as far as a provider counted it.
+/// Returns the tokens of the last turn's newest reply; none if no reply has been counted.
 fn window(
     site: &ServerState,
     run: Option<&RunRow>,
@@ -389,22 +392,22 @@ fn window(
     }))
 }
 
-/// What the new session is to be called.
+/// The key of the new session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ForkBody {
-    /// Its name; made up if none is said.
+    /// Key of the new session. Default: a generated key.
     #[schemars(length(min = 1, max = 200))]
     key: Option<String>,
 }
 
-/// A session that was begun.
+/// The new session of a fork.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ForkResponse {
-    /// Which one.
+    /// Id of the session.
     session_id: String,
-    /// What people call it.
+    /// Key of the session.
     key: String,
 }
 
@@ -422,26 +425,26 @@ fn fork(
             ForkError::Name(_) => ApiError::invalid(no.to_string()),
             ForkError::NoSession(_) => ApiError::conflict(no.to_string()),
             ForkError::UnderWay(_) => ApiError::conflict(no.to_string())
-                .hint("wait for its end, or fork the turn before it"),
+                .hint("wait until it ends, or fork the turn before it"),
         })?;
     Ok(ForkResponse { session_id: begun.session.to_string(), key: begun.key.to_string() })
 }
 
-/// What the summary is to be like.
+/// The emphasis of a compaction.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CompactionBody {
-    /// What it gives most room to.
+    /// Topic to describe in most detail.
     focus: Option<String>,
 }
 
-/// What came of it.
+/// The result of a compaction.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CompactionResponse {
-    /// Whether there was anything to sum up.
+    /// True if the session had turns to summarize.
     compacted: bool,
-    /// The run that did it.
+    /// Id of the run that did the compaction; null if there was nothing to summarize.
     run_id: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Places in definitions: the file, the line, and what stands there now.
+//! Places in definition files: the file, the line, and its current text.
 //!
-//! Must never: read a file that is no definition of this project, of the user's packs or of the operator's.
+//! Must never: read a file that is no definition of the project, the user's packs or the operator.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,42 +17,42 @@ use crate::cli_context::HOME;
 use crate::definition_cache::DefinitionSnapshot;
 use crate::limits::{API_SOURCE_BYTES_MAX, SHOWN_LINE_CHARS_MAX};
 
-/// How the names of definitions end; no other file is looked into.
+/// The file name extensions of definitions; no other file is read.
 const ENDINGS: [&str; 5] = [".yml", ".yaml", ".json", ".toml", ".md"];
 
-/// A place in a definition.
+/// A place in a definition file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DefinitionLocation {
-    /// The file, as people see it from the project's directory.
+    /// Path of the file, relative to the project.
     pub(crate) file: String,
-    /// The line, from one.
+    /// Line, from one.
     pub(crate) line: usize,
 }
 
-/// A place in a definition, with what stands there.
+/// A place in a definition file, with its current text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SourceQuote {
-    /// The file.
+    /// Path of the file.
     pub(crate) file: String,
-    /// The line, from one.
+    /// Line, from one.
     pub(crate) line: usize,
-    /// What the line says now; null if the file has no such line any more.
+    /// Current text of the line; null if the file no longer has it.
     pub(crate) text: Option<String>,
 }
 
-/// What one stage said about a call.
+/// The finding of one stage about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StageFinding {
-    /// The stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook.
+    /// Stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook.
     pub(crate) source: String,
     /// allow, ask or deny.
     pub(crate) verdict: String,
-    /// Why, in words.
+    /// Reason, in words.
     pub(crate) why: String,
-    /// The rule that said so, as `file:line`, or `built-in` and its name.
+    /// Rule behind the finding, as `file:line`, or `built-in` and its name.
     pub(crate) rule: Option<String>,
 }
 
@@ -68,12 +68,12 @@ impl From<&Finding> for StageFinding {
 }
 
 impl DefinitionLocation {
-    /// The place of an origin; none for what is said by no file.
+    /// Returns the place of an origin; none for a value that no file defines.
     pub(crate) fn from_origin(origin: &Origin) -> Option<Self> {
         (origin.line > 0).then(|| Self { file: origin.file.to_string(), line: origin.line })
     }
 
-    /// The place that a rule of a ruling names; none for what is built in.
+    /// Returns the place that a rule of a finding names; none for a built-in rule.
     pub(crate) fn from_rule(rule: &str) -> Option<Self> {
         let (file, line) = rule.rsplit_once(':')?;
         let line = line.parse().ok().filter(|line| *line > 0)?;
@@ -81,24 +81,24 @@ impl DefinitionLocation {
     }
 }
 
-/// Where the texts of definitions are.
+/// Reads lines of definition files.
 pub(crate) struct SourceReader<'a> {
-    /// What was read.
+    /// The current definitions.
     pub(crate) definite: &'a DefinitionSnapshot,
-    /// The directory that was read.
+    /// The directory of the project.
     pub(crate) project: &'a Path,
-    /// Takes out the values of secrets.
+    /// Removes the values of secrets from the text.
     pub(crate) redactor: &'a Redactor,
 }
 
 impl SourceReader<'_> {
-    /// What stands at a place now.
+    /// Returns a place with its current text.
     pub(crate) fn quote(&self, place: DefinitionLocation) -> SourceQuote {
         let text = self.line(&place);
         SourceQuote { file: place.file, line: place.line, text }
     }
 
-    /// The line at a place, as it is now.
+    /// Returns the current line at a place, cut and without secrets; none if there is no such line.
     pub(crate) fn line(&self, place: &DefinitionLocation) -> Option<String> {
         let rules = &self.definite.loaded.library.access;
         let text = match rules.source(&place.file) {
@@ -110,7 +110,7 @@ impl SourceReader<'_> {
         Some(self.redactor.hide(&line))
     }
 
-    /// Where a file lies, if it is one of the definitions.
+    /// Returns the path of a file; none if it is not a definition.
     fn path(&self, file: &str) -> Option<PathBuf> {
         if !ENDINGS.iter().any(|ending| file.ends_with(ending)) {
             return None;
@@ -132,7 +132,7 @@ impl SourceReader<'_> {
         if !Path::new(below).components().all(is_plain) {
             return None;
         }
-        // A link must not lead elsewhere.
+        // A symbolic link must not lead out of the root.
         let (root, path) = (root.canonicalize().ok()?, root.join(below).canonicalize().ok()?);
         path.starts_with(root).then_some(path)
     }

@@ -1,6 +1,6 @@
-//! What was done, in spans of time.
+//! Activity statistics, per time span.
 //!
-//! Must never: leave out a span because nothing happened in it.
+//! Must never: omit a span without activity.
 
 use agentry_protocol::token::TokenScope;
 use agentry_store::ActivityBucket;
@@ -13,53 +13,53 @@ use crate::http::route::{ApiRequest, ApiRoute, RouteAccess};
 use crate::http::state::ServerState;
 use crate::limits::STATS_HOURS_MAX;
 
-/// How many milliseconds an hour has.
+/// Milliseconds per hour.
 const HOUR_MS: u64 = 60 * 60 * 1_000;
-/// The hours that are shown unless somebody says otherwise.
+/// The default number of hours.
 const STATS_HOURS: u64 = 24;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
-    let words = "What was done, in spans of time";
+    let words = "Activity per time span";
     vec![ApiRoute::get("/api/stats", RouteAccess::Owner(TokenScope::Read), words, stats)]
 }
 
-/// How far back.
+/// Time range of the statistics.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct StatsQuery {
-    /// So many hours; a day, if nothing is said.
+    /// Number of hours up to now. Default: 24.
     hours: Option<u64>,
 }
 
-/// What was done, in spans of time.
+/// Activity per time span.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Stats {
-    /// How long each span is.
+    /// Length of a span, in milliseconds.
     pub(crate) bucket_ms: u64,
-    /// The spans, the oldest first; those in which nothing happened too.
+    /// Spans, oldest first, including those without activity.
     pub(crate) buckets: Vec<StatsBucket>,
 }
 
-/// What was done in a span of time.
+/// Activity in a time span.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StatsBucket {
-    /// When it begins, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub(crate) t: u64,
-    /// Turns that ended.
+    /// Number of turns that ended.
     pub(crate) turns: u64,
-    /// Runs that did not do what they should.
+    /// Number of runs that failed.
     pub(crate) failed: u64,
-    /// Calls that were made.
+    /// Number of tool calls.
     pub(crate) calls: u64,
-    /// Tokens that models read.
+    /// Input tokens.
     pub(crate) input_tokens: u64,
-    /// Tokens that models wrote.
+    /// Output tokens.
     pub(crate) output_tokens: u64,
-    /// What is known of the cost.
+    /// Known part of the cost, in US dollars.
     pub(crate) cost_usd: f64,
-    /// Entries that were written.
+    /// Number of ledger entries.
     pub(crate) events: u64,
 }
 
@@ -87,7 +87,7 @@ fn stats(site: &ServerState, asked: ApiRequest<StatsQuery>) -> Result<Stats, Api
     Ok(Stats { bucket_ms, buckets: filled(&found, (since, now), bucket_ms) })
 }
 
-/// How long a span is, so that there are neither too many nor too few.
+/// Returns the length of a span for a range, so that there are neither too many nor too few.
 fn span_ms(hours: u64) -> u64 {
     match hours {
         ..=2 => HOUR_MS / 60,
@@ -96,7 +96,7 @@ fn span_ms(hours: u64) -> u64 {
     }
 }
 
-/// The spans with those in which nothing happened.
+/// Returns the spans, with empty ones where there was no activity.
 fn filled(found: &[ActivityBucket], (since, now): (u64, u64), span: u64) -> Vec<StatsBucket> {
     let mut found = found.iter().copied().peekable();
     let mut all = Vec::new();

@@ -1,6 +1,6 @@
-//! Tasks: what there is to do, and having it done.
+//! Tasks: the list of definitions, and starting one.
 //!
-//! Must never: begin a task without something that it needs.
+//! Must never: start a task without a required input.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,9 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
     let submit = RouteAccess::Owner(TokenScope::Submit);
     vec![
         ApiRoute::get("/api/tasks", RouteAccess::Owner(TokenScope::Read), "All tasks", tasks),
-        ApiRoute::post(
-            "/api/tasks/{id}/runs",
-            submit,
-            "Have a task done, in a session of its own",
-            run,
-        )
-        .supervision(BY_MODE)
-        .status(202),
+        ApiRoute::post("/api/tasks/{id}/runs", submit, "Run a task in a new session", run)
+            .supervision(BY_MODE)
+            .status(202),
     ]
 }
 
@@ -34,21 +29,21 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TasksResponse {
-    /// All that load.
+    /// All tasks that load.
     pub(crate) tasks: Vec<TaskSummary>,
 }
 
-/// One task.
+/// A task.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskSummary {
-    /// Its id.
+    /// Id of the task.
     pub(crate) id: String,
-    /// The agent of its first step; null means the one that is asked.
+    /// Id of the agent of its first step; null for the agent that the request names.
     pub(crate) agent: Option<String>,
-    /// What it does.
+    /// Description of its purpose.
     pub(crate) description: Option<String>,
-    /// What it is given.
+    /// Inputs of the task.
     pub(crate) inputs: Vec<TaskInput>,
 }
 
@@ -56,26 +51,26 @@ pub(crate) struct TaskSummary {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TaskInput {
-    /// Its name.
+    /// Name of the input.
     pub(crate) name: String,
-    /// What it is.
+    /// Description of the input.
     pub(crate) description: String,
-    /// The value when none is given; without it the input is required.
+    /// Default value; null if the input is required.
     pub(crate) default: Option<String>,
 }
 
-/// What a task is to be done with.
+/// The inputs and settings of a task run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct TaskRunBody {
-    /// Its inputs, by name; those with a default may be left out.
+    /// Values by input name; inputs with a default are optional.
     #[serde(default)]
     inputs: BTreeMap<String, String>,
-    /// Who does the steps that name nobody.
+    /// Id of the agent for steps that name none.
     agent: Option<String>,
-    /// The model.
+    /// Model of the run.
     model: Option<String>,
-    /// The mode; `wiggum` needs a key that opens `approve`.
+    /// Mode of the run; `wiggum` needs a key with the scope `approve`.
     #[schemars(with = "Option<ModeSchema>")]
     mode: Option<RequestedMode>,
 }
@@ -111,7 +106,7 @@ fn run(
     let (library, id) = (&definite.loaded.library, asked.part(0));
     if let Some(file) = library.broken_tasks.get(id) {
         return Err(ApiError::conflict(format!("the task `{id}` ({file}) does not load"))
-            .hint("`agentry check` shows what is wrong with it"));
+            .hint("`agentry check` shows its errors"));
     }
     let task = library
         .tasks
@@ -119,7 +114,7 @@ fn run(
         .ok_or_else(|| ApiError::not_found("task", id).hint("list them with GET /api/tasks"))?;
     let TaskRunBody { inputs, agent, model, mode } = asked.body;
     plan::inputs(Some(task), &inputs)?;
-    // The task says who, unless somebody says otherwise.
+    // The task names the agent, unless the request does.
     let first = task.steps.first().and_then(|step| step.agent.as_ref());
     let agent = agent.or_else(|| first.map(|agent| agent.value.to_string()));
     let (text, task) = (task.id.to_string(), Some((task.id.clone(), inputs)));

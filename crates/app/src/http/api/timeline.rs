@@ -1,6 +1,6 @@
-//! What took time in a run: requests to models, calls of tools, questions to people, hooks and checks.
+//! The timeline of a run: model requests, tool calls, approvals, hooks and checks, with durations.
 //!
-//! Must never: make up an end that is not recorded.
+//! Must never: invent an end that is not recorded.
 
 use std::collections::HashMap;
 
@@ -11,33 +11,33 @@ use agentry_store::CallStatus;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Something that took time.
+/// A timed span of a run.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TimelineSpan {
-    /// The entry it began with.
+    /// Sequence number of its first entry.
     seq: u64,
     /// model, tool, approval, hook or check.
     kind: &'static str,
-    /// What, in a word.
+    /// Label, such as the name of the tool.
     label: String,
-    /// When it began.
+    /// Start time, in milliseconds since 1970.
     started_at: u64,
-    /// When it ended; null while it goes on.
+    /// End time, in milliseconds since 1970; null while it runs.
     ended_at: Option<u64>,
-    /// running, done, or what became of it.
+    /// running, done, or the outcome.
     status: String,
-    /// Tokens that the model read.
+    /// Input tokens; null unless it is a model request.
     input_tokens: Option<u64>,
-    /// Tokens that the model wrote.
+    /// Output tokens; null unless it is a model request.
     output_tokens: Option<u64>,
-    /// The call.
+    /// Id of the call; null unless it is a tool call.
     call_id: Option<String>,
-    /// The turn.
+    /// Id of the turn.
     turn_id: Option<String>,
 }
 
-/// What is under way, by what ends it.
+/// The key of an open span, by which its end is found.
 #[derive(PartialEq, Eq, Hash)]
 enum SpanKey {
     Model(Option<String>, u32),
@@ -54,7 +54,7 @@ struct TimelineBuilder {
     labels: HashMap<String, String>,
 }
 
-/// What took time, in the order it began.
+/// Returns the spans of these entries, in order of their start.
 pub(crate) fn timeline_of(entries: &[Envelope]) -> Vec<TimelineSpan> {
     let mut making = TimelineBuilder::default();
     entries.iter().for_each(|entry| making.take(entry));
@@ -66,7 +66,7 @@ impl TimelineBuilder {
         let turn = entry.about.turn.as_ref().map(ToString::to_string);
         let event = &entry.event;
         if let Event::ModelAsked { step, check, .. } = event {
-            let label = if *check { "is it done?" } else { "model" };
+            let label = if *check { "completion check" } else { "model" };
             self.begin(entry, SpanKey::Model(turn, *step), ("model", label.to_owned()));
         } else if let Event::ModelReplied { step, reply, .. } = event {
             if let Some(span) = self.end(entry, &SpanKey::Model(turn, *step), "done") {
@@ -144,7 +144,7 @@ impl TimelineBuilder {
     }
 }
 
-/// The hook, and how it ended; nothing if it only begins.
+/// Returns the label of a hook and its status; no status if it only starts.
 fn hook(change: &HookChange) -> Option<(String, Option<&'static str>)> {
     match change {
         HookChange::Started { number, program, .. } => Some((format!("{program} #{number}"), None)),

@@ -1,8 +1,8 @@
-//! What a caller may see: the owner everything, anybody else what they alone talked about.
+//! Visibility: the owner sees everything, others see the sessions in which they alone spoke.
 //!
-//! What somebody may not see is not there: the answer is the same as for something that never was.
+//! An invisible resource is reported as not found, exactly like one that does not exist.
 //!
-//! Must never: tell whether something of somebody else exists.
+//! Must never: reveal that another caller's resource exists.
 
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::{RunId, SessionId};
@@ -12,7 +12,7 @@ use crate::http::api_error::ApiError;
 use crate::http::auth::Caller;
 use crate::http::state::ServerState;
 
-/// A session that the caller may see.
+/// Returns a session that the caller may see, or "not found".
 pub(crate) fn visible_session(
     site: &ServerState,
     caller: &Caller,
@@ -23,7 +23,7 @@ pub(crate) fn visible_session(
     row.ok_or_else(|| ApiError::not_found("session", id))
 }
 
-/// A run that the caller may see.
+/// Returns a run that the caller may see, or "not found".
 pub(crate) fn visible_run(
     site: &ServerState,
     caller: &Caller,
@@ -37,7 +37,7 @@ pub(crate) fn visible_run(
     row.filter(seen).ok_or_else(|| ApiError::not_found("run", id))
 }
 
-/// Something that came in and that the caller may see.
+/// Returns a message that the caller may see, or "not found".
 pub(crate) fn visible_message(
     site: &ServerState,
     caller: &Caller,
@@ -58,7 +58,7 @@ pub(crate) fn visible_message(
     Some(row).filter(|_| is_own).ok_or_else(none)
 }
 
-/// Whether nobody but the caller spoke in a session; the owner sees all.
+/// Returns true if the caller is the owner or the only speaker of the session.
 pub(crate) fn can_see_session(site: &ServerState, caller: &Caller, session: &SessionId) -> bool {
     if caller.is_owner() {
         return true;

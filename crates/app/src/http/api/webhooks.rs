@@ -1,9 +1,9 @@
-//! Calls of other programs: each is an event of its source, and access decides about it.
+//! Webhooks: calls of other programs become events; access decides about each of them.
 //!
-//! A source is one that the operator's settings name. Its calls are signed with its secret; a source that has
-//! none takes them with a key of the owner.
+//! The operator's settings name each source. Its calls are signed with its secret; a source without
+//! a secret accepts calls with a key of the owner.
 //!
-//! Must never: take a call of which nobody knows who made it.
+//! Must never: accept a call whose sender is not verified.
 
 use agentry_agentfile::manifest::channels::Webhook;
 use agentry_protocol::inbound::EventId;
@@ -20,19 +20,19 @@ use crate::http::route::{ApiRoute, RawRequest, RouteAccess};
 use crate::http::state::ServerState;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
-    let words = "Take a call of a program that the settings name under `webhooks`";
+    let words = "Accept a call of a source that the settings name under `webhooks`";
     vec![ApiRoute::text("/webhooks/{source}", RouteAccess::Signed, words, take).status(202)]
 }
 
-/// A call that was taken.
+/// An accepted call.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct WebhookReceipt {
-    /// The event that it is.
+    /// Id of the event that the call became.
     event_id: EventId,
-    /// Its entry.
+    /// Sequence number of its entry.
     seq: u64,
-    /// Whether it was taken before; then nothing new happens.
+    /// True if the call was accepted before; it then has no effect.
     repeated: bool,
 }
 
@@ -53,7 +53,7 @@ fn take(site: &ServerState, raw: &RawRequest) -> Result<WebhookReceipt, ApiError
     let ledger = &site.parts.ledger;
     let source = WebhookSource { name, secret };
     let inbound = webhook::inbound(&source, &headers(raw), &raw.body, ledger.now())?;
-    // Counted once it is known who calls, so that nobody else can use it up.
+    // Counted after the signature check, so that others cannot use up the rate.
     site.front.rates.count_request(&format!("webhook {name} {}", raw.from))?;
     let event_id = inbound.event_id.clone();
     let received = receive(ledger, &site.parts.redactor, inbound)?;
@@ -64,7 +64,7 @@ fn take(site: &ServerState, raw: &RawRequest) -> Result<WebhookReceipt, ApiError
     })
 }
 
-/// Headers that are there once; of one that is there twice nobody can say which counts.
+/// Returns the headers that occur once; a repeated header is ambiguous.
 fn headers(raw: &RawRequest) -> Vec<(String, String)> {
     let names = raw.headers.keys();
     names
@@ -72,21 +72,21 @@ fn headers(raw: &RawRequest) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Who calls cannot help it, and who serves must know.
+/// Returns an error without details for the sender, and tells the operator the reason.
 fn unset(name: &str, secret: &str) -> ApiError {
     log_line(&format!(
-        "a call of the webhook `{name}` is refused: its secret `{secret}` has no value; set it with \
-         `agentry secret set {secret}` and start the server again"
+        "webhook call rejected: the secret `{secret}` of `{name}` has no value; set it with \
+         `agentry secret set {secret}` and restart the server"
     ));
-    ApiError::new(ApiErrorCode::Unavailable, format!("calls of `{name}` cannot be checked now"))
+    ApiError::new(ApiErrorCode::Unavailable, format!("cannot verify calls of `{name}` now"))
 }
 
-/// The same for every name, so that nobody learns which webhooks there are.
+/// Returns one error for all names, so that it does not reveal which webhooks exist.
 fn unknown() -> ApiError {
-    let text = "the call is not signed with the secret of a webhook that is known here";
+    let text = "the call is not signed with the secret of a known webhook";
     ApiError::new(ApiErrorCode::Unauthenticated, text).hint(
         "sign the body with HMAC-SHA256 in X-Hub-Signature-256 or X-Agentry-Signature, or the id, the time \
-         and the body in Webhook-Signature; a webhook without a secret takes calls with a key of the owner that opens `submit`",
+         and the body in Webhook-Signature; a webhook without a secret needs a key of the owner with the scope `submit`",
     )
 }
 

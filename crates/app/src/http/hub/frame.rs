@@ -1,6 +1,6 @@
-//! What goes to one who listens: entries, pieces of what is being said, and the end.
+//! The frames that the hub sends to its subscribers: entries, deltas, and the close reason.
 //!
-//! Must never: be copied for each listener; what is large is shared.
+//! Must never: be copied for each subscriber; large content is shared.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,19 +9,19 @@ use agentry_protocol::envelope::{EntrySubject, Envelope};
 
 use crate::http::entry_json;
 
-/// Something for a listener.
+/// A message from the hub to a subscriber.
 #[derive(Clone)]
 pub(crate) enum StreamFrame {
-    /// Something was recorded.
+    /// A new ledger entry.
     Entry(Arc<StreamEntry>),
-    /// A piece of what is being said.
+    /// A piece of an answer in progress, or of a tool's progress output.
     Delta(Arc<StreamDelta>),
-    /// There is no more.
+    /// The last frame of the stream.
     Close(CloseReason),
 }
 
 impl StreamFrame {
-    /// Roughly how much memory it takes while it waits.
+    /// Returns the approximate memory of the frame while it is queued, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Entry(recorded) => recorded.bytes(),
@@ -36,19 +36,19 @@ impl StreamFrame {
     }
 }
 
-/// Why a stream ends.
+/// The reason why a stream was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CloseReason {
-    /// The server stops.
+    /// The server is stopping.
     Stopping,
-    /// The listener did not keep up.
+    /// The client did not read fast enough.
     Slow,
-    /// Its key opens nothing any more.
+    /// The client's key expired or was revoked.
     Revoked,
 }
 
 impl CloseReason {
-    /// The word.
+    /// Returns the wire name of the reason, as in the `bye` event.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Stopping => "stopping",
@@ -58,7 +58,7 @@ impl CloseReason {
     }
 }
 
-/// An entry, and its text once somebody needs it.
+/// A ledger entry, and its JSON text once a subscriber needs it.
 pub(crate) struct StreamEntry {
     pub(crate) envelope: Envelope,
     text: OnceLock<String>,
@@ -69,38 +69,38 @@ impl StreamEntry {
         Self { envelope, text: OnceLock::new() }
     }
 
-    /// Roughly how much memory it takes.
+    /// Returns the approximate memory of the entry, in bytes.
     pub(super) fn bytes(&self) -> usize {
         2 * self.text().len()
     }
 
-    /// As the API shows it; made once for all listeners.
+    /// Returns the entry as the API's JSON; built once for all subscribers.
     pub(crate) fn text(&self) -> &str {
         self.text.get_or_init(|| entry_json::brief_json(&self.envelope).to_string())
     }
 }
 
-/// A piece of what is being said; never recorded, and safe to miss.
+/// A piece of an answer or of progress output; never recorded, and harmless to miss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StreamDelta {
     pub(crate) about: EntrySubject,
-    /// The entry that asked the model; none for what a tool says.
+    /// The entry of the model request; none for progress output of a tool.
     pub(crate) asked: Option<u64>,
     pub(crate) call: Option<CallId>,
     pub(crate) said: DeltaKind,
-    /// Whether it is all that was said so far.
+    /// True if the content is the whole text so far, not only the newest piece.
     pub(crate) whole: bool,
 }
 
-/// What a piece is.
+/// The kind of a delta, with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DeltaKind {
-    /// Of the answer.
+    /// A piece of the answer.
     Text(String),
-    /// Of the thinking before it.
+    /// A piece of the model's thinking.
     Thinking(String),
-    /// What was said so far does not count.
+    /// The model starts over; the text so far is void.
     Restart,
-    /// Of a tool that works.
+    /// A line of progress output of a running tool.
     Progress(String),
 }

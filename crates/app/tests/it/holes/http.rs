@@ -182,7 +182,11 @@ fn a_key_has_so_many_streams_and_no_more() {
         .collect();
     let refused = greedy.get("/api/stream");
     assert_eq!((refused.status, refused.code()), (429, "rate_limited".to_owned()));
-    assert!(refused.body.contains("200 streams are open with this key"), "{}", refused.body);
+    assert!(
+        refused.body.contains("open streams for this key: the limit is 200"),
+        "{}",
+        refused.body
+    );
     assert_eq!(greedy.get("/api/me").status, 200);
     owner.stream(("GET", "/api/stream"), &[], "").until("hello");
     drop(open);

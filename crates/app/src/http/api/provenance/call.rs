@@ -1,6 +1,6 @@
-//! Why a call was made or was not: what the rules said, who had a say, what it ran under, what came of it.
+//! Provenance of a call: the verdicts, hooks and approvals, its confinement, and its result.
 //!
-//! Must never: leave out a stage that spoke.
+//! Must never: omit a stage that gave a verdict.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::http::api::source_location::DefinitionLocation;
 use crate::http::api_error::ApiError;
 use crate::limits::WHY_ENTRIES_MAX;
 
-/// The call that an entry is about.
+/// Returns the call that an entry is about.
 pub(super) fn subject_call(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallRow>, ApiError> {
     let id = match &entry.event {
         Event::CallProposed { call, .. } => call.id.clone(),
@@ -45,7 +45,7 @@ pub(super) fn subject_call(ledger: &Ledger, entry: &Envelope) -> Result<Option<C
     Ok(ledger.call(&id)?)
 }
 
-/// The call that a hook of a turn was about.
+/// Returns the call that a hook of a turn was about.
 fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<CallId>, ApiError> {
     let Some(turn) = &entry.about.turn else { return Ok(None) };
     let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
@@ -56,7 +56,7 @@ fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<Call
     }))
 }
 
-/// What of a call was told so far.
+/// The hooks and approvals of a call that were found so far.
 struct CallReferences<'a> {
     id: &'a CallId,
     hooks: BTreeSet<u32>,
@@ -64,7 +64,7 @@ struct CallReferences<'a> {
 }
 
 impl ProvenanceChain<'_> {
-    /// All that is recorded about a call.
+    /// Adds all recorded steps of a call.
     pub(super) fn call(&mut self, row: &CallRow) -> Result<(), ApiError> {
         let Some(after) = row.proposed_seq.checked_sub(1) else { return Ok(()) };
         let filter = EntryFilter { turn: row.turn.clone(), ..EntryFilter::default() };
@@ -81,7 +81,7 @@ impl ProvenanceChain<'_> {
         let (seq, id) = (entry.seq, told.id);
         match &entry.event {
             Event::CallProposed { call, ruling } if call.id == *id => {
-                let title = format!("the model asks for `{}`", call.tool);
+                let title = format!("the model proposed `{}`", call.tool);
                 self.add(
                     ProvenanceLink::new(seq, ProvenanceStage::Agent, title)
                         .detail(call.input.to_string()),
@@ -105,7 +105,7 @@ impl ProvenanceChain<'_> {
                 told.approvals.insert(approval.id.clone());
                 let deciding = approval.ruling.deciding();
                 let why = deciding.map(|finding| finding.why.clone()).unwrap_or_default();
-                let link = ProvenanceLink::new(seq, ProvenanceStage::Approval, "a person is asked");
+                let link = ProvenanceLink::new(seq, ProvenanceStage::Approval, "approval required");
                 let mut link = link.detail(why).verdict(Verdict::Ask);
                 let rule = deciding.and_then(|finding| finding.rule.as_deref());
                 link.place = rule.and_then(DefinitionLocation::from_rule);
@@ -118,30 +118,27 @@ impl ProvenanceChain<'_> {
                 self.started(seq, (by, under), edited.as_deref())?;
             }
             Event::ConnectionEnded { call, connection } if call == id => {
-                let title = format!("reaches for {}:{}", connection.host, connection.port);
+                let title = format!("connection to {}:{}", connection.host, connection.port);
                 let link = ProvenanceLink::new(seq, ProvenanceStage::Confinement, title);
                 self.add(match &connection.refused {
                     Some(why) => link.detail(why.clone()).verdict(Verdict::Deny),
-                    None => link.detail("let through").verdict(Verdict::Allow),
+                    None => link.detail("allowed").verdict(Verdict::Allow),
                 });
             }
             Event::CallRefused { call, why } if call == id => {
-                let link = ProvenanceLink::new(
-                    seq,
-                    ProvenanceStage::Result,
-                    "it is refused, and nothing was done",
-                );
+                let link =
+                    ProvenanceLink::new(seq, ProvenanceStage::Result, "refused before it started");
                 self.add(link.detail(why.clone()).verdict(Verdict::Deny));
             }
             Event::CallWithheld { call, facts } if call == id => {
-                let title = "it is not made, because what it depends on changed";
+                let title = "not started: the state that it depends on changed";
                 let link = ProvenanceLink::new(seq, ProvenanceStage::Result, title);
                 self.add(
                     link.detail(facts.change_summary().unwrap_or_default()).verdict(Verdict::Ask),
                 );
             }
             Event::CallStopped { call } if call == id => {
-                self.add(ProvenanceLink::new(seq, ProvenanceStage::Result, "it is asked to stop"));
+                self.add(ProvenanceLink::new(seq, ProvenanceStage::Result, "stop requested"));
             }
             Event::CallFinished { call, outcome } if call == id => {
                 let title = came(outcome.status);
@@ -154,7 +151,7 @@ impl ProvenanceChain<'_> {
         Ok(())
     }
 
-    /// What one stage said.
+    /// Adds the finding of one stage.
     fn finding(&mut self, seq: u64, finding: &Finding) {
         let stage = match finding.stage {
             Stage::Access => ProvenanceStage::Access,
@@ -175,7 +172,7 @@ impl ProvenanceChain<'_> {
         self.add(link);
     }
 
-    /// What allowed a call, and what it ran under.
+    /// Adds the permit of a call, and its confinement.
     fn started(
         &mut self,
         seq: u64,
@@ -187,16 +184,16 @@ impl ProvenanceChain<'_> {
                 Some(program) => (ProvenanceStage::Hook, program.as_str()),
                 None => (ProvenanceStage::Approval, "a person"),
             };
-            let link = ProvenanceLink::new(seq, stage, format!("{who} changed its arguments"));
+            let link = ProvenanceLink::new(seq, stage, format!("{who} changed the arguments"));
             self.add(link.detail(edited.input.to_string()));
             edited.ruling.findings.iter().for_each(|finding| self.finding(seq, finding));
         }
         let (stage, title, rule) = match by {
             Permit::Rule { rule } => {
-                (ProvenanceStage::Rule, format!("goes ahead by {rule}"), Some(rule))
+                (ProvenanceStage::Rule, format!("allowed by {rule}"), Some(rule))
             }
             Permit::Approval { approval } => {
-                (ProvenanceStage::Approval, format!("goes ahead by the answer to {approval}"), None)
+                (ProvenanceStage::Approval, format!("allowed by the answer to {approval}"), None)
             }
             Permit::Earlier { approval } => {
                 let row = self.ledger.approval(approval)?;
@@ -204,24 +201,24 @@ impl ProvenanceChain<'_> {
                     let link = ProvenanceLink::new(
                         seq,
                         ProvenanceStage::Approval,
-                        "the same call was allowed before",
+                        "this exact call was allowed before",
                     );
                     self.add(link.detail(approval.to_string()).verdict(Verdict::Allow));
                 }
                 (
                     ProvenanceStage::Approval,
-                    format!("goes ahead by the earlier answer to {approval}"),
+                    format!("allowed by the earlier answer to {approval}"),
                     None,
                 )
             }
             Permit::Mode {} => {
-                (ProvenanceStage::Rule, "goes ahead, since nobody is asked".to_owned(), None)
+                (ProvenanceStage::Rule, "allowed by the mode of the run".to_owned(), None)
             }
         };
         let mut link = ProvenanceLink::new(seq, stage, title).verdict(Verdict::Allow);
         link.place = rule.and_then(|rule| DefinitionLocation::from_rule(rule));
         self.add(link);
-        let title = format!("runs in the sandbox {}", under.level);
+        let title = format!("started in the sandbox {}", under.level);
         self.add(
             ProvenanceLink::new(seq, ProvenanceStage::Confinement, title)
                 .detail(under.hash.to_string()),
@@ -232,12 +229,12 @@ impl ProvenanceChain<'_> {
 
 fn with_report(link: ProvenanceLink, report: &HookReport) -> ProvenanceLink {
     match &report.result {
-        HookResult::Shaped { .. } => link.detail("it shaped what comes next"),
-        HookResult::Failed { why } => link.detail(format!("it failed: {why}")),
+        HookResult::Shaped { .. } => link.detail("changed the next request"),
+        HookResult::Failed { why } => link.detail(format!("failed: {why}")),
         HookResult::Gated { answer } => {
             let texts = [&answer.halt, &answer.reason, &answer.message, &answer.context];
             let text = texts.into_iter().flatten().next().cloned();
-            let link = link.detail(text.unwrap_or_else(|| "it does not mind".to_owned()));
+            let link = link.detail(text.unwrap_or_else(|| "no objection".to_owned()));
             match (&answer.halt, answer.say) {
                 (Some(_), _) | (None, Some(GateVerdict::Deny)) => link.verdict(Verdict::Deny),
                 (None, Some(GateVerdict::Ask)) => link.verdict(Verdict::Ask),
@@ -250,9 +247,9 @@ fn with_report(link: ProvenanceLink, report: &HookReport) -> ProvenanceLink {
 
 fn answered(seq: u64, answer: &ApprovalAnswer) -> ProvenanceLink {
     let (title, verdict) = match (answer.allow, answer.expired) {
-        (true, _) => ("a person says yes", Verdict::Allow),
-        (false, true) => ("nobody answers in time", Verdict::Deny),
-        (false, false) => ("a person says no", Verdict::Deny),
+        (true, _) => ("allowed by a person", Verdict::Allow),
+        (false, true) => ("expired without an answer", Verdict::Deny),
+        (false, false) => ("denied by a person", Verdict::Deny),
     };
     let reach = format!("for: {}", answer.reach.as_str());
     let detail = match (&answer.reason, answer.allow) {
@@ -265,10 +262,10 @@ fn answered(seq: u64, answer: &ApprovalAnswer) -> ProvenanceLink {
 
 fn came(status: OutcomeStatus) -> &'static str {
     match status {
-        OutcomeStatus::Done => "it is done",
-        OutcomeStatus::Failed => "it did not work",
-        OutcomeStatus::Refused => "it was not allowed",
-        OutcomeStatus::Stopped => "it was stopped",
-        OutcomeStatus::Uncertain => "nobody knows whether it happened",
+        OutcomeStatus::Done => "done",
+        OutcomeStatus::Failed => "failed",
+        OutcomeStatus::Refused => "refused",
+        OutcomeStatus::Stopped => "stopped",
+        OutcomeStatus::Uncertain => "outcome unknown",
     }
 }

@@ -11,14 +11,14 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A ledger in which somebody wrote, and a call was asked about, allowed and made.
+/// A ledger with a message, and a call that was asked about, allowed and made.
 struct Scene {
-    // Is removed when the test is over.
+    // Removed when the test ends.
     _directory: TempDir,
     ledger: Ledger,
 }
 
-/// A link, without its words.
+/// A link, without title and detail.
 type Told = (Option<u64>, ProvenanceStage, Option<Verdict>, Option<String>);
 
 fn event(value: Value) -> Event {
@@ -70,7 +70,7 @@ fn decided_event(effect: &str, part: &str) -> Value {
     })
 }
 
-/// What came in, up to the run; gives the entries.
+/// Appends the message up to its route; returns the entries.
 fn came_in(scene: &Scene) -> [u64; 3] {
     let session = EntrySubject { session: about().session, ..EntrySubject::default() };
     scene.add(&session, json!({"type": "session_opened", "key": "ann", "agent": "helper"}));
@@ -94,7 +94,7 @@ fn came_in(scene: &Scene) -> [u64; 3] {
     [received, decided, routed]
 }
 
-/// The run and its turn; gives the entries.
+/// Appends the run and its turn; returns the entries.
 fn taken_up(scene: &Scene) -> [u64; 2] {
     let run = json!({
         "type": "run_created", "agent": "helper", "prompt": "list the files",
@@ -178,7 +178,7 @@ fn a_call_is_told_from_who_wrote_to_what_came_of_it() {
     for seq in [proposed, asked, answered, started, finished] {
         assert_eq!(scene.links(seq), expected, "{seq}");
     }
-    // What came later did not lead to what came earlier.
+    // Later entries did not lead to earlier ones.
     assert_eq!(scene.links(routed), expected[..4]);
     assert_eq!(scene.links(turn), expected[..6]);
 }
