@@ -39,7 +39,7 @@ impl State {
     }
 
     fn raise(&mut self, newest: u64, steady: u64) {
-        // While the machine's clock is ahead of it, that time bounds nothing and stands still.
+        // A newest time that is behind the machine's clock bounds nothing, and is not carried on.
         let bound = if self.behind > 0 { self.carried(steady) } else { self.newest };
         if newest > bound {
             (self.newest, self.newest_at) = (newest, steady);
