@@ -41,7 +41,7 @@ pub struct AuditFilter {
 /// The part that a policy had in a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyMatchFilter {
-    /// The policy matched, whatever it decided.
+    /// The policy matched, with any result.
     Any,
     /// The policy matched and did not deny.
     Matched,

@@ -167,7 +167,7 @@ mod tests {
         let scene = scene(100_000);
         scene.clock.raise(10_000);
         assert_eq!(scene.now(), 100_000);
-        // An hour passes, in which another process writes, and then the clock is set back by half an hour.
+        // An hour passes; another process writes, and then the clock goes back by half an hour.
         scene.pass(3_600_000);
         scene.wall.fetch_sub(1_800_000, Ordering::Relaxed);
         assert_eq!(scene.clock.now(|| Some(3_700_000)), 3_700_000);

@@ -1,6 +1,6 @@
 //! Opens the database file with fixed settings, and upgrades it to the current layout.
 //!
-//! Two processes may open one home at the same moment; a lock file lets one of them upgrade at a time.
+//! Two processes may open one home at the same moment; a lock file lets one of them upgrade first.
 //!
 //! Must never: change a file that a newer program wrote.
 

@@ -119,7 +119,7 @@ pub enum Error {
         status: Option<ApprovalStatus>,
     },
     /// The event was received before. Nothing was written.
-    #[error("the event {event} came in before, as entry {seq}")]
+    #[error("the event {event} was received before, as entry {seq}")]
     Repeated {
         /// The event.
         event: EventId,
@@ -145,7 +145,7 @@ pub enum Error {
         entity: String,
     },
     /// The key was revoked or used up, or there is no such key. Nothing was written.
-    #[error("the key {token} opens nothing any more")]
+    #[error("the key {token} is revoked, used up or unknown")]
     TokenGone {
         /// The key.
         token: TokenId,
@@ -159,10 +159,7 @@ pub enum Error {
         state: Option<JobState>,
     },
     /// The fence of a report is stale, or no executor has the job. Nothing was written.
-    #[error(
-        "the job {job} is not in these hands: {} named, and the last taking is {current}",
-        taking(*fence)
-    )]
+    #[error("stale fence for job {job}: got {}, current {current}", got(*fence))]
     Fenced {
         /// The job.
         job: JobId,
@@ -172,7 +169,7 @@ pub enum Error {
         current: u32,
     },
     /// Another job holds the lock of the workspace. Nothing was written.
-    #[error("the job {holder} has {workspace} for itself; wait until it is over")]
+    #[error("the job {holder} locks the workspace {workspace}; wait until it ends")]
     WorkspaceLocked {
         /// The workspace.
         workspace: String,
@@ -212,7 +209,7 @@ pub enum Error {
         is_settled: Option<bool>,
     },
     /// An invocation for the event has not finished. Nothing was written.
-    #[error("the event {event} is not settled: {invocation} is not over")]
+    #[error("the event {event} cannot be settled: {invocation} has not finished")]
     HooksPending {
         /// The event.
         event: EventId,
@@ -244,7 +241,7 @@ pub enum Error {
         since: Option<u64>,
     },
     /// Another process holds the intake lock of the home.
-    #[error("what comes is taken in already{}", by(*pid))]
+    #[error("{} for this home{}", holds(*taker), process(*pid))]
     IntakeBusy {
         /// The process that holds it, if it has written its id.
         pid: Option<u32>,
@@ -263,7 +260,7 @@ pub enum Error {
     },
     /// The commit failed; its entries may or may not be there. The ledger has to be opened again.
     #[error(
-        "nobody knows whether the last entries of {} were written ({cause}); start again to see",
+        "it is unknown whether the last entries of {} were written ({cause}); start again to see",
         path.display()
     )]
     OutcomeUnknown {
@@ -292,7 +289,7 @@ pub enum Error {
     },
     /// Entries that were written are missing. Nothing was written since.
     #[error(
-        "{} {loss}. Restore the file together with `-wal` from a copy, or go on without what was lost: \
+        "{} {loss}. Restore the file together with `-wal` from a copy, or go on without the lost entries: \
          `agentry ledger accept-loss` records that entries are missing",
         path.display()
     )]
@@ -309,15 +306,15 @@ pub enum Error {
         path: PathBuf,
     },
     /// The ledger was opened for reading only. Nothing was written.
-    #[error("{} is open to be read only; open it for writing to change it", path.display())]
+    #[error("{} is open for reading only; open it for writing to change it", path.display())]
     ReadOnly {
         /// The ledger file.
         path: PathBuf,
     },
     /// The file has an older layout and must be upgraded before it can be read.
     #[error(
-        "{} was written by an older version of agentry and has to be upgraded, which needs a home that can be \
-         written; copy the home to such a place and name it with AGENTRY_HOME",
+        "{} was written by an older version of agentry and must be upgraded, which needs a writable \
+         home; copy the home to a writable place and set AGENTRY_HOME to it",
         path.display()
     )]
     NeedsUpgrade {
@@ -347,7 +344,7 @@ impl fmt::Display for AppendOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NothingWritten => "nothing was written",
-            Self::Unknown => "nobody knows whether the last entries were written",
+            Self::Unknown => "it is unknown whether the last entries were written",
         })
     }
 }
@@ -369,12 +366,23 @@ fn standing(status: Option<ApprovalStatus>) -> &'static str {
         Some(ApprovalStatus::Yes) => "it was answered with yes",
         Some(ApprovalStatus::No) => "it was answered with no",
         Some(ApprovalStatus::Withdrawn) => "its turn is over",
-        Some(ApprovalStatus::Expired) => "nobody answered in time",
+        Some(ApprovalStatus::Expired) => "it expired without an answer",
     }
 }
 
 fn by(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
+}
+
+fn holds(taker: IntakeHolder) -> &'static str {
+    match taker {
+        IntakeHolder::Once => "another agentry process is answering a message",
+        IntakeHolder::Server => "another agentry server is already running",
+    }
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
 }
 
 fn listed(broken: &[EntryDefect]) -> String {
@@ -390,15 +398,15 @@ fn stands(state: Option<JobState>) -> &'static str {
     state.map_or("not known", JobState::as_str)
 }
 
-fn taking(fence: Option<u32>) -> String {
-    fence.map_or_else(|| "no taking is".to_owned(), |fence| format!("taking {fence} is"))
+fn got(fence: Option<u32>) -> String {
+    fence.map_or_else(|| "none".to_owned(), |fence| fence.to_string())
 }
 
 fn set_off(is_settled: Option<bool>) -> &'static str {
     match is_settled {
-        None => "set off no hook",
-        Some(false) => "set off its hooks before",
-        Some(true) => "set off its hooks before, and they are through",
+        None => "was never matched against hooks",
+        Some(false) => "was matched against hooks before",
+        Some(true) => "was matched against hooks before, and they have finished",
     }
 }
 

@@ -180,7 +180,7 @@ fn unwrapped(
     mut map: Map<String, Value>,
     artifacts: &Artifacts,
 ) -> Result<Value, EventDecodeError> {
-    let broken = || EventDecodeError::Text(format!("a `{key}` that nobody wrote"));
+    let broken = || EventDecodeError::Text(format!("a malformed `{key}`"));
     match (key, map.remove(key).ok_or_else(broken)?) {
         (PLAIN, Value::Object(inner)) => restored_map(inner, artifacts),
         (JSON, Value::String(text)) => restored(serde_json::from_str(&text)?, artifacts),

@@ -113,7 +113,7 @@ impl Ledger {
     fn routed_in(&self, sql: &Connection, seq: u64) -> Result<Box<RoutedInbound>, Error> {
         match self.entry_in(sql, seq)?.event {
             Event::Intake(IntakeStage::Routed(routed)) => Ok(routed),
-            _ => Err(self.not_the(seq, "place")),
+            _ => Err(self.not_the(seq, "route")),
         }
     }
 

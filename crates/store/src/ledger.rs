@@ -142,8 +142,8 @@ impl Ledger {
     /// Writes entries, all or none, with consecutive numbers. When this returns, they are on disk
     /// and have the form that every reader finds.
     ///
-    /// A turn starts only at the head of its session and while no other is under way, a session is
-    /// opened only once, and an approval is answered only while it waits; otherwise nothing is written.
+    /// A turn starts only at the head of its session and beside no other turn, a session opens only
+    /// once, and an approval is answered only while it waits; otherwise nothing is written.
     pub fn append(&self, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
         self.send(None, drafts)
     }
@@ -349,7 +349,7 @@ impl LedgerInner {
     pub(crate) fn stopped(&self) -> Error {
         let unsaid = || Error::OutcomeUnknown {
             path: self.path.clone(),
-            cause: "the thread that writes has stopped".to_owned(),
+            cause: "the writer thread has stopped".to_owned(),
         };
         self.signal.refusal(self.path.clone()).unwrap_or_else(unsaid)
     }

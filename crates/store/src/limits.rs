@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Longest string that is stored inside an entry, in bytes; a longer one becomes an artifact.
 pub const INLINE_STRING_BYTES_MAX: usize = 64 * 1024;
-/// Deepest nesting of lists and maps in an event; JSON readers accept it and no stack overflows.
+/// Deepest nesting of lists and maps in an event. JSON readers accept it, and no stack overflows.
 pub const EVENT_DEPTH_MAX: usize = 160;
 /// Nesting in a stored body from which the rest is stored as text. The JSON reader stops at 128.
 pub(crate) const BODY_DEPTH_MAX: usize = 64;

@@ -232,7 +232,7 @@ impl Ledger {
     }
 
     pub(crate) fn not_the(&self, seq: u64, what: &str) -> Error {
-        let why = format!("it is not the {what} that a view says it is");
+        let why = format!("it is not the {what} that a view names");
         Error::Unreadable { path: self.shared.path.clone(), seq, why }
     }
 

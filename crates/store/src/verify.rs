@@ -85,16 +85,16 @@ impl fmt::Display for EntryDefect {
         let Self { seq, defect } = self;
         match defect {
             Defect::Gap { expected } => {
-                write!(f, "entry {seq}: {expected} should come before it and is missing")
+                write!(f, "entry {seq}: entry {expected} before it is missing")
             }
             Defect::Changed => write!(f, "entry {seq}: was changed after it was written"),
             Defect::Unreadable(why) => write!(f, "entry {seq}: cannot be read: {why}"),
             Defect::Artifact(why) => write!(f, "entry {seq}: {why}"),
             Defect::Cut { last } => {
-                write!(f, "entry {seq}: was written, but the ledger ends with {last}")
+                write!(f, "entry {seq}: was written, but the ledger ends with entry {last}")
             }
             Defect::NotAnchored => {
-                write!(f, "entry {seq}: the anchor file knows another hash for it")
+                write!(f, "entry {seq}: the anchor file has another hash for it")
             }
             Defect::View { table, found, expected } => {
                 let word = |row: &Option<String>| row.clone().unwrap_or(" nothing".to_owned());

@@ -310,6 +310,6 @@ fn of_word<T: Copy>(
 
 /// Returns the error for a column value that no fold wrote.
 fn strange(column: usize, word: &str) -> rusqlite::Error {
-    let why = format!("`{word}` is no word of this column");
+    let why = format!("`{word}` is not a value of this column");
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
 }
