@@ -100,7 +100,7 @@ impl AuditRow {
 }
 
 impl Ledger {
-    /// Returns the last entry that changed entities, grants or policies; zero if there is none.
+    /// Returns the last entry that changed entities or grants; zero if there is none.
     pub fn access_changed(&self) -> Result<u64, Error> {
         self.ask(|sql| {
             sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM access_changed")?

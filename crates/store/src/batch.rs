@@ -223,7 +223,7 @@ fn check(sql: &Connection, entry: &PendingEntry) -> Result<(), AppendError> {
         }
         Event::SteerReceived { event: Some(event), .. } => {
             must_be(sql, event, InboundStatus::Waiting)?;
-            // A turn that has ended takes no events, and the event would be lost to the mailbox.
+            // An ended turn reads no events, and no entry would return the event to the mailbox.
             if !view::is_turn_under_way(sql, entry.about.run.as_ref())? {
                 let (event, status) = (event.clone(), Some(InboundStatus::Waiting));
                 return Err(AppendError::Refused(Error::Handled { event, status }));

@@ -326,7 +326,7 @@ pub enum Error {
     Broken {
         /// The ledger file.
         path: PathBuf,
-        /// The defects, in the order of the entries.
+        /// The defects, each with its entry.
         broken: Vec<EntryDefect>,
     },
 }

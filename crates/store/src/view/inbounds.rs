@@ -73,7 +73,7 @@ pub enum InboundStatus {
     Stored,
     /// Access denied it.
     Denied,
-    /// Access allowed it, and its event hooks run first.
+    /// Access allowed it, and its event hooks have not finished.
     Hooked,
     /// It waits in a mailbox.
     Waiting,
