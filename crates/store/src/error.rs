@@ -213,7 +213,7 @@ pub enum Error {
     HooksPending {
         /// The event.
         event: EventId,
-        /// The first unfinished invocation.
+        /// An unfinished invocation.
         invocation: InvocationId,
     },
     /// The invocation is over, is of another hook or event, or does not exist. Nothing was written.
