@@ -1,4 +1,4 @@
-//! The engine in this process: started once, its log kept away from the terminal.
+//! The llama.cpp engine in this process: started once, with its log kept away from the terminal.
 //!
 //! Must never: write to the terminal, or be started twice.
 
@@ -17,7 +17,7 @@ use tracing_core::{Dispatch, Event, Level, Metadata, Subscriber, dispatcher};
 use crate::error::LocalError;
 use crate::limits::LOG_LINES_MAX;
 
-/// The engine.
+/// Returns the engine of this process; starts it on the first call.
 pub(crate) fn backend() -> Result<&'static LlamaBackend, LocalError> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     BACKEND
@@ -29,7 +29,7 @@ pub(crate) fn backend() -> Result<&'static LlamaBackend, LocalError> {
         .map_err(|error| LocalError::Engine(error.clone()))
 }
 
-/// Does something and gives the last lines of warning that the engine wrote meanwhile.
+/// Runs `work` and returns its result with the last warnings that the engine logged meanwhile.
 pub(crate) fn capture_log<T>(work: impl FnOnce() -> T) -> (T, String) {
     let lines = WarningLog::default();
     let kept = Arc::clone(&lines.0);
@@ -38,7 +38,7 @@ pub(crate) fn capture_log<T>(work: impl FnOnce() -> T) -> (T, String) {
     (result, lines.join("; "))
 }
 
-/// Keeps the last warnings of a thread.
+/// A log that keeps the last warnings of a thread.
 #[derive(Default)]
 struct WarningLog(Arc<Mutex<Vec<String>>>);
 
@@ -86,7 +86,7 @@ impl Visit for MessageVisitor {
     }
 }
 
-/// Loads the weights of a file, as pages that the system may take back.
+/// Loads the weights of a file as mapped pages, which the system may evict.
 pub(crate) fn load_weights(file: &Path) -> Result<LlamaModel, LocalError> {
     let backend = backend()?;
     let parameters = LlamaModelParams::default().with_use_mmap(true);

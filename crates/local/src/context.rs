@@ -1,6 +1,6 @@
-//! The context of a model: what each conversation has put through it, and the scores of the next word.
+//! The engine's context: evaluated tokens of each conversation, and scores of the next token.
 //!
-//! Must never: evaluate a token twice that is still there.
+//! Must never: evaluate a token again that is still in the context.
 
 use llama_cpp_2::DecodeError;
 use llama_cpp_2::context::LlamaContext;
@@ -18,13 +18,13 @@ pub(crate) struct EngineContext<'m> {
     pub(crate) sequences: Sequences,
     slot: usize,
     window: usize,
-    /// What comes next in this sequence and is not evaluated yet.
+    /// Tokens of this sequence that are not evaluated yet.
     pending: Vec<ModelToken>,
-    /// How many tokens were evaluated since the prompt was laid.
+    /// The number of tokens evaluated since the last `set_prompt`.
     pub(crate) evaluated: u64,
 }
 
-/// Whether somebody asked to stop.
+/// The result of an evaluation: complete, or stopped by the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EvaluationStatus {
     Complete,
@@ -32,7 +32,7 @@ pub(crate) enum EvaluationStatus {
 }
 
 impl<'m> EngineContext<'m> {
-    /// The engine may round the window up; we keep to what was said.
+    /// Creates a context. The engine may round the window up; `window` keeps the requested size.
     pub(crate) fn new(context: LlamaContext<'m>, window: u32, sequences: u32) -> Self {
         Self {
             context,
@@ -45,12 +45,12 @@ impl<'m> EngineContext<'m> {
         }
     }
 
-    /// The window, in tokens.
+    /// Returns the window, in tokens.
     pub(crate) fn window(&self) -> usize {
         self.window
     }
 
-    /// Finds the sequence of a session.
+    /// Selects the sequence of a session and returns its slot.
     pub(crate) fn claim(&mut self, session: &str) -> Result<usize, LocalError> {
         let (slot, emptied) = self.sequences.claim(session);
         self.slot = slot;
@@ -61,11 +61,11 @@ impl<'m> EngineContext<'m> {
         Ok(slot)
     }
 
-    /// Lays a prompt: what is already there stays, the rest is to be evaluated.
+    /// Sets the prompt: evaluated tokens are kept, the rest is pending. Returns the number kept.
     pub(crate) fn set_prompt(&mut self, prompt: &[ModelToken]) -> Result<usize, LocalError> {
         self.evaluated = 0;
         let (from, common) = self.sequences.longest_prefix(self.slot, prompt);
-        // The last token must be evaluated again: its scores are what we want.
+        // The last token must be evaluated again, since its scores are needed.
         let mut kept = common.min(prompt.len().saturating_sub(1));
         if from == self.slot {
             if !self.forget(self.slot, kept)? {
@@ -86,17 +86,17 @@ impl<'m> EngineContext<'m> {
         Ok(kept)
     }
 
-    /// Adds a token after all others.
+    /// Appends a token to the pending ones.
     pub(crate) fn push(&mut self, token: ModelToken) {
         self.pending.push(token);
     }
 
-    /// The tokens of this sequence, evaluated or not.
+    /// Returns the number of tokens in this sequence, evaluated or pending.
     pub(crate) fn length(&mut self) -> usize {
         self.sequences.get(self.slot).tokens.len() + self.pending.len()
     }
 
-    /// Evaluates what is pending; afterwards the scores are those of the next token.
+    /// Evaluates the pending tokens; then the scores are those of the next token.
     pub(crate) fn advance(
         &mut self,
         go_on: &mut dyn FnMut() -> bool,
@@ -113,7 +113,7 @@ impl<'m> EngineContext<'m> {
         Ok(EvaluationStatus::Complete)
     }
 
-    /// The score of every token of the vocabulary.
+    /// Returns the score of every token of the vocabulary, after `advance`.
     pub(crate) fn scores(&self) -> &[f32] {
         self.context.get_logits_ith(-1)
     }
@@ -144,7 +144,7 @@ impl<'m> EngineContext<'m> {
         }
     }
 
-    /// Takes the tokens from a place on out of the context; false if the model cannot, and all are gone.
+    /// Removes the tokens from a position on; false if the model cannot, and all were removed.
     fn forget(&mut self, slot: usize, from: usize) -> Result<bool, LocalError> {
         let sequence = Some(position(slot)?);
         let part = self.context.clear_kv_cache_seq(sequence, Some(position(from)?), None);
@@ -156,7 +156,7 @@ impl<'m> EngineContext<'m> {
     }
 }
 
-/// The error of a talk that does not fit.
+/// Returns the error for a conversation that exceeds the window.
 pub(crate) fn context_full_error(needs: usize, window: usize) -> LocalError {
     let number = |count| u64::try_from(count).unwrap_or(u64::MAX);
     LocalError::ContextFull { needs: number(needs), window: number(window) }

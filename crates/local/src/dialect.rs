@@ -1,7 +1,7 @@
-//! How a talk, its tools and its calls are written for one kind of model.
+//! The written form of a conversation, its tools and its calls for one kind of model.
 //!
-//! A dialect writes parts: marks, which are the format's own, and text, which comes from outside and
-//! can never become a mark. The template of the file decides which dialect it is.
+//! A dialect writes fragments: marks, which belong to the format, and text, which comes from
+//! outside and can never become a mark. The template in the model file selects the dialect.
 //!
 //! Must never: know tokens, weights or the engine.
 
@@ -27,9 +27,9 @@ pub(crate) use recover::find_call;
 /// A part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PromptFragment {
-    /// Of the format: may become control tokens.
+    /// A mark of the format: may become control tokens.
     Mark(String),
-    /// From outside: is only ever text.
+    /// Text from outside: never becomes control tokens.
     Text(String),
 }
 
@@ -43,7 +43,7 @@ impl PromptFragment {
     }
 }
 
-/// Who speaks in a turn.
+/// The speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DialectRole {
     System,
@@ -52,10 +52,10 @@ pub(crate) enum DialectRole {
     Results,
 }
 
-/// What came of a call, for the model.
+/// The outcome of a call, as shown to the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RenderedOutcome<'a> {
-    /// The tool, as it was shown to the model.
+    /// The shown name of the tool.
     pub(crate) name: String,
     pub(crate) content: &'a str,
 }
@@ -63,58 +63,58 @@ pub(crate) struct RenderedOutcome<'a> {
 /// A stretch of the prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Segment {
-    /// Written by us.
+    /// Fragments written by the runtime.
     Parts(Vec<PromptFragment>),
-    /// Said by the model: the tokens it said it with are better than these parts.
+    /// A message written by the model: its own tokens, if known, are used instead of `parts`.
     Reply { message: usize, parts: Vec<PromptFragment> },
 }
 
-/// The way one kind of model writes.
+/// The format of one kind of model.
 pub(crate) trait Dialect: Send {
     fn name(&self) -> DialectName;
 
-    /// What stands between two turns, or before the first.
+    /// Returns the separator between two turns, or before the first.
     fn between(&self, from: Option<DialectRole>, to: DialectRole) -> String;
 
-    /// The name under which a tool is shown.
+    /// Returns the name under which a tool is shown.
     fn shown_name(&self, tool: &str) -> String {
         tool.to_owned()
     }
 
-    /// The text of the system turn.
+    /// Returns the text of the system turn.
     fn system(&self, system: &str, tools: &[DialectTool]) -> Vec<PromptFragment>;
 
-    /// The results of the calls just made.
+    /// Returns the outcomes of the calls just made.
     fn results(&self, outcomes: &[RenderedOutcome<'_>]) -> Vec<PromptFragment>;
 
-    /// A call as the model would have written it, with its marks.
+    /// Returns a call as the model would have written it, with its marks.
     fn call(&self, name: &str, input: &Value) -> Vec<PromptFragment>;
 
-    /// What opens a call.
+    /// Returns the opening of a call.
     fn call_opening(&self) -> Vec<PromptFragment>;
 
-    /// What closes it.
+    /// Returns the closing of a call.
     fn call_closing(&self) -> Vec<PromptFragment>;
 
-    /// What stands between two calls, or nothing if there is only ever one.
+    /// Returns the separator of two calls; None if an answer has only one call.
     fn between_calls(&self) -> Option<Vec<PromptFragment>>;
 
-    /// The grammar of what stands between the opening and the closing, in the syntax of llguidance.
+    /// Returns the llguidance grammar inside the marks, or the faulty tool and the reason.
     fn grammar(&self, tools: &[DialectTool]) -> Result<String, (String, String)>;
 
-    /// The name that a call has as soon as its beginning is written.
+    /// Returns the tool's name in an unfinished call, as soon as it is complete.
     fn name_so_far(&self, written: &str) -> Option<String>;
 
-    /// The call in what was written between the opening and the closing.
+    /// Parses a call from the text between the opening and the closing.
     fn parse(&self, written: &str) -> Option<RawToolCall>;
 
-    /// Marks at which a model stops besides its end of turn.
+    /// Returns the marks at which a model stops, besides its end of turn.
     fn stops(&self) -> &[&str] {
         &[]
     }
 }
 
-/// The whole prompt of a request, up to where the model begins to speak.
+/// Renders the whole prompt of a request, up to the beginning of the model's answer.
 pub(crate) fn render(
     dialect: &dyn Dialect,
     request: &ModelRequest,
@@ -185,7 +185,7 @@ fn said_parts(dialect: &dyn Dialect, text: &str, calls: &[ToolCall]) -> Vec<Prom
     parts
 }
 
-/// The tool whose call a result belongs to: the nearest one before it with that id.
+/// Returns the tool of an outcome: that of the nearest call before it with that id.
 fn tool_of<'a>(
     request: &'a ModelRequest,
     before: usize,
@@ -199,7 +199,7 @@ fn tool_of<'a>(
     })
 }
 
-/// The dialect that a template shows.
+/// Detects the dialect from a chat template.
 pub(crate) fn detect_dialect(template: &str) -> DialectName {
     if template.contains("<start_function_call>") {
         DialectName::FunctionGemma

@@ -1,6 +1,6 @@
-//! Texts to vectors that lie near each other when the texts mean the same.
+//! Embedders: they map texts to vectors, and texts of similar meaning to near vectors.
 //!
-//! Must never: give a vector whose length is not 1, or vectors in another order than the texts.
+//! Must never: return a vector whose length is not 1, or vectors in another order than the texts.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use crate::hardware;
 use crate::limits::{EMBED_TEXTS_MAX, EMBED_TOKENS_MAX};
 use crate::model_summary::EngineSettings;
 
-/// Makes vectors of texts.
+/// An embedder of texts.
 pub trait Embedder: Send + Sync {
-    /// How many numbers a vector has.
+    /// Returns the number of dimensions of a vector.
     fn dimensions(&self) -> usize;
 
-    /// A vector of length 1 for each text, in their order; a long text is cut.
+    /// Returns a vector of length 1 for each text, in order; texts over the token limit are cut.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LocalError>;
 }
 
@@ -35,15 +35,15 @@ pub struct GgufEmbedder {
 }
 
 impl GgufEmbedder {
-    /// Opens the file; only the threads of the settings matter.
+    /// Opens a file; of the settings, only `threads` is used.
     pub fn open(file: &Path, settings: &EngineSettings) -> Result<Self, LocalError> {
         hardware::check_processor()?;
         let header = Header::of(file)?;
-        // Only networks of this family were made to be read as a whole.
+        // Only networks of this family read a text as a whole.
         if !header.text("general.architecture").contains("bert") {
             return Err(LocalError::WrongKind {
                 file: file.to_owned(),
-                why: "it is no embedder; take one of the BERT family".into(),
+                why: "it is not an embedder; take one of the BERT family".into(),
             });
         }
         let model = load_weights(file)?;
@@ -66,7 +66,7 @@ impl GgufEmbedder {
     fn embed_some(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LocalError> {
         let tokens: Vec<_> = texts.iter().map(|text| self.tokens(text)).collect();
         let total: usize = tokens.iter().map(Vec::len).sum();
-        // The engine wants the same room for each sequence.
+        // The engine requires equal space for each sequence.
         let room = total.max(1).next_multiple_of(EMBED_TEXTS_MAX);
         let size = u32::try_from(room).map_err(engine)?;
         let parameters = LlamaContextParams::default()
@@ -117,7 +117,7 @@ impl Embedder for GgufEmbedder {
     }
 }
 
-/// The vector in the same direction whose length is 1.
+/// Scales a vector to length 1.
 fn normal(vector: &[f32]) -> Vec<f32> {
     let length = vector.iter().map(|number| number * number).sum::<f32>().sqrt();
     vector.iter().map(|number| number / length.max(f32::MIN_POSITIVE)).collect()

@@ -1,6 +1,6 @@
-//! A model that was opened: a handle to the thread that owns it.
+//! An opened model: a handle to the thread that owns it.
 //!
-//! Must never: hold weights itself, or load one file twice in the same way.
+//! Must never: hold weights itself, or load one file twice with the same settings.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::model_summary::{EngineSettings, ModelSummary};
 use crate::request::{Generation, GenerationRequest};
 use crate::worker::{self, EngineJob, EngineMessage};
 
-/// An opened model; clones are the same one.
+/// An opened model. Clones share it; dropping the last clone ends its thread.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<EngineThread>,
@@ -24,21 +24,21 @@ pub struct Engine {
 
 struct EngineThread {
     card: ModelSummary,
-    // Invariant: both are there until this is dropped.
+    // Invariant: both are Some until the drop.
     jobs: Option<SyncSender<EngineJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
 type EngineCache = Mutex<HashMap<(PathBuf, EngineSettings), Weak<EngineThread>>>;
 
-/// Those that are open in this process.
+/// Returns the models that are open in this process.
 fn opened() -> &'static EngineCache {
     static OPENED: OnceLock<EngineCache> = OnceLock::new();
     OPENED.get_or_init(Mutex::default)
 }
 
 impl Engine {
-    /// Opens a GGUF file; the same file with the same settings is opened once in a process.
+    /// Opens a GGUF file; a second call with the same file and settings returns the open model.
     pub fn open(file: &Path, settings: &EngineSettings) -> Result<Self, LocalError> {
         let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         let mut opened = opened().lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,17 +53,17 @@ impl Engine {
         Ok(Self { shared })
     }
 
-    /// What the model is.
+    /// Returns the facts about the model.
     #[must_use]
     pub fn summary(&self) -> &ModelSummary {
         &self.shared.card
     }
 
-    /// Answers a request; questions of several threads are answered one after the other.
+    /// Answers a request; the requests of several threads are answered one after another.
     pub fn answer(&self, ask: &GenerationRequest<'_>) -> Result<Generation, LocalError> {
         let gone = || LocalError::Engine("its thread has ended".into());
         let stop = Arc::new(AtomicBool::new(false));
-        // Small, so that a listener who stops is heard before many more tokens are written.
+        // Small, so that a caller's stop takes effect before many more tokens are written.
         let (heard, hears) = mpsc::sync_channel(1);
         let job = EngineJob {
             request: ask.request.clone(),
@@ -99,7 +99,7 @@ impl Drop for EngineThread {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has already said so to whoever asked.
+            // If the thread panicked, its caller already got an error.
             thread.join().ok();
         }
     }
@@ -111,7 +111,7 @@ fn started(file: PathBuf, settings: EngineSettings) -> Result<EngineThread, Loca
     let thread = thread::Builder::new()
         .name("local-model".into())
         .spawn(move || worker::run(&file, &settings, &opened, &wanted))
-        .map_err(|error| LocalError::Engine(format!("no thread for it: {error}")))?;
+        .map_err(|error| LocalError::Engine(format!("cannot start a thread: {error}")))?;
     let card = opens.recv().unwrap_or_else(|_| {
         Err(LocalError::Engine("it ended while the file was being opened".into()))
     })?;

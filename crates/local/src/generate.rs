@@ -1,6 +1,6 @@
-//! One answer of a model: decide whether to call, then write a bound call or free text.
+//! Generates one answer: decides if the model calls, then writes a constrained call or free text.
 //!
-//! Must never: give a call that the schema of its tool refuses.
+//! Must never: return a call that violates the schema of its tool.
 
 use agentry_protocol::message::RawToolCall;
 
@@ -17,19 +17,19 @@ use crate::schema;
 use crate::stream::TextDecoder;
 use crate::tokenizer::Tokenizer;
 
-/// Forced bytes below this are left to the model: they cost no more than a word.
+/// Minimal length of forced text, in bytes; the model writes shorter text itself at no more cost.
 const FORCED_BYTES: usize = 6;
 
-/// How small models begin a call besides its mark.
+/// The openings of a call that small models use besides its mark.
 const OPENINGS: [&str; 3] = ["```json", "{\"name\"", "{\n"];
 
-/// The one who listens: hears pieces and says whether to go on.
+/// The receiver of the pieces of an answer, which also decides if generation goes on.
 pub(crate) trait GenerationListener {
     fn hear(&mut self, piece: GenerationDelta);
     fn go_on(&mut self) -> bool;
 }
 
-/// What is needed to speak.
+/// The inputs and the state of one answer.
 pub(crate) struct AnswerGenerator<'a, 'm> {
     pub(crate) tape: &'a mut EngineContext<'m>,
     pub(crate) vocabulary: &'a Tokenizer<'m>,
@@ -37,36 +37,36 @@ pub(crate) struct AnswerGenerator<'a, 'm> {
     pub(crate) calls: Option<&'a CallGrammar>,
     pub(crate) dice: TokenSampler,
     pub(crate) listener: &'a mut dyn GenerationListener,
-    /// The most tokens that may be written.
+    /// The maximum of tokens in the answer.
     pub(crate) most: usize,
-    /// Whether the outcome of a call is the last thing that was said.
+    /// True if the last message is the outcome of a call.
     pub(crate) has_outcome: bool,
-    /// What an answer may not begin with.
+    /// Tokens that an answer may not begin with.
     pub(crate) barred: Vec<ModelToken>,
     pub(crate) spoken: GeneratorOutput,
 }
 
-/// What was spoken.
+/// The answer so far.
 #[derive(Default)]
 pub(crate) struct GeneratorOutput {
     pub(crate) text: String,
     pub(crate) thinking: String,
     pub(crate) calls: Vec<RawToolCall>,
-    /// Every token of the answer, in order.
+    /// All tokens of the answer, in order.
     pub(crate) tokens: Vec<ModelToken>,
     pub(crate) call_probability: Option<f32>,
-    /// How many calls were already announced.
+    /// The number of calls that were announced to the listener.
     named: usize,
 }
 
-/// How one call went.
+/// The result of writing one call.
 enum CallAttempt {
     Call(RawToolCall),
     Ended(FinishReason),
 }
 
 impl AnswerGenerator<'_, '_> {
-    /// Speaks until the end of the turn; the prompt is laid.
+    /// Generates until the end of the turn; the prompt must be set.
     pub(crate) fn generate(&mut self, choice: ToolChoice) -> Result<FinishReason, LocalError> {
         if self.advance()? == EvaluationStatus::Stopped {
             return Ok(FinishReason::Interrupted);
@@ -92,8 +92,8 @@ impl AnswerGenerator<'_, '_> {
         }
     }
 
-    /// Whether the opening mark of a call is probable enough. With an outcome at hand it must be the likelier
-    /// of the two: a small model that is held to call goes on calling for ever.
+    /// Returns true if a call's opening is probable enough. After an outcome it must be likelier
+    /// than not: a small model that is forced to call would call forever.
     fn wants_to_call(&mut self, calls: &CallGrammar) -> bool {
         let firsts = self.openings(calls);
         let scores = self.tape.scores();
@@ -105,7 +105,7 @@ impl AnswerGenerator<'_, '_> {
         probability >= least
     }
 
-    /// The tokens with which a call may begin.
+    /// Returns the first tokens of all openings of a call.
     fn openings(&self, calls: &CallGrammar) -> Vec<ModelToken> {
         let forced = calls.matcher().compute_ff_bytes();
         let mut openings = OPENINGS.map(|text| self.vocabulary.text_tokens(text)).to_vec();
@@ -118,7 +118,7 @@ impl AnswerGenerator<'_, '_> {
         firsts
     }
 
-    /// Writes calls; the mark of the first one may already stand there.
+    /// Writes calls; `marked` is true if the mark of the first one is already written.
     fn write_calls(
         &mut self,
         calls: &CallGrammar,
@@ -134,7 +134,7 @@ impl AnswerGenerator<'_, '_> {
                 CallAttempt::Ended(finish) => return Ok(finish),
                 CallAttempt::Call(call) => {
                     self.force(&self.dialect.call_closing());
-                    // A model that says the same call again has nothing more to say.
+                    // A model that repeats a call has finished.
                     if self.spoken.calls.contains(&call) {
                         return Ok(FinishReason::Done);
                     }
@@ -149,7 +149,7 @@ impl AnswerGenerator<'_, '_> {
         }
     }
 
-    /// Whether the model would go on with another call; what stands between is written if so.
+    /// Returns true if the model is likely to open another call, and then writes the separator.
     fn wants_more(
         &mut self,
         between: &[PromptFragment],
@@ -198,7 +198,7 @@ impl AnswerGenerator<'_, '_> {
                             .is_ok_and(|token| !self.vocabulary.is_end_token(token))
                 };
                 let chosen = self.dice.choose(self.tape.scores(), allowed);
-                // Nothing but the end is left.
+                // The call is complete.
                 let Some(chosen) = chosen else { break };
                 vec![ModelToken::try_from(chosen).map_err(engine)?]
             } else {
@@ -216,13 +216,13 @@ impl AnswerGenerator<'_, '_> {
         self.check_call(calls, &bytes)
     }
 
-    /// The bytes that must come, but for the last token, whose end is the model's to choose.
+    /// Returns the tokens of forced text without the last one, whose end the model may choose.
     fn forced_tokens(&self, text: &str) -> Vec<ModelToken> {
         let mut tokens = self.vocabulary.text_tokens(text);
         tokens.pop();
         let bytes: Vec<u8> =
             tokens.iter().flat_map(|token| self.vocabulary.bytes(*token)).collect();
-        // Some tokenizers put a space before everything; then the model finds the words itself.
+        // Some tokenizers put a space before all text; then the model writes the text itself.
         if text.as_bytes().starts_with(&bytes) { tokens } else { Vec::new() }
     }
 
@@ -279,7 +279,7 @@ impl AnswerGenerator<'_, '_> {
             if self.advance()? == EvaluationStatus::Stopped {
                 return Ok(FinishReason::Interrupted);
             }
-            // Only its first word: later, a fence is a fence.
+            // Only the first token is barred: later, a fence may be a code block.
             let barred = if self.spoken.tokens.is_empty() { &*self.barred } else { &[] };
             let may =
                 |token: usize| ModelToken::try_from(token).is_ok_and(|one| !barred.contains(&one));
@@ -309,7 +309,7 @@ impl AnswerGenerator<'_, '_> {
         }
     }
 
-    /// A call in a text that nothing bound.
+    /// Finds a call in unconstrained text.
     fn read_call(&mut self, calls: &CallGrammar) {
         let valid = |call: &RawToolCall| calls.toolset.validate_call(call).is_ok();
         let marks = |parts: Vec<PromptFragment>| {
@@ -361,7 +361,7 @@ impl AnswerGenerator<'_, '_> {
         self.tape.advance(&mut || self.listener.go_on())
     }
 
-    /// Why nothing more may be written, if so.
+    /// Returns the reason why the answer must end now, or None.
     fn ended(&mut self) -> Option<FinishReason> {
         let full = self.tape.length() >= self.tape.window();
         if full || self.spoken.tokens.len() >= self.most {

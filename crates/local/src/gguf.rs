@@ -1,14 +1,14 @@
-//! The file format of weights: its header is read before the engine sees the file, and a file is
-//! written for the embedder.
+//! The GGUF file format: its header is read before the engine opens the file, and a writer serves
+//! the embedder.
 //!
-//! Must never: read weights into memory to learn what a file is.
+//! Must never: read weights into memory to identify a file.
 
 pub(crate) mod bert;
 pub(crate) mod header;
 mod safetensors;
 pub(crate) mod write;
 
-/// What a GGUF file begins with.
+/// The first bytes of a GGUF file.
 pub(crate) const MAGIC: &[u8; 4] = b"GGUF";
-/// Tensors stand at multiples of this, unless the file says otherwise.
+/// The alignment of tensors, in bytes, unless the file sets another.
 pub(crate) const ALIGNMENT: u64 = 32;

@@ -1,6 +1,6 @@
-//! The grammars of calls, made once for a set of tools.
+//! The grammars of calls, compiled once for a set of tools.
 //!
-//! A schema that the engine cannot take as it is becomes a looser grammar; the toolset's check of the
+//! A schema that the engine does not accept becomes a looser grammar; the toolset's check of the
 //! finished call stays as strict as the tool's own schema.
 //!
 //! Must never: drop a tool in silence.
@@ -22,7 +22,7 @@ use crate::limits::TOOLSETS_MAX;
 use crate::schema;
 use crate::toolset::RequestTools;
 
-/// All grammars that are kept.
+/// The cache of compiled grammars.
 pub(crate) struct Grammars {
     factory: ParserFactory,
     kept: Vec<(Vec<ToolSpec>, Rc<CallGrammar>)>,
@@ -35,14 +35,14 @@ pub(crate) struct CallGrammar {
 }
 
 impl CallGrammar {
-    /// A fresh matcher for one call.
+    /// Returns a new matcher for one call.
     pub(crate) fn matcher(&self) -> Matcher {
         self.matcher.deep_clone()
     }
 }
 
 impl Grammars {
-    /// Reads the whole vocabulary, which takes a moment.
+    /// Builds the cache for a model; reads its whole vocabulary, which takes a moment.
     pub(crate) fn of(model: &LlamaModel) -> Result<Self, LocalError> {
         let words = LlamaSampler::llguidance_tok_env(model);
         let slices = SlicedBiasComputer::general_slices();
@@ -53,7 +53,7 @@ impl Grammars {
         Ok(Self { factory, kept: Vec::new() })
     }
 
-    /// The calls of these tools.
+    /// Returns the grammar for these tools, compiled or from the cache.
     pub(crate) fn calls(
         &mut self,
         tools: &[ToolSpec],
@@ -90,7 +90,7 @@ impl Grammars {
         Ok(CallGrammar { toolset, matcher })
     }
 
-    /// The schema in a form that the engine takes: as it is, or looser.
+    /// Returns the schema in a form that the engine accepts: unchanged, or looser.
     fn taken(&self, bounded: &Value) -> Result<Value, String> {
         let strict = schema::with_guidance_options(bounded, false);
         if self.matcher(TopLevelGrammar::from_json_schema(strict.clone())).is_ok() {
@@ -103,7 +103,7 @@ impl Grammars {
     fn matcher(&self, grammar: TopLevelGrammar) -> Result<Matcher, String> {
         let parser = self.factory.create_parser(grammar).map_err(|error| first_line(&error))?;
         let mut matcher = Matcher::new(Ok(parser));
-        // Some faults show only when the grammar is used.
+        // Some faults appear only when the grammar is used.
         match matcher.compute_mask() {
             Ok(_) => Ok(matcher),
             Err(error) => Err(first_line(&error)),

@@ -1,6 +1,6 @@
-//! What the machine has: cores, free memory, and a processor that is new enough.
+//! The machine's resources: cores, free memory, and the processor's instruction sets.
 //!
-//! Must never: ask for more than the process was given.
+//! Must never: use more than the process was given.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,10 +13,10 @@ use crate::limits::{
 };
 use crate::model_summary::EngineSettings;
 
-/// How many threads compute: one for each physical core that the process may use and that is idle.
+/// Returns the number of computing threads: one for each idle physical core of the process.
 ///
-/// The threads of the engine wait for each other in a busy loop: one that shares its core with another
-/// program makes all of them slow.
+/// The engine's threads wait for each other in a busy loop: one thread that shares its core with
+/// another program slows all of them down.
 pub(crate) fn threads(settings: &EngineSettings) -> u32 {
     let allowed = std::thread::available_parallelism()
         .map_or(1, |count| u32::try_from(count.get()).unwrap_or(THREADS_MAX));
@@ -28,12 +28,12 @@ pub(crate) fn threads(settings: &EngineSettings) -> u32 {
     chosen.clamp(1, THREADS_MAX)
 }
 
-/// How many cores were busy in the last minute, by the text of `/proc/loadavg`.
+/// Returns the number of cores that were busy in the last minute, from `/proc/loadavg`.
 fn busy(text: &str) -> Option<u32> {
     text.split(['.', ' ']).next()?.parse().ok()
 }
 
-/// The physical cores in the text of `/proc/cpuinfo`.
+/// Returns the number of physical cores, from the text of `/proc/cpuinfo`.
 fn cores(text: &str) -> Option<u32> {
     let mut seen = BTreeSet::new();
     let mut package = "";
@@ -50,7 +50,7 @@ fn cores(text: &str) -> Option<u32> {
     u32::try_from(seen.len()).ok().filter(|count| *count > 0)
 }
 
-/// The memory that is free for this process, in bytes, if the system says.
+/// Returns the free memory of this process, in bytes; None if the system does not report it.
 pub(crate) fn free_memory() -> Option<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     let free = available(&meminfo)?;
@@ -69,7 +69,7 @@ fn number_in(file: &str) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// How many tokens fit into the memory that is left after the weights.
+/// Returns the number of tokens that fit into the memory left after the weights.
 pub(crate) fn fit_context(
     file: &Path,
     header: &Header,
@@ -93,13 +93,13 @@ pub(crate) fn fit_context(
     if settings.context_tokens.is_some() {
         return Ok(wanted);
     }
-    // Half of what is left: the rest of the machine wants to live too.
+    // Half of the rest: other programs need memory too.
     let fits = (free - fixed) / 2 / per_token;
     let fits = u32::try_from(fits).unwrap_or(u32::MAX) / CONTEXT_TOKENS_STEP * CONTEXT_TOKENS_STEP;
     Ok(wanted.min(fits.max(CONTEXT_TOKENS_MIN)))
 }
 
-/// Whether the processor knows what the engine was built with.
+/// Checks that the processor has the instruction sets that the engine was built for.
 pub(crate) fn check_processor() -> Result<(), LocalError> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,9 +1,9 @@
-//! Sorts what a person says: is it something to do, or something to talk about?
+//! Classifies a user message: does it need a tool, or only an answer?
 //!
-//! Small models begin every answer like a call once tools are described to them. So they are asked first, without
-//! the tools, in a talk of its own whose beginning stays in the context.
+//! Small models begin every answer like a call once tools are described to them. So the model is
+//! asked first, without the tools, in a separate conversation whose beginning stays in the context.
 //!
-//! Must never: say that no tool is needed where a call has just been made.
+//! Must never: report that no tool is needed directly after a call.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use crate::request::{GenerationRequest, ToolChoice};
 
 const SYSTEM: &str = "You sort requests. Reply with one word. Reply `tool` if files, folders, commands, programs \
     or web pages must be read, searched, changed or run. Reply `talk` if you can answer from what you know.";
-/// The talk in which it is asked; nobody else's.
+/// The session of the classification; no other session has this name.
 const SESSION: &str = "\0sort";
 const TALK: &str = "talk";
 
-/// What it is shown before it is asked.
+/// The examples before the question.
 const SHOWN: [(&str, &str); 6] = [
     ("Hi there!", TALK),
     ("What is in the folder src?", "tool"),
@@ -31,7 +31,7 @@ const SHOWN: [(&str, &str); 6] = [
 ];
 
 impl Engine {
-    /// Whether a request that nobody has begun to work on can be answered without a tool.
+    /// Returns true if a request that has no steps yet can be answered without a tool.
     pub fn needs_no_tool(
         &self,
         request: &ModelRequest,
@@ -40,7 +40,7 @@ impl Engine {
         let Some(Message::User { content, .. }) = request.messages.last().map(AsRef::as_ref) else {
             return Ok(false);
         };
-        // Whoever says so much wants something done.
+        // A long message almost always needs tools.
         if request.tools.is_empty() || content.chars().count() > SORTED_CHARS_MAX {
             return Ok(false);
         }

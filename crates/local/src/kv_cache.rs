@@ -1,13 +1,13 @@
-//! Which conversation stands in which sequence of the context, token by token.
+//! The tokens of each conversation in each sequence of the context.
 //!
-//! Must never: say that a token is there which was not evaluated.
+//! Must never: list a token that was not evaluated.
 
 use std::collections::HashMap;
 
 use agentry_protocol::message::RawToolCall;
 use serde_json::Value;
 
-/// A word of the model, by its number.
+/// A token of the model, by its number.
 pub(crate) type ModelToken = i32;
 
 /// All sequences of a context.
@@ -16,13 +16,13 @@ pub(crate) struct Sequences {
     clock: u64,
 }
 
-/// One conversation.
+/// The tokens of one conversation.
 #[derive(Default)]
 pub(crate) struct Sequence {
     session: String,
-    /// What was evaluated, in order.
+    /// The evaluated tokens, in order.
     pub(crate) tokens: Vec<ModelToken>,
-    /// The tokens with which the model said a message, which its text may not tell.
+    /// The tokens that the model wrote for each message; the text alone may give other tokens.
     said: HashMap<String, Vec<ModelToken>>,
     used: u64,
 }
@@ -32,9 +32,9 @@ impl Sequences {
         Self { held: (0..count).map(|_| Sequence::default()).collect(), clock: 0 }
     }
 
-    /// The sequence of a session: its own, an unused one, or the one unused for longest, emptied.
+    /// Returns the slot of a session: its own, an unused one, or the least recently used, emptied.
     ///
-    /// The flag says whether its tokens must be taken out of the context.
+    /// The flag is true if the old tokens must be removed from the context.
     pub(crate) fn claim(&mut self, session: &str) -> (usize, bool) {
         self.clock += 1;
         let clock = self.clock;
@@ -58,7 +58,7 @@ impl Sequences {
         &mut self.held[slot]
     }
 
-    /// The sequence with the longest common beginning, and how long that is; its own before others.
+    /// Returns the sequence with the longest common prefix, and its length; prefers `slot`.
     pub(crate) fn longest_prefix(&self, slot: usize, prompt: &[ModelToken]) -> (usize, usize) {
         let common = |held: &Sequence| {
             held.tokens.iter().zip(prompt).take_while(|(held, new)| held == new).count()
@@ -70,7 +70,7 @@ impl Sequences {
         })
     }
 
-    /// Empties the sequence that was unused for longest, but not this one.
+    /// Empties the least recently used sequence except this one; None if all others are empty.
     pub(crate) fn evict(&mut self, slot: usize) -> Option<usize> {
         let oldest = self
             .held
@@ -85,18 +85,18 @@ impl Sequences {
 }
 
 impl Sequence {
-    /// The tokens with which a message was said, if the model said it here.
+    /// Returns the tokens of a message that the model wrote here, or None.
     pub(crate) fn recall(&self, key: &str) -> Option<&[ModelToken]> {
         self.said.get(key).map(Vec::as_slice)
     }
 
-    /// Keeps the tokens with which a message was said.
+    /// Stores the tokens of a message that the model wrote.
     pub(crate) fn remember(&mut self, key: String, tokens: Vec<ModelToken>) {
         self.said.insert(key, tokens);
     }
 }
 
-/// What tells one said message from another: its place, its words and its calls.
+/// Returns the key of a written message: its position, its text and its calls.
 pub(crate) fn message_key(message: usize, text: &str, calls: &[RawToolCall]) -> String {
     let mut key = format!("{message}\n{}", text.trim());
     for call in calls {
@@ -107,7 +107,7 @@ pub(crate) fn message_key(message: usize, text: &str, calls: &[RawToolCall]) -> 
     key
 }
 
-/// JSON whose keys are in order: a ledger may have changed theirs.
+/// Writes JSON with sorted keys, since a ledger may have changed their order.
 fn sorted(value: &Value, to: &mut String) {
     match value {
         Value::Object(fields) => {

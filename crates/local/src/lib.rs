@@ -1,9 +1,9 @@
 //! A language model from a GGUF file, run in this process by llama.cpp.
 //!
-//! A conversation is evaluated token by token, each token once; calls are bound to the schemas of the
-//! tools while they are written. An embedder for texts comes from the same engine.
+//! Each token of a conversation is evaluated once. Calls are constrained to the schemas of the
+//! tools while the model writes them. The engine also provides an embedder for texts.
 //!
-//! Must never: show a type of the engine, know a provider, or fetch a file.
+//! Must never: expose a type of the engine, know a provider, or fetch a file.
 
 pub mod limits;
 

@@ -1,63 +1,63 @@
 //! Every limit of this crate, with its unit.
 //!
-//! Must never: let a model or a file spend memory or time that nobody bounded.
+//! Must never: let a model or a file use memory or time without a bound.
 
-/// The largest context that is chosen without being asked for, in tokens.
+/// Largest context that is chosen by default, in tokens.
 pub const CONTEXT_TOKENS_MAX: u32 = 32 * 1024;
-/// The smallest context that is worth opening a model for, in tokens.
+/// Smallest context with which a model is opened, in tokens.
 pub const CONTEXT_TOKENS_MIN: u32 = 512;
-/// The context is a multiple of this, in tokens.
+/// Step of the context's size, in tokens.
 pub const CONTEXT_TOKENS_STEP: u32 = 256;
-/// The most conversations that are kept in one context.
+/// Maximum of conversations in one context.
 pub const SESSIONS_MAX: u32 = 16;
-/// The memory that must stay free beside weights and context, in bytes.
+/// Memory that must stay free beside weights and context, in bytes.
 pub const MEMORY_SPARE_BYTES: u64 = 256 * 1024 * 1024;
-/// The most threads that compute, whatever the machine has.
+/// Maximum of computing threads on any machine.
 pub const THREADS_MAX: u32 = 64;
 
-/// The most tokens of a prompt that are evaluated before anybody may interrupt.
+/// Maximum of prompt tokens that are evaluated between two checks for an interrupt.
 pub const BATCH_TOKENS_MAX: usize = 256;
-/// The longest answer when the request does not say, in tokens.
+/// Longest answer if the request has no limit, in tokens.
 pub const ANSWER_TOKENS_MAX: usize = 4096;
-/// The room that a prompt must leave for an answer, in tokens.
+/// Space that a prompt must leave for an answer, in tokens.
 pub const ANSWER_TOKENS_MIN: usize = 16;
-/// The most calls in one answer.
+/// Maximum of calls in one answer.
 pub const CALLS_MAX: usize = 8;
-/// How often a caller that waits is asked whether to go on, in milliseconds.
+/// Longest time between two checks if a waiting caller wants to go on, in milliseconds.
 pub const WAIT_MS_MAX: u64 = 50;
 
-/// The longest string argument when the schema does not say, in characters.
+/// Longest string argument if the schema has no limit, in characters.
 pub const ARGUMENT_CHARS_MAX: u64 = 8192;
-/// The longest list argument when the schema does not say, in items.
+/// Longest list argument if the schema has no limit, in items.
 pub const ARGUMENT_ITEMS_MAX: u64 = 64;
-/// How deep a schema may be nested.
+/// Deepest nesting of a schema.
 pub const SCHEMA_DEPTH_MAX: usize = 32;
-/// How many sets of offered tools keep their grammar.
+/// Number of toolsets whose grammars are cached.
 pub const TOOLSETS_MAX: usize = 4;
-/// The longest request that is sorted before it is answered.
+/// Longest request that is classified before it is answered, in characters.
 pub const SORTED_CHARS_MAX: usize = 400;
-/// How probable the opening mark of a call must be for a call to be made.
+/// Probability of a call's opening from which a call is made.
 pub const CALL_PROBABILITY_MIN: f32 = 0.05;
-/// The same where the outcome of a call is the last thing that was said.
+/// Probability of a call's opening from which a call is made directly after an outcome.
 pub const CALL_AGAIN_PROBABILITY_MIN: f32 = 0.5;
 
-/// The longest piece of which a model may repeat copies, in tokens.
+/// Longest repeated piece that is detected, in tokens.
 pub const REPEAT_PERIOD_TOKENS_MAX: usize = 48;
-/// How many tokens may repeat themselves, in tokens.
+/// Length of repeated text from which the answer ends, in tokens.
 pub const REPEAT_TOKENS_MAX: usize = 64;
-/// How often a piece may follow itself.
+/// Number of repetitions of a piece from which the answer ends.
 pub const REPEAT_TIMES_MAX: usize = 4;
 
-/// The longest header of a model file, in bytes; a vocabulary of a million words fits.
+/// Longest header of a model file, in bytes; a vocabulary of a million words fits.
 pub const HEADER_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// The most entries of one kind in the header of a model file.
+/// Maximum of entries of one kind in the header of a model file.
 pub const HEADER_ENTRIES_MAX: u64 = 16 * 1024 * 1024;
-/// The lines of the engine's log that an error quotes.
+/// Number of lines of the engine's log that an error quotes.
 pub const LOG_LINES_MAX: usize = 6;
 
-/// The longest text of which a vector is made, in tokens; what is longer is cut.
+/// Longest text for one vector, in tokens; the rest is cut off.
 pub const EMBED_TOKENS_MAX: usize = 256;
-/// The most texts that are computed at once.
+/// Maximum of texts that are embedded at once.
 pub const EMBED_TEXTS_MAX: usize = 8;
-/// The largest file that is converted, in bytes.
+/// Largest file that is converted, in bytes.
 pub const CONVERT_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;

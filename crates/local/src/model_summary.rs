@@ -1,17 +1,17 @@
-//! What an opened model is, and how it is to be opened.
+//! Facts about an opened model, and the settings to open it.
 //!
-//! Must never: be read from anything but the file and the machine.
+//! Must never: come from any source but the file and the machine.
 
 use std::fmt;
 
-/// How a model is to be opened.
+/// The settings to open a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EngineSettings {
-    /// How many threads compute; the physical cores of the machine that are idle otherwise.
+    /// The number of computing threads; None means the idle physical cores of the machine.
     pub threads: Option<u32>,
-    /// How many tokens fit; what the model was trained for and memory holds otherwise.
+    /// The window, in tokens; None means as trained, if memory allows.
     pub context_tokens: Option<u32>,
-    /// How many conversations are kept in memory.
+    /// The number of conversations that are kept in memory.
     pub sessions: u32,
 }
 
@@ -21,28 +21,28 @@ impl Default for EngineSettings {
     }
 }
 
-/// What an opened model is.
+/// Facts about an opened model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelSummary {
     /// The family of the network, such as `qwen2`.
     pub architecture: String,
-    /// The name in the file, if it has one.
+    /// The name in the file; empty if it has none.
     pub name: String,
-    /// How many numbers it has.
+    /// The number of parameters.
     pub parameters: u64,
-    /// How many tokens it was trained for.
+    /// The window that the model was trained for, in tokens.
     pub trained_context: u32,
-    /// How many tokens fit now.
+    /// The window now, in tokens.
     pub context: u32,
-    /// How it writes calls.
+    /// The dialect of calls.
     pub dialect: DialectName,
     /// The length of the file, in bytes.
     pub bytes: u64,
-    /// How many threads compute.
+    /// The number of computing threads.
     pub threads: u32,
 }
 
-/// How a model writes calls.
+/// The form in which a model writes calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DialectName {
     /// `<tool_call>{"name": …, "arguments": …}</tool_call>`, as Qwen and Hermes do.
@@ -51,7 +51,7 @@ pub enum DialectName {
     Llama,
     /// `<start_function_call>call:NAME{…}<end_function_call>`.
     FunctionGemma,
-    /// The file's template knows no tools: they are described in the system prompt.
+    /// Tools are described in the system prompt, since the file's template has none.
     Plain,
 }
 

@@ -1,10 +1,10 @@
-//! Whether a model says the same again and again.
+//! Detects a model that repeats itself.
 //!
-//! Must never: look at anything but the tokens it wrote.
+//! Must never: look at anything but the tokens that the model wrote.
 
 use crate::limits::{REPEAT_PERIOD_TOKENS_MAX, REPEAT_TIMES_MAX, REPEAT_TOKENS_MAX};
 
-/// Whether the end of these tokens is one piece, repeated.
+/// Returns true if the tokens end with many copies of one piece.
 pub(crate) fn repeats<T: PartialEq>(tokens: &[T]) -> bool {
     (1..=REPEAT_PERIOD_TOKENS_MAX).any(|period| {
         let window = REPEAT_TOKENS_MAX.max(REPEAT_TIMES_MAX * period) + period;

@@ -1,92 +1,92 @@
-//! What is asked of a local model and what it says.
+//! Requests to a local model, and its answers.
 //!
 //! Must never: name anything of the engine behind it.
 
 use agentry_protocol::message::{ModelRequest, RawToolCall, Usage};
 
-/// One question to a model.
+/// One request to a model.
 #[derive(Clone, Copy)]
 pub struct GenerationRequest<'a> {
-    /// The talk so far and the tools.
+    /// The conversation so far and the tools.
     pub request: &'a ModelRequest,
-    /// Which conversation this is, so that only its new tokens are evaluated.
+    /// The session, so that only its new tokens are evaluated.
     pub session: &'a str,
-    /// Hears what the model says while it says it.
+    /// Called with each piece of the answer as it is written.
     pub hear: &'a dyn Fn(GenerationDelta),
-    /// Is asked at every token and every batch whether to go on.
+    /// Called at every token and every batch; false stops the answer.
     pub go_on: &'a dyn Fn() -> bool,
-    /// What the model may do.
+    /// The choice between calls and text.
     pub choice: ToolChoice,
-    /// The seed of the dice; it matters only with a temperature.
+    /// The seed of sampling; it matters only with a temperature.
     pub seed: u64,
 }
 
-/// What the model may do.
+/// The choice between calls and text in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// First it is found whether it wants to call or to answer; a call is bound to the schemas.
+    /// The model decides to call or to answer; a call is constrained to the schemas.
     Either,
-    /// It must call one of the tools, bound to the schemas.
+    /// The model must call one of the tools, constrained to the schemas.
     Call,
-    /// It must answer; the opening of a call is not its to write.
+    /// The model must answer with text; it cannot write the opening of a call.
     Answer,
-    /// Nothing is bound, and a call counts only if it is written in full; for measurements.
+    /// No constraints; only a complete call counts. For measurements.
     Unguided,
 }
 
-/// A piece of what the model says.
+/// A piece of an answer, as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GenerationDelta {
-    /// Some of the answer.
+    /// A piece of the text.
     Text(String),
-    /// Some of what it thinks.
+    /// A piece of the thinking.
     Thinking(String),
-    /// A call has begun; only `Said` tells whether it was finished.
+    /// A call has begun; only the final `Generation` shows if it was finished.
     CallName {
-        /// Which call of this answer, from 0.
+        /// The index of the call in this answer, from 0.
         index: usize,
         /// The tool.
         name: String,
     },
-    /// The arguments of a call, whole.
+    /// The complete arguments of a call.
     CallArguments {
-        /// Which call of this answer, from 0.
+        /// The index of the call in this answer, from 0.
         index: usize,
-        /// JSON.
+        /// The arguments as JSON.
         json: String,
     },
 }
 
-/// All that the model said.
+/// A complete answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generation {
-    /// The answer.
+    /// The text.
     pub text: String,
-    /// What it thought.
+    /// The thinking.
     pub thinking: String,
-    /// What it asked for; each one is valid by the schema of its tool.
+    /// The calls; each one matches the schema of its tool.
     pub calls: Vec<RawToolCall>,
-    /// All tokens of the prompt, those still known, and those written.
+    /// The tokens of the prompt, those reused from the context, and those written.
     pub usage: Usage,
-    /// How many tokens went through the model now, those of the prompt and those written.
+    /// The number of tokens that were evaluated now, of the prompt and written.
     pub evaluated: u64,
-    /// How many tokens of the prompt did not have to.
+    /// The number of prompt tokens that were reused from the context.
     pub reused: u64,
-    /// How probable the opening of a call was, if that was looked at.
+    /// The probability of a call's opening; None if it was not measured.
     pub call_probability: Option<f32>,
-    /// Why it ended.
+    /// The reason why the answer ended.
     pub finish: FinishReason,
 }
 
-/// Why an answer ended.
+/// The reason why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model was done.
+    /// The model ended its turn.
     Done,
     /// The longest answer, or the end of the window, was reached.
     Length,
-    /// It said the same again and again.
+    /// The model repeated itself.
     Repetition,
-    /// Somebody asked it to stop.
+    /// The caller stopped it.
     Interrupted,
 }

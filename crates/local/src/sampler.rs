@@ -1,27 +1,27 @@
-//! Chooses a token by its score: the best one, or by chance with a seed.
+//! Samples a token by its score: the best one, or by chance with a seed.
 //!
-//! Must never: choose what the grammar forbids, or differently with the same seed.
+//! Must never: choose a token that the grammar forbids, or differently with the same seed.
 
-/// How many of the best tokens may be chosen by chance.
+/// Number of best tokens that may be chosen by chance.
 const CHOICES: usize = 40;
-/// How much of the probability the chosen ones hold together.
+/// Share of the probability that the candidates hold together.
 const SHARE: f32 = 0.95;
 
-/// Chooses tokens.
+/// A sampler of tokens.
 pub(crate) struct TokenSampler {
     temperature: f32,
     state: u64,
 }
 
 impl TokenSampler {
-    /// Without a temperature it is always the best one.
+    /// Creates a sampler. Without a temperature it always chooses the best token.
     pub(crate) fn new(temperature: Option<f64>, seed: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a temperature is a small number")]
         let temperature = temperature.unwrap_or(0.0).clamp(0.0, 5.0) as f32;
         Self { temperature, state: seed }
     }
 
-    /// One of the tokens that are allowed, by its number.
+    /// Chooses one of the allowed tokens and returns its number.
     pub(crate) fn choose(
         &mut self,
         scores: &[f32],
@@ -60,7 +60,7 @@ impl TokenSampler {
         Some(ranked[kept - 1].0)
     }
 
-    /// From 0 to 1.
+    /// Returns the next random number from 0 to 1.
     fn next(&mut self) -> f32 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -73,7 +73,7 @@ impl TokenSampler {
     }
 }
 
-/// The token with the highest score.
+/// Returns the allowed token with the highest score.
 pub(crate) fn best(scores: &[f32], allowed: impl Fn(usize) -> bool) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
     for (token, score) in scores.iter().enumerate() {
@@ -84,7 +84,7 @@ pub(crate) fn best(scores: &[f32], allowed: impl Fn(usize) -> bool) -> Option<us
     best.map(|best| best.0)
 }
 
-/// How probable a token is.
+/// Returns the probability of a token.
 pub(crate) fn probability(scores: &[f32], token: usize) -> f32 {
     let top = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let total: f32 = scores.iter().map(|score| (score - top).exp()).sum();

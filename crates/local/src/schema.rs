@@ -1,9 +1,9 @@
-//! A tool's schema with an end to everything: strings, lists and objects that a model could go on
-//! writing for ever.
+//! Bounds a tool's schema: gives limits to strings, lists and objects that a model could write
+//! without end.
 //!
-//! What it allows is always a part of what the tool's own schema allows.
+//! The bounded schema allows only values that the tool's own schema allows.
 //!
-//! Must never: allow what the tool's schema refuses.
+//! Must never: allow a value that the tool's schema refuses.
 
 use serde_json::{Map, Value, json};
 
@@ -15,11 +15,11 @@ const ONE: [&str; 4] = ["items", "additionalProperties", "not", "contains"];
 const LISTED: [&str; 3] = ["anyOf", "oneOf", "prefixItems"];
 /// Keys whose value maps names to schemas.
 const NAMED: [&str; 3] = ["properties", "$defs", "definitions"];
-/// Keys that let a schema be joined with another, so that it must stay open.
+/// Keys that join a schema with others, so that its properties must stay open.
 const JOINED: [&str; 7] =
     ["allOf", "anyOf", "oneOf", "$ref", "patternProperties", "if", "unevaluatedProperties"];
 
-/// The schema of a tool's arguments, bounded.
+/// Returns the schema of a tool's arguments with limits.
 pub(crate) fn bounded(schema: &Value) -> Value {
     let mut schema = match schema {
         Value::Object(object) if !object.is_empty() => schema.clone(),
@@ -34,7 +34,7 @@ pub(crate) fn bounded(schema: &Value) -> Value {
     schema
 }
 
-/// The same with the engine's own keys: no free whitespace, and what it does not know left out.
+/// Adds the engine's options: no free whitespace, and with `lenient` unknown keys are ignored.
 pub(crate) fn with_guidance_options(schema: &Value, lenient: bool) -> Value {
     let mut schema = schema.clone();
     if let Some(object) = schema.as_object_mut() {
@@ -101,7 +101,7 @@ fn lower(object: &mut Map<String, Value>, key: &str, most: u64) {
     }
 }
 
-/// Whether a string in these arguments was ended by our bound and not by the model.
+/// Returns true if a string in the arguments has the maximal length, so the limit cut it off.
 pub(crate) fn is_truncated(input: &Value) -> bool {
     match input {
         Value::String(text) => {

@@ -1,7 +1,7 @@
-//! The words of a model as they come: bytes to text, thoughts apart from the answer, and nothing shown
-//! that may yet turn out to be a call.
+//! Decodes the tokens of an answer: bytes to text, thinking apart from the answer; text that may be
+//! a call is held back.
 //!
-//! Must never: show half a character or half a mark.
+//! Must never: emit half a character or half a mark.
 
 use crate::request::GenerationDelta;
 
@@ -9,21 +9,21 @@ const THOUGHT_OPENS: &str = "<think>";
 const THOUGHT_CLOSES: &str = "</think>";
 const FENCE: &str = "```";
 
-/// What was said so far.
+/// The answer so far, and the text that is held back.
 pub(crate) struct TextDecoder {
-    /// The mark that opens a call, if calls are looked for.
+    /// The mark that opens a call; None if no calls are expected.
     call_opens: Option<String>,
-    /// Bytes that are not yet a character.
+    /// Bytes that are not a whole character yet.
     bytes: Vec<u8>,
     /// Text that may be the beginning of a mark.
     pending: String,
     pub(crate) text: String,
     pub(crate) thinking: String,
     thinks: bool,
-    /// Whether spaces that come next belong to nothing.
+    /// True if following spaces are dropped.
     skips: bool,
     shown: usize,
-    /// Whether a call was opened.
+    /// True if a call was opened.
     pub(crate) opened: bool,
 }
 
@@ -42,7 +42,7 @@ impl TextDecoder {
         }
     }
 
-    /// Takes the bytes of one token and shows what is sure.
+    /// Appends the bytes of one token and emits the text that is certain.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
@@ -56,7 +56,7 @@ impl TextDecoder {
         self.show(end, hear);
     }
 
-    /// Shows the rest.
+    /// Emits the rest.
     pub(crate) fn finish(&mut self, hear: &mut dyn FnMut(GenerationDelta)) {
         if !self.bytes.is_empty() {
             self.pending.push_str(&String::from_utf8_lossy(&self.bytes));
@@ -71,7 +71,7 @@ impl TextDecoder {
         self.show(self.text.len(), hear);
     }
 
-    /// Whether a fence or an object has just been closed, which may be a call.
+    /// Returns true if a fence or an object was just closed, which may be a call.
     pub(crate) fn may_be_call(&self) -> bool {
         let text = self.text.trim_end();
         let fences = text.matches(FENCE).count();
@@ -149,7 +149,7 @@ impl TextDecoder {
         }
     }
 
-    /// How many bytes at the end may be the beginning of a mark.
+    /// Returns the number of bytes at the end that may be the beginning of a mark.
     fn half_a_mark(&self) -> usize {
         let marks = [THOUGHT_OPENS, THOUGHT_CLOSES, FENCE];
         let marks = marks.into_iter().chain(self.call_opens.as_deref());
@@ -162,7 +162,7 @@ impl TextDecoder {
             .unwrap_or(0)
     }
 
-    /// Up to where the text is surely no call: an open fence or a leading object may be one.
+    /// Returns the end of the text that is no call; an open fence or a leading object may be one.
     fn sure(&self) -> usize {
         if self.text.trim_start().starts_with('{') {
             return self.shown;
@@ -187,7 +187,7 @@ impl TextDecoder {
 mod tests {
     use super::*;
 
-    /// What is shown of a text that comes in pieces of every size.
+    /// Checks the emitted text of an answer that is split into pieces of every size.
     #[track_caller]
     fn check(said: &str, shown: &str, thought: &str, opened: bool) {
         for size in 1..=said.len() {

@@ -1,4 +1,4 @@
-//! Text to tokens and back, with marks and text from outside kept apart.
+//! Converts text to tokens and back, and keeps marks apart from text from outside.
 //!
 //! Must never: make a control token, or a mark of the format, of text from outside.
 
@@ -12,7 +12,7 @@ use crate::kv_cache::ModelToken;
 /// The vocabulary of a model.
 pub(crate) struct Tokenizer<'m> {
     model: &'m LlamaModel,
-    /// Words that the tokenizer takes whole even in plain text, though they look like marks.
+    /// Words that look like marks and that the tokenizer keeps whole even in plain text.
     marks: Vec<String>,
     ends: Vec<bool>,
 }
@@ -37,7 +37,7 @@ impl<'m> Tokenizer<'m> {
         Self { model, marks, ends }
     }
 
-    /// The tokens of parts, each part for itself.
+    /// Returns the tokens of prompt fragments, each one tokenized alone.
     pub(crate) fn tokens(&self, parts: &[PromptFragment]) -> Vec<ModelToken> {
         let mut tokens = Vec::new();
         for part in parts {
@@ -49,30 +49,30 @@ impl<'m> Tokenizer<'m> {
         tokens
     }
 
-    /// The tokens of text from outside.
+    /// Returns the tokens of text from outside.
     pub(crate) fn text_tokens(&self, text: &str) -> Vec<ModelToken> {
         let mut tokens = Vec::new();
         self.add_text(text, &mut tokens);
         tokens
     }
 
-    /// The token that every prompt begins with, if the model has one.
+    /// Returns the token that begins every prompt, if the model has one.
     pub(crate) fn bos_token(&self) -> Option<ModelToken> {
         let vocab = self.model.vocab();
         vocab.should_add_bos().then(|| vocab.bos().0)
     }
 
-    /// Whether a token ends the turn.
+    /// Returns true if a token ends the turn.
     pub(crate) fn is_end_token(&self, token: ModelToken) -> bool {
         usize::try_from(token).is_ok_and(|token| self.ends.get(token) == Some(&true))
     }
 
-    /// The bytes of a token; marks too.
+    /// Returns the bytes of a token; marks have bytes too.
     pub(crate) fn bytes(&self, token: ModelToken) -> Vec<u8> {
         self.model.vocab().token_to_piece(LlamaToken(token), true, None)
     }
 
-    /// Whether a word of the format is a control token here.
+    /// Returns true if a word of the format is a control token of this model.
     pub(crate) fn is_control(&self, mark: &str) -> bool {
         let tokens = self.model.vocab().tokenize(mark.as_bytes(), false, true);
         matches!(tokens.as_slice(), [token] if self.model.vocab().is_control(*token))
@@ -85,7 +85,7 @@ impl<'m> Tokenizer<'m> {
         }
     }
 
-    /// Cuts the text inside each word that would be taken whole.
+    /// Tokenizes text after cutting each word that would become one token.
     fn add_text(&self, text: &str, to: &mut Vec<ModelToken>) {
         for piece in cut(text, &self.marks) {
             self.add(piece, false, to);
@@ -93,12 +93,12 @@ impl<'m> Tokenizer<'m> {
     }
 }
 
-/// Words of a vocabulary such as runs of spaces are text; those in brackets are marks.
+/// Returns true for words in brackets; others, such as runs of spaces, are text.
 fn is_mark(text: &str) -> bool {
     text.len() > 2 && text.starts_with('<') && text.ends_with('>')
 }
 
-/// The text in pieces, none of which holds one of the marks.
+/// Splits a text into pieces that contain none of the marks.
 fn cut<'a>(text: &'a str, marks: &[String]) -> Vec<&'a str> {
     let mut pieces = Vec::new();
     let mut from = 0;

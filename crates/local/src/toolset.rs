@@ -1,6 +1,6 @@
-//! The tools of a request, as they are shown to a model, and the check of its calls.
+//! The tools of a request as they are shown to a model, and the check of its calls.
 //!
-//! Must never: let a call through that the schema of its tool refuses.
+//! Must never: accept a call that violates the schema of its tool.
 
 use agentry_protocol::message::RawToolCall;
 use agentry_protocol::tool_call::ToolSpec;
@@ -14,14 +14,14 @@ use crate::schema;
 /// A tool as it is shown to a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DialectTool {
-    /// Its name for the model.
+    /// The name that the model sees.
     pub(crate) shown: String,
-    /// Its name for us.
+    /// The name of the tool in Agentry.
     pub(crate) tool: String,
     pub(crate) description: String,
-    /// The schema of its arguments, as the tool has it.
+    /// The schema of the arguments, from the tool.
     pub(crate) parameters: Value,
-    /// The schema that the grammar is made of.
+    /// The schema with limits, from which the grammar is made.
     pub(crate) bounded: Value,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct RequestTools {
 }
 
 impl RequestTools {
-    /// All tools of a request, or the one that cannot be offered.
+    /// Prepares the tools of a request; fails for a tool whose schema cannot be offered.
     pub(crate) fn of(tools: &[ToolSpec], dialect: &dyn Dialect) -> Result<Self, LocalError> {
         let offered = offered(tools, dialect);
         let validators = offered
@@ -47,13 +47,13 @@ impl RequestTools {
         Ok(Self { offered, validators })
     }
 
-    /// Our name for a tool that the model names.
+    /// Returns the name in Agentry of a tool that the model names.
     pub(crate) fn name(&self, shown: &str) -> String {
         let tool = self.offered.iter().find(|tool| tool.shown == shown);
         tool.map_or_else(|| shown.to_owned(), |tool| tool.tool.clone())
     }
 
-    /// The call under our name for its tool, if the tool's schema takes it.
+    /// Returns the call with the name in Agentry, if it matches the tool's schema.
     pub(crate) fn validate_call(&self, call: &RawToolCall) -> Result<RawToolCall, LocalError> {
         let at = self.offered.iter().position(|tool| tool.shown == call.name);
         let Some(at) = at else {
@@ -91,7 +91,7 @@ fn offered(tools: &[ToolSpec], dialect: &dyn Dialect) -> Vec<DialectTool> {
 
 #[cfg(test)]
 pub(crate) mod sample {
-    //! A talk and a tool for the tests of dialects.
+    //! A conversation and a tool for the tests of dialects.
 
     use std::sync::Arc;
 

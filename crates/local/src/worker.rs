@@ -1,6 +1,6 @@
-//! The thread that owns a model: it loads the file and answers one question after the other.
+//! The thread that owns a model: it loads the file and answers one request after another.
 //!
-//! Must never: outlive the engine that started it, or share what it owns.
+//! Must never: outlive the engine that started it, or share the model.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ use crate::request::{Generation, GenerationDelta, ToolChoice};
 use crate::sampler::TokenSampler;
 use crate::tokenizer::Tokenizer;
 
-/// One question, as it is sent to the thread.
+/// One request, as it is sent to the thread.
 pub(crate) struct EngineJob {
     pub(crate) request: ModelRequest,
     pub(crate) session: String,
@@ -42,7 +42,7 @@ pub(crate) struct EngineJob {
     pub(crate) heard: SyncSender<EngineMessage>,
 }
 
-/// What comes back.
+/// A message from the thread to the caller.
 pub(crate) enum EngineMessage {
     Piece(GenerationDelta),
     /// A token or a batch is about to be evaluated.
@@ -50,7 +50,7 @@ pub(crate) enum EngineMessage {
     Done(Box<Result<Generation, LocalError>>),
 }
 
-/// Loads the file, says what it is, and answers until nobody asks any more.
+/// Loads the file, sends its summary, and answers until the last sender is dropped.
 pub(crate) fn run(
     file: &Path,
     settings: &EngineSettings,
@@ -60,7 +60,7 @@ pub(crate) fn run(
     let loaded = LoadedModel::open(file, settings);
     match loaded {
         Err(error) => {
-            // Whoever opened it is gone if this fails, and so is the question.
+            // If this fails, the caller is gone and needs no answer.
             opened.send(Err(error)).ok();
         }
         Ok(loaded) => loaded.serve(opened, jobs),
@@ -150,11 +150,11 @@ impl LoadedModel {
         })
     }
 
-    /// The frame of the file's own template.
+    /// Returns the turn separators of the file's own template.
     fn frame(&self) -> Result<TurnSeparators, LocalError> {
         let unknown = || LocalError::WrongKind {
             file: self.file.clone(),
-            why: "it has no chat template that is known here; take an instruct model".into(),
+            why: "its chat template is missing or unknown; take an instruct model".into(),
         };
         let template = self.model.chat_template(None).map_err(|_| unknown())?;
         TurnSeparators::from_template(|talk, answer| {
@@ -182,13 +182,13 @@ impl LoadedModel {
     }
 }
 
-/// Everything that is needed to answer.
+/// The state of an opened model that answers.
 struct EngineWorker<'m> {
     model: &'m LlamaModel,
     vocabulary: Tokenizer<'m>,
     dialect: Box<dyn Dialect>,
     tape: EngineContext<'m>,
-    /// Made when the first tools are offered.
+    /// Created when the first tools are offered.
     grammars: Option<Grammars>,
 }
 
@@ -254,7 +254,7 @@ impl EngineWorker<'_> {
         })
     }
 
-    /// The tokens of the talk; what the model said itself, in the tokens it said it with.
+    /// Returns the tokens of the conversation; messages of the model have the tokens that it wrote.
     fn prompt(
         &mut self,
         slot: usize,
@@ -278,7 +278,7 @@ impl EngineWorker<'_> {
     }
 }
 
-/// The key of a message that the model said.
+/// Returns the key of a message that the model wrote.
 fn place(request: &ModelRequest, message: usize) -> String {
     match &*request.messages[message] {
         Message::Assistant { content, calls, .. } => {
@@ -295,7 +295,7 @@ fn place(request: &ModelRequest, message: usize) -> String {
     }
 }
 
-/// Sends on what is heard, and asks whether to go on.
+/// Forwards the pieces to the caller, and checks if the answer should go on.
 struct EngineListener<'a> {
     job: &'a EngineJob,
     stopped: bool,

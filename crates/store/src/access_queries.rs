@@ -1,4 +1,4 @@
-//! Questions about who may: decisions, powers, and who is known.
+//! Queries on access: decisions, grants and entities.
 //!
 //! Must never: leave out a decision because it was a denial.
 
@@ -13,66 +13,66 @@ use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::view::{self, FoundGrant, GrantActivityRow, whole};
 
-/// Which decisions are wanted: those that fit all that is said.
+/// A filter for decisions: a decision must match every field that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// From this time on, in milliseconds since 1970.
+    /// The earliest time, in milliseconds since 1970.
     pub since: Option<u64>,
-    /// Before this time.
+    /// The time before which decisions were made, in milliseconds since 1970.
     pub until: Option<u64>,
-    /// Only the allowed or only the denied.
+    /// Only allowed or only denied decisions.
     pub effect: Option<Effect>,
-    /// About this entity, by its id or name.
+    /// Only decisions about this entity, by its id or name.
     pub principal: Option<String>,
-    /// About this kind of principal.
+    /// Only decisions about this kind of principal.
     pub kind: Option<String>,
-    /// About people who are this to the owner.
+    /// Only decisions about senders with this relationship to the owner.
     pub relationship: Option<String>,
-    /// On this channel.
+    /// Only decisions about events of this channel.
     pub channel: Option<String>,
-    /// On this account of ours.
+    /// Only decisions about events that this account of ours received.
     pub account: Option<String>,
-    /// In which a policy had a part.
+    /// Only decisions in which a policy had this part.
     pub policy: Option<(String, PolicyMatchFilter)>,
-    /// At most so many, the newest.
+    /// The maximum of decisions, the newest; None means all.
     pub last: Option<usize>,
 }
 
-/// Which part a policy had.
+/// The part that a policy had in a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyMatchFilter {
-    /// It matched.
+    /// The policy matched, with any result.
     Any,
-    /// It matched and did not deny.
+    /// The policy matched and did not deny.
     Matched,
-    /// It denied.
+    /// The policy denied.
     Denied,
 }
 
-/// A decision, as far as a list shows it.
+/// A decision, as listed in the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {
-    /// The entry that holds it.
+    /// The entry that holds the decision.
     pub seq: u64,
-    /// Its id.
+    /// The id of the decision.
     pub id: AccessId,
-    /// When, in milliseconds since 1970.
+    /// The time of the decision, in milliseconds since 1970.
     pub time: u64,
-    /// The event that it is about.
+    /// The event that was decided; None if the decision had no event.
     pub event: Option<String>,
-    /// The channel.
+    /// The channel of the event.
     pub channel: String,
-    /// Our account.
+    /// The account of ours that received the event.
     pub account: Option<String>,
     /// The kind of principal.
     pub kind: String,
-    /// The entity.
+    /// The id of the entity; None for an unknown sender.
     pub principal: Option<String>,
-    /// What people call it.
+    /// The name of the entity.
     pub name: Option<String>,
-    /// What it is to the owner.
+    /// The relationship of the entity to the owner.
     pub relationship: Option<String>,
-    /// What was decided.
+    /// The result of the decision.
     pub effect: Effect,
 }
 
@@ -100,7 +100,7 @@ impl AuditRow {
 }
 
 impl Ledger {
-    /// The last entry that changed who is known or who may do what; zero if there is none.
+    /// Returns the last entry that changed entities or grants; zero if there is none.
     pub fn access_changed(&self) -> Result<u64, Error> {
         self.ask(|sql| {
             sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM access_changed")?
@@ -108,7 +108,7 @@ impl Ledger {
         })
     }
 
-    /// The decisions that fit, the newest first.
+    /// Returns the matching decisions, the newest first.
     pub fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, Error> {
         let (of, mut values) = conditions(filter);
         values.push(Value::Integer(filter.last.map_or(-1, |last| whole(last as u64))));
@@ -123,7 +123,7 @@ impl Ledger {
         })
     }
 
-    /// Whether something is listed that is older than this.
+    /// Returns true if the list has decisions or grant activity from before the cutoff.
     pub fn has_audit_before(&self, trimmed: AuditCutoff) -> Result<bool, Error> {
         let times = [whole(trimmed.access_before), whole(trimmed.grants_before)];
         self.ask(|sql| {
@@ -135,7 +135,7 @@ impl Ledger {
         })
     }
 
-    /// A decision as it was recorded.
+    /// Returns a decision as recorded, from its entry.
     pub fn access_record(&self, row: &AuditRow) -> Result<Box<AccessRecord>, Error> {
         match self.entry(row.seq)?.map(|envelope| envelope.event) {
             Some(Event::Intake(IntakeStage::Decided { record })) => Ok(record),
@@ -143,12 +143,12 @@ impl Ledger {
         }
     }
 
-    /// The decision that an id or a part of an id means.
+    /// Resolves an id or a part of an id to one decision.
     pub fn find_access(&self, text: &str) -> Result<AccessId, Error> {
         self.find("decision", "audit", AccessId::PREFIX, text).map(AccessId::new)
     }
 
-    /// How often each policy had each part since a time: policy, part, count.
+    /// Returns the number of decisions for each policy and part since a time: policy, part, count.
     pub fn policy_counts(&self, since: u64) -> Result<Vec<(String, String, u64)>, Error> {
         self.ask(|sql| {
             sql.prepare_cached(
@@ -163,7 +163,7 @@ impl Ledger {
         })
     }
 
-    /// All grants, or only those that nobody took back and that are not noted as over; oldest first.
+    /// Returns all grants, or only those neither revoked nor recorded as expired; oldest first.
     pub fn grants(&self, only_open: bool) -> Result<Vec<Grant>, Error> {
         self.read(|sql| {
             let found = FoundGrant::all(sql, only_open);
@@ -172,7 +172,7 @@ impl Ledger {
         })
     }
 
-    /// A grant, with the time it was taken back.
+    /// Returns a grant with its time of revocation; None if there is none with this id.
     pub fn grant(&self, id: &GrantId) -> Result<Option<Grant>, Error> {
         self.read(|sql| {
             let found = FoundGrant::by_id(sql, id);
@@ -181,12 +181,12 @@ impl Ledger {
         })
     }
 
-    /// The grant that an id or a part of an id means.
+    /// Resolves an id or a part of an id to one grant.
     pub fn find_grant(&self, text: &str) -> Result<GrantId, Error> {
         self.find("grant", "grants", GrantId::PREFIX, text).map(GrantId::new)
     }
 
-    /// What became of a grant or of all since a time, oldest first.
+    /// Returns the activity of one grant, or of all, since a time, oldest first.
     pub fn grant_log(
         &self,
         grant: Option<&GrantId>,
@@ -195,7 +195,7 @@ impl Ledger {
         self.ask(|sql| GrantActivityRow::all(sql, grant, since))
     }
 
-    /// All who are known, by id.
+    /// Returns all entities, by id.
     pub fn entities(&self) -> Result<Vec<Entity>, Error> {
         self.read(|sql| {
             let found = view::entities(sql).map_err(|source| self.shared.unread(source))?;

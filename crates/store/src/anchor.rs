@@ -1,9 +1,9 @@
-//! A second place that knows how far the ledger went: a text file of `seq hash time` lines, and a file with one
-//! such line for the newest entry.
+//! A second record of the ledger's length: a text file of `seq hash time` lines, and a file with
+//! one such line for the newest entry.
 //!
-//! A chain alone does not show that its end was cut off; a line that names a later entry does. A line is
-//! written after its entry is on disk, so that the ledger is never behind it by itself. The file of the newest
-//! entry is written with each commit, in place; neither waits for the disk, so a power cut leaves an older line.
+//! A chain does not reveal that its end was cut off; a line about a later entry does. A line is
+//! written after its entry is on disk, so a sound ledger is never shorter than its lines. Each
+//! commit writes the newest entry in place, unsynced: a power cut leaves an older line.
 //!
 //! Must never: fail an append, or be shortened.
 
@@ -17,30 +17,30 @@ use crate::error::Error;
 use crate::home::{self, Home};
 use crate::limits::{ANCHOR_ENTRIES_MAX, ANCHOR_TIME_MS_MAX, ANCHOR_WINDOW_BYTES};
 
-/// The files, and what was last written to them from here.
+/// The open anchor files, and the last line that this process wrote.
 pub(crate) struct Anchor {
     file: File,
-    /// One line about the newest entry, always of the same length.
+    /// A file with one line about the newest entry, always of the same length.
     head: File,
     seq: u64,
     time: u64,
 }
 
-/// The entry that a line is about.
+/// The last entry of the chain, or the entry that a line names.
 #[derive(Clone, Copy)]
 pub(crate) struct ChainTip {
-    /// Its place; zero is before the first.
+    /// The number of the entry; zero means before the first.
     pub(crate) seq: u64,
-    /// Its hash.
+    /// The hash of the entry.
     pub(crate) hash: [u8; HASH_BYTES],
 }
 
-/// One line.
+/// A line of an anchor file: an entry with its hash and time.
 #[derive(Clone, Debug)]
 pub(crate) struct AnchorLine {
     pub(crate) seq: u64,
     pub(crate) hash: String,
-    /// When it was written, in milliseconds since 1970.
+    /// The time of writing, in milliseconds since 1970.
     pub(crate) time: u64,
 }
 
@@ -51,7 +51,7 @@ impl AnchorLine {
 }
 
 impl Anchor {
-    /// Opens the files and writes where the ledger is now.
+    /// Opens both files and writes the present tip to them.
     pub(crate) fn open(home: &Home, tip: &ChainTip, now: u64) -> Result<Self, Error> {
         let opened = |path: &Path, options: &mut std::fs::OpenOptions| {
             let fault = |source| Error::File { path: path.to_owned(), doing: "write", source };
@@ -74,8 +74,8 @@ impl Anchor {
         Ok(anchor)
     }
 
-    /// Writes the newest entry, and a line if it is time for one. What did not work is tried again with the next
-    /// commit.
+    /// Writes the newest entry, and a line in the anchor file if one is due. Failed writes are
+    /// tried again with the next commit.
     pub(crate) fn follow(&mut self, tip: &ChainTip, now: u64) {
         let is_far = tip.seq >= self.seq + ANCHOR_ENTRIES_MAX;
         // A clock that was set back must not keep lines from being written.
@@ -86,13 +86,13 @@ impl Anchor {
         }
     }
 
-    /// Writes a last line.
+    /// Writes a last line for the tip; errors are ignored.
     pub(crate) fn close(&mut self, tip: &ChainTip, now: u64) {
         self.write(tip, now).unwrap_or_default();
     }
 
-    /// Writes the newest entry, unless another process wrote a later one. Whether the file has it now; it does
-    /// not if another process is writing at the same moment.
+    /// Writes the newest entry, unless another process wrote a later one. Returns true if the file
+    /// is up to date, and false if another process is writing to it now.
     fn write_head(&self, tip: &ChainTip, now: u64) -> std::io::Result<bool> {
         if tip.seq == 0 {
             return Ok(true);
@@ -115,8 +115,8 @@ impl Anchor {
         if tip.seq == self.seq {
             return Ok(());
         }
-        // One write for the whole line: other processes write to the same file. It begins with a line
-        // break of its own, since the line before may have been cut by a full disk.
+        // One write for the whole line: other processes append to this file. The line begins with a
+        // line break, since a full disk may have cut the line before.
         let hash = blake3::Hash::from(tip.hash).to_hex();
         self.file.write_all(format!("\n{} {hash} {now}", tip.seq).as_bytes())?;
         (self.seq, self.time) = (tip.seq, now);
@@ -124,16 +124,16 @@ impl Anchor {
     }
 }
 
-/// The length of the line about the newest entry.
+/// Length of the line about the newest entry, in bytes.
 const HEAD_BYTES: usize = 20 + 1 + 2 * HASH_BYTES + 1 + 20 + 1;
 
-/// Always as long, so that writing it again leaves nothing of the one before.
+/// Formats a line of constant length, so that a new line overwrites the old one completely.
 fn head_line(tip: &ChainTip, now: u64) -> String {
     let hash = blake3::Hash::from(tip.hash).to_hex();
     format!("{:020} {hash} {now:020}\n", tip.seq)
 }
 
-/// All lines that can be read, and how many cannot: a full disk or a power cut leaves such.
+/// Returns all readable lines, and the number of unreadable ones (from a full disk or a power cut).
 pub(crate) fn read(home: &Home) -> Result<(Vec<AnchorLine>, usize), Error> {
     let (mut marks, unreadable) = lines(&home::read_if_there(&home.anchor())?.unwrap_or_default());
     let (head, torn) = lines(&home::read_if_there(&home.head())?.unwrap_or_default());
@@ -143,7 +143,7 @@ pub(crate) fn read(home: &Home) -> Result<(Vec<AnchorLine>, usize), Error> {
     Ok((marks, unreadable + torn))
 }
 
-/// The lines that name the newest entries: what was written last, here and there.
+/// Returns the last line of each of the two files.
 pub(crate) fn newest(home: &Home) -> Result<Vec<AnchorLine>, Error> {
     let (mut marks, _) = lines(&end_of(&home.anchor())?);
     let last = marks.drain(..).max_by_key(|mark| mark.seq);
@@ -159,7 +159,7 @@ fn lines(bytes: &[u8]) -> (Vec<AnchorLine>, usize) {
     (lines.into_iter().flatten().collect(), unreadable)
 }
 
-/// The last lines of a file, each whole.
+/// Reads the last `ANCHOR_WINDOW_BYTES` of a file, from the beginning of a line.
 fn end_of(path: &Path) -> Result<Vec<u8>, Error> {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = match File::open(path) {
@@ -171,7 +171,7 @@ fn end_of(path: &Path) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         file.take(2 * ANCHOR_WINDOW_BYTES).read_to_end(&mut bytes)?;
         if from > 0 {
-            // The first line may be cut, and what is left of it may look like one.
+            // The first line may be cut, and its rest may look like a whole line.
             let whole = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
             bytes.drain(..whole);
         }

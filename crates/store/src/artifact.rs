@@ -1,9 +1,9 @@
 //! Long strings, each in a file that is named by the hash of its content.
 //!
-//! A file is complete on disk before the entry that names it is committed. The same content is the same
+//! A file is complete on disk before the entry that names it is committed. Equal content has one
 //! file; writing it again changes nothing.
 //!
-//! Must never: hand out content that is not what its name says.
+//! Must never: return content that does not match its hash.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,12 +18,12 @@ use crate::home::{self, Home};
 
 const HASH_PREFIX: &str = "blake3:";
 const HASH_DIGITS: usize = 64;
-/// How many digits of the hash name the directory.
+/// Number of digits of the hash that name the directory.
 const SHELF_DIGITS: usize = 2;
 
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
-/// The place for long strings.
+/// The directory of the artifacts.
 #[derive(Clone, Debug)]
 pub(crate) struct Artifacts {
     root: PathBuf,
@@ -34,7 +34,7 @@ impl Artifacts {
         Self { root: home.artifacts() }
     }
 
-    /// Stores the content; it is on disk when this returns.
+    /// Stores the content and returns its hash; the file is on disk when this returns.
     pub(crate) fn keep(&self, content: &[u8]) -> Result<ContentHash, Error> {
         let hash = ContentHash::of(content);
         let path = self.path(hash.as_str()).expect("a fresh hash has the form of one");
@@ -56,13 +56,13 @@ impl Artifacts {
         Ok(hash)
     }
 
-    /// The content with that hash.
+    /// Returns the text with this hash.
     pub(crate) fn fetch(&self, hash: &str) -> Result<String, Error> {
         let (path, bytes) = self.fetch_bytes(hash)?;
         String::from_utf8(bytes).map_err(|_| Error::Artifact { path, why: "is not text" })
     }
 
-    /// The same, whatever it is; with where it lies.
+    /// Returns the content with this hash, text or not, and the path of its file.
     pub(crate) fn fetch_bytes(&self, hash: &str) -> Result<(PathBuf, Vec<u8>), Error> {
         let fault = |path, why| Error::Artifact { path, why };
         let Some(path) = self.path(hash) else {
@@ -81,12 +81,12 @@ impl Artifacts {
         Ok((path, bytes))
     }
 
-    /// Whether there is content with that hash.
+    /// Returns true if there is a file for this hash.
     pub(crate) fn holds(&self, hash: &str) -> bool {
         self.path(hash).is_some_and(|path| path.is_file())
     }
 
-    /// Only a hash names a file: a body that was tampered with must not lead anywhere else.
+    /// Returns the path of a hash. Any other name gets None: a forged body must not lead elsewhere.
     fn path(&self, hash: &str) -> Option<PathBuf> {
         let digits = hash.strip_prefix(HASH_PREFIX)?;
         let fits = digits.len() == HASH_DIGITS

@@ -1,6 +1,6 @@
-//! What happens inside of the one transaction: entries get their place, or are refused.
+//! The work inside the one transaction: entries get their sequence numbers, or are refused.
 //!
-//! An append is refused whole and alone; the others of the same transaction do not notice.
+//! An append is refused as a whole; the other appends of the transaction are not affected.
 //!
 //! Must never: begin or end the transaction, or write an entry without folding it.
 
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::limits::NEWEST_TIME_ENTRIES;
 use crate::view::{self, ApprovalStatus, InboundStatus, PlacedEntry};
 
-/// An entry that only lacks its place.
+/// An encoded entry without a sequence number, time and hash.
 pub(crate) struct PendingEntry {
     pub(crate) cause: Option<u64>,
     pub(crate) about: EntrySubject,
@@ -29,15 +29,15 @@ pub(crate) struct PendingEntry {
     pub(crate) body: String,
 }
 
-/// What an append relies on.
+/// The session head that an append depends on.
 pub(crate) struct ExpectedHead {
     pub(crate) session: SessionId,
     pub(crate) head: Option<TurnId>,
 }
 
-/// Why entries did not get a place.
+/// The reason why an append wrote no entries.
 pub(crate) enum AppendError {
-    /// They must not have one; others may.
+    /// The state of the ledger forbids it; the transaction goes on.
     Refused(Error),
     /// The database failed.
     Sql(rusqlite::Error),
@@ -49,15 +49,15 @@ impl From<rusqlite::Error> for AppendError {
     }
 }
 
-/// The last entry.
+/// The last entry of the ledger.
 pub(crate) struct LastEntry {
     pub(crate) tip: ChainTip,
     pub(crate) version: u32,
-    /// When it was written, in milliseconds since 1970.
+    /// The time of writing, in milliseconds since 1970.
     pub(crate) time: u64,
 }
 
-/// The last entry; zero everywhere if there is none.
+/// Returns the last entry; all fields are zero if there is none.
 pub(crate) fn last(sql: &Connection) -> rusqlite::Result<LastEntry> {
     let text = "SELECT seq, hash, version, CAST(time AS INTEGER) FROM ledger \
                 ORDER BY seq DESC LIMIT 1";
@@ -76,7 +76,7 @@ pub(crate) fn last(sql: &Connection) -> rusqlite::Result<LastEntry> {
     Ok(last.unwrap_or(LastEntry { tip: ChainTip { seq: 0, hash: GENESIS }, version: 0, time: 0 }))
 }
 
-/// The newest time among the last entries, in milliseconds since 1970; zero if there is none.
+/// Returns the newest time among the last entries, in milliseconds since 1970, or zero.
 pub(crate) fn newest_time(sql: &Connection) -> rusqlite::Result<u64> {
     let text = "SELECT COALESCE(MAX(time), 0) FROM \
                 (SELECT time FROM ledger ORDER BY seq DESC LIMIT ?1) WHERE typeof(time) = 'integer'";
@@ -85,7 +85,7 @@ pub(crate) fn newest_time(sql: &Connection) -> rusqlite::Result<u64> {
     Ok(newest.max(0).cast_unsigned())
 }
 
-/// Writes entries one after the other, all or none.
+/// Writes entries in order, all or none.
 pub(crate) fn append(
     sql: &Connection,
     tip: &mut ChainTip,
@@ -99,7 +99,7 @@ pub(crate) fn append(
             return Err(moved(&at_head.session, at_head.head.clone(), head, None));
         }
     }
-    // What is refused before anything was written needs no way back.
+    // An append that can be refused only before its first write needs no savepoint.
     let needs_way_back = entries.iter().skip(1).any(|entry| may_be_refused(&entry.event));
     if !needs_way_back {
         return place_each(sql, tip, time, entries);
@@ -173,7 +173,7 @@ fn place_one(
     Ok(Envelope { seq, time, cause, version: EVENT_VERSION, stream, about, event })
 }
 
-/// The events that the state of the ledger can forbid.
+/// Returns true for events that the state of the ledger can forbid.
 fn may_be_refused(event: &Event) -> bool {
     match event {
         Event::ApprovalAnswered { .. }
@@ -215,7 +215,7 @@ fn check(sql: &Connection, entry: &PendingEntry) -> Result<(), AppendError> {
             }
         }
         Event::Intake(intake) => check_intake(sql, intake)?,
-        // One event is answered by one run.
+        // One run answers an event.
         Event::RunCreated(plan) => {
             for event in &plan.given.inbounds {
                 must_be(sql, event, InboundStatus::Waiting)?;
@@ -223,7 +223,7 @@ fn check(sql: &Connection, entry: &PendingEntry) -> Result<(), AppendError> {
         }
         Event::SteerReceived { event: Some(event), .. } => {
             must_be(sql, event, InboundStatus::Waiting)?;
-            // A turn that is over takes nothing any more, and nobody would give it back.
+            // An ended turn reads no events, and no entry would return the event to the mailbox.
             if !view::is_turn_under_way(sql, entry.about.run.as_ref())? {
                 let (event, status) = (event.clone(), Some(InboundStatus::Waiting));
                 return Err(AppendError::Refused(Error::Handled { event, status }));
@@ -252,7 +252,7 @@ fn check_intake(sql: &Connection, intake: &IntakeStage) -> Result<(), AppendErro
             Some(event) => must_be(sql, event, InboundStatus::Received),
             None => Ok(()),
         },
-        // What hooks look at may go to its session meanwhile, or when one of them fired.
+        // An event with hooks may be routed while they run, or when one of them fires.
         IntakeStage::Routed(routed) => match view::inbound_status(sql, &routed.event)? {
             Some((InboundStatus::Hooked, _)) => Ok(()),
             Some(_) | None => must_be(sql, &routed.event, InboundStatus::Received),

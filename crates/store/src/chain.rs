@@ -1,9 +1,9 @@
-//! One row of the ledger: how it is sealed to the row before it, and how it becomes an envelope.
+//! One row of the ledger: its hash over the row before, and its decoding into an envelope.
 //!
-//! The hash of a row covers the hash of the row before, so that a change anywhere shows everywhere
-//! after it. Each part carries its length; a part that is not there has a length of its own.
+//! The hash of a row covers the hash of the row before, so that a change shows in every row after
+//! it. The input carries the length of each part; an absent part has a length of its own.
 //!
-//! Must never: let a row of a version it does not know pass as one it does.
+//! Must never: read a row of an unknown version as if it had a known one.
 
 use std::path::Path;
 
@@ -16,17 +16,17 @@ use crate::event_codec::{self, EventDecodeError};
 
 pub(crate) const HASH_BYTES: usize = 32;
 
-/// What stands before the first entry.
+/// The hash before the first entry.
 pub(crate) const GENESIS: [u8; HASH_BYTES] = *b"agentry ledger: the first entry.";
 
-/// The length of a part that is not there.
+/// The length that marks an absent part.
 const ABSENT: u64 = u64::MAX;
 
-/// The columns of the ledger in the order that `Row::read` takes them.
+/// The columns of the ledger in the order in which `LedgerRow::read` reads them.
 pub(crate) const COLUMNS: &str =
     "seq, time, cause, version, stream, session, run, turn, kind, body, hash";
 
-/// One row as stored.
+/// A row of the ledger table, as stored.
 pub(crate) struct LedgerRow {
     pub(crate) seq: u64,
     pub(crate) time: u64,
@@ -41,7 +41,7 @@ pub(crate) struct LedgerRow {
     pub(crate) hash: Vec<u8>,
 }
 
-/// What the hash of a row covers, beside the row before.
+/// The parts of a row that its hash covers, besides the hash of the row before.
 pub(crate) struct RowHashInput<'a> {
     pub(crate) seq: u64,
     pub(crate) time: u64,
@@ -54,7 +54,7 @@ pub(crate) struct RowHashInput<'a> {
     pub(crate) body: &'a str,
 }
 
-/// The hash of a row that follows another.
+/// Returns the hash of a row that follows another.
 pub(crate) fn seal(previous: &[u8; HASH_BYTES], row: &RowHashInput<'_>) -> [u8; HASH_BYTES] {
     let cause = row.cause.map(u64::to_le_bytes);
     let parts: [Option<&[u8]>; 10] = [
@@ -85,7 +85,7 @@ pub(crate) fn seal(previous: &[u8; HASH_BYTES], row: &RowHashInput<'_>) -> [u8; 
 }
 
 impl LedgerRow {
-    /// Takes the columns of `COLUMNS`.
+    /// Reads a row with the columns of `COLUMNS`.
     pub(crate) fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
         let count = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
         Ok(Self {
@@ -103,7 +103,7 @@ impl LedgerRow {
         })
     }
 
-    /// What its hash has to cover.
+    /// Returns the parts that the hash of this row covers.
     pub(crate) fn sealed(&self) -> RowHashInput<'_> {
         RowHashInput {
             seq: self.seq,
@@ -118,7 +118,7 @@ impl LedgerRow {
         }
     }
 
-    /// The envelope, in today's form whatever version it was written in.
+    /// Decodes the envelope; entries of older versions are upgraded to the current form.
     pub(crate) fn open(self, ledger: &Path, artifacts: &Artifacts) -> Result<Envelope, Error> {
         let path = || ledger.to_owned();
         let seq = self.seq;
@@ -156,7 +156,7 @@ impl LedgerRow {
     }
 }
 
-/// The word for a stream.
+/// Returns the column value for a stream.
 pub(crate) fn word(stream: LedgerStream) -> &'static str {
     match stream {
         LedgerStream::World => "world",

@@ -1,9 +1,9 @@
-//! The time that decides: the clock of the machine, but never before the newest entry of the ledger.
+//! The time used for decisions: the machine's clock, but never before the ledger's newest entry.
 //!
-//! A clock that was set back would make an expired grant or key good again. While the machine's clock is behind
-//! the newest entry, the time goes on from that entry, as a clock that nobody can set counts it.
+//! A clock that was set back would revive expired grants and keys. While the machine's clock is
+//! behind the newest entry, a monotonic clock carries the time on from that entry.
 //!
-//! Must never: give a time that is before the newest entry that is known, or stand still.
+//! Must never: return a time before the newest known entry, or stand still.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -13,33 +13,33 @@ use crate::limits::CLOCK_STEP_MS_MAX;
 
 /// A clock with a lower bound.
 pub(crate) struct BoundedClock {
-    /// The clock of the machine; it can be set.
+    /// The clock of the machine; a person or a service may set it back.
     wall: Clock,
-    /// Milliseconds since any moment; nobody can set it.
+    /// A monotonic clock, in milliseconds since an arbitrary moment.
     steady: Clock,
     state: Mutex<State>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// The newest time of the ledger that is known, and when it was heard of on the steady clock.
+    /// The newest known time of the ledger, and the monotonic time at which it was learned.
     newest: u64,
     newest_at: u64,
-    /// What both clocks said when they were last looked at.
+    /// The readings of both clocks at the last call of `now`.
     wall: u64,
     steady: u64,
-    /// How far the machine's clock was behind the newest entry then.
+    /// The lag of the machine's clock behind the newest entry at that call, in milliseconds.
     behind: u64,
 }
 
 impl State {
-    /// The newest time of the ledger, carried on to now.
+    /// Returns the newest time of the ledger plus the time that has passed since.
     fn carried(&self, steady: u64) -> u64 {
         self.newest.saturating_add(steady.saturating_sub(self.newest_at))
     }
 
     fn raise(&mut self, newest: u64, steady: u64) {
-        // One that is behind the machine's clock bounds nothing, and is not carried on.
+        // A newest time that is behind the machine's clock bounds nothing, and is not carried on.
         let bound = if self.behind > 0 { self.carried(steady) } else { self.newest };
         if newest > bound {
             (self.newest, self.newest_at) = (newest, steady);
@@ -48,7 +48,7 @@ impl State {
 }
 
 impl BoundedClock {
-    /// Bounds the clock of the machine.
+    /// Creates a clock from the clock of the machine.
     pub(crate) fn new(wall: Clock) -> Self {
         let start = Instant::now();
         let steady = move || u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -59,14 +59,14 @@ impl BoundedClock {
         Self { wall, steady, state: Mutex::default() }
     }
 
-    /// Tells of a time that the ledger holds.
+    /// Raises the bound to a time that the ledger holds.
     pub(crate) fn raise(&self, newest: u64) {
         let steady = (self.steady)();
         self.state().raise(newest, steady);
     }
 
-    /// The time. Where the machine's clock was set back since the last look, `newest` is asked for the newest time
-    /// of the ledger: another process may have written meanwhile.
+    /// Returns the time. If the machine's clock was set back since the last call, `newest` returns
+    /// the newest time of the ledger, since another process may have written.
     pub(crate) fn now(&self, newest: impl FnOnce() -> Option<u64>) -> u64 {
         let (wall, steady) = ((self.wall)(), (self.steady)());
         let before = *self.state();
@@ -87,7 +87,7 @@ impl BoundedClock {
         carried
     }
 
-    /// How far the machine's clock was behind the ledger when it was last looked at, in milliseconds.
+    /// Returns the lag of the machine's clock behind the ledger at the last `now`, in milliseconds.
     pub(crate) fn behind_ms(&self) -> u64 {
         self.state().behind
     }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     impl Scene {
-        /// Lets real time pass, for both clocks.
+        /// Advances both clocks.
         fn pass(&self, ms: u64) {
             self.wall.fetch_add(ms, Ordering::Relaxed);
             self.steady.fetch_add(ms, Ordering::Relaxed);
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((scene.now(), scene.clock.behind_ms()), (90_000, 89_000));
         scene.pass(500);
         assert_eq!(scene.now(), 90_500);
-        // What is written now has that time; it bounds nothing more than before.
+        // An entry written now has that time; the bound stays as before.
         scene.clock.raise(90_500);
         scene.pass(500);
         assert_eq!(scene.now(), 91_000);
@@ -167,7 +167,7 @@ mod tests {
         let scene = scene(100_000);
         scene.clock.raise(10_000);
         assert_eq!(scene.now(), 100_000);
-        // An hour passes, in which another process writes, and then the clock is set back by half an hour.
+        // An hour passes; another process writes, and then the clock goes back by half an hour.
         scene.pass(3_600_000);
         scene.wall.fetch_sub(1_800_000, Ordering::Relaxed);
         assert_eq!(scene.clock.now(|| Some(3_700_000)), 3_700_000);

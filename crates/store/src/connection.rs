@@ -1,8 +1,8 @@
-//! Opens the database file, the same way everywhere, and brings it to today's form.
+//! Opens the database file with fixed settings, and upgrades it to the current layout.
 //!
-//! Two processes may open one home at the same moment; a lock file lets one of them upgrade at a time.
+//! Two processes may open one home at the same moment; a lock file lets one of them upgrade first.
 //!
-//! Must never: touch a file that a newer program wrote.
+//! Must never: change a file that a newer program wrote.
 
 use std::fs::File;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::home::{self, Home};
 use crate::limits::{BUSY_TIME_MS_MAX, READER_CACHE_KIB, STATEMENTS_MAX};
 use crate::view;
 
-/// Raised with every migration and every change of a view. An older program stops when it sees a
-/// higher one; a newer one folds the views again when it sees a lower one.
+/// Raised with every migration and every change of a view. An older program stops at a higher
+/// number; a newer one folds the views again at a lower number.
 pub(crate) const LAYOUT_VERSION: u64 = 11;
 
 const MIGRATIONS: [(&str, &str); 3] = [
@@ -29,7 +29,7 @@ const MIGRATIONS: [(&str, &str); 3] = [
     ("V3__reservations", include_str!("migrations/V3__reservations.sql")),
 ];
 
-/// The connection that writes, to a file in today's form.
+/// Opens the writing connection, and upgrades the file to the current layout.
 pub(crate) fn open_writer(home: &Home) -> Result<Connection, Error> {
     let path = home.ledger();
     let _turn = wait_for_turn(home)?;
@@ -40,13 +40,13 @@ pub(crate) fn open_writer(home: &Home) -> Result<Connection, Error> {
     if layout(&sql).map_err(read)? < LAYOUT_VERSION {
         upgrade(&mut sql, &path, &Artifacts::new(home))?;
     }
-    // The database does not tell when the name of its log does not reach the disk.
+    // The database reports no error when the directory entry of its log does not reach the disk.
     home::sync_directory(home.root())?;
     Ok(sql)
 }
 
-/// Where the disk fails, the database answers as if it had changed its journal, and complains only
-/// after its answer. So the question is asked to its end.
+/// Switches to a write-ahead log. On a disk error the database first answers with the new mode and
+/// only then fails, so the query is read to its end.
 fn keep_a_log(sql: &Connection, path: &Path) -> Result<(), Error> {
     let mut mode = String::new();
     let asked = sql.pragma(None, "journal_mode", "WAL", |row| {
@@ -61,16 +61,16 @@ fn keep_a_log(sql: &Connection, path: &Path) -> Result<(), Error> {
     Err(Error::Upgrade { path: path.to_owned(), why })
 }
 
-/// How the connections of a ledger reach the file.
+/// The access that the connections of a ledger have to the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionMode {
-    /// Others may write at the same time, here and in other processes.
+    /// Other connections may write, in this process and in others.
     Shared,
-    /// The home cannot be written, so nothing can be made beside the file.
+    /// The home is not writable, so no file can be created beside the ledger.
     ReadOnly,
 }
 
-/// Checks that a file can be read as it is, without bringing it to today's form.
+/// Checks that a file has the current layout and can be read without an upgrade.
 pub(crate) fn check_readable(home: &Home, reach: ConnectionMode) -> Result<(), Error> {
     let path = home.ledger();
     let read = |source| Error::Read { path: path.clone(), source };
@@ -82,8 +82,8 @@ pub(crate) fn check_readable(home: &Home, reach: ConnectionMode) -> Result<(), E
     }
 }
 
-/// A connection to a file in a home that cannot be written. The database wants to make files beside a file that
-/// has a log; where it has none, it is told that nobody changes it.
+/// Opens a file in a home that is not writable. SQLite creates files beside a database with a log;
+/// for a database without a log, `immutable` prevents that.
 fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -105,7 +105,7 @@ fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI)
 }
 
-/// A connection that only reads.
+/// Opens a connection that only reads.
 pub(crate) fn open_reader(path: &Path, reach: ConnectionMode) -> Result<Connection, Error> {
     let sql = match reach {
         ConnectionMode::Shared => open(path)?,
@@ -122,30 +122,30 @@ pub(crate) fn open_reader(path: &Path, reach: ConnectionMode) -> Result<Connecti
     Ok(sql)
 }
 
-/// Begins a snapshot for several questions. It ends with the guard.
+/// Begins a snapshot for several queries. Dropping the guard ends it.
 pub(crate) fn snapshot(sql: &Connection) -> rusqlite::Result<Snapshot<'_>> {
     sql.prepare_cached("BEGIN DEFERRED")?.execute([])?;
     Ok(Snapshot(sql))
 }
 
-/// A snapshot of the database.
+/// A snapshot of the database, until it is dropped.
 pub(crate) struct Snapshot<'a>(&'a Connection);
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
-        // Nothing was written. Where even this fails, the next question says that the file cannot be read.
+        // Nothing was written. If even this fails, the next query reports the unreadable file.
         let ended = self.0.prepare_cached("COMMIT").and_then(|mut end| end.execute([]));
         ended.map(drop).unwrap_or_default();
     }
 }
 
-/// Says that nothing more may be done with the file through this connection.
+/// Stops a failed connection from writing to the file when it is closed.
 pub(crate) fn abandon(sql: &Connection) {
-    // If even this fails there is nothing left to protect: closing only copies what is in the file.
+    // If even this fails, nothing is left to protect: closing only copies committed pages.
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap_or_default();
 }
 
-/// The layout that the file has now.
+/// Returns the layout version of the file.
 pub(crate) fn layout(sql: &Connection) -> rusqlite::Result<u64> {
     let mut version = sql.prepare_cached("PRAGMA user_version")?;
     version.query_row([], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
@@ -159,16 +159,16 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
 fn prepared(sql: Connection) -> rusqlite::Result<Connection> {
     sql.busy_timeout(Duration::from_millis(BUSY_TIME_MS_MAX))?;
     sql.pragma_update(None, "synchronous", "FULL")?;
-    // Only macOS knows these; there, fsync alone does not reach the disk.
+    // These settings exist only on macOS, where fsync alone does not reach the disk.
     sql.pragma_update(None, "fullfsync", true)?;
     sql.pragma_update(None, "checkpoint_fullfsync", true)?;
-    // A mapped file turns an error of the disk into the death of the process.
+    // With a mapped file, a disk error would kill the process.
     sql.pragma_update_and_check(None, "mmap_size", 0, |_| Ok(())).optional()?;
     sql.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     Ok(sql)
 }
 
-/// The lock is free again when the file is dropped.
+/// Waits for the lock on upgrades. Dropping the file releases it.
 fn wait_for_turn(home: &Home) -> Result<File, Error> {
     let path = home.locks().join("open.lock");
     let locked = home::private_file().append(true).open(&path).and_then(|file| {
@@ -192,7 +192,7 @@ fn refuse_the_future(sql: &Connection, path: &Path) -> Result<(), Error> {
     if found > known {
         return refuse("schema", found, known);
     }
-    // An older program never appends after a newer entry, so the last entry has the highest version.
+    // An older program never appends after a newer entry: the last version is the highest.
     let last = newest(sql, "ledger", "version").map_err(read)?;
     if last > u64::from(EVENT_VERSION) {
         return refuse("event", last, u64::from(EVENT_VERSION));
@@ -200,7 +200,7 @@ fn refuse_the_future(sql: &Connection, path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A number of the last row of a table; zero where there is no such table or row.
+/// Returns a number from the last row of a table; zero if there is no such table or row.
 fn newest(sql: &Connection, table: &str, column: &str) -> rusqlite::Result<u64> {
     if !sql.table_exists(None, table)? {
         return Ok(0);

@@ -1,9 +1,9 @@
-//! Past decisions one after the other, to hold other policies against them.
+//! Past decisions, one after another, to compare them with the results of other policies.
 //!
-//! A year of decisions is too much to hold at once and too much to read in full: of each entry only what
-//! a decision depends on is read, and one is handed out at a time.
+//! A year of decisions is too much to hold in memory and too much to read in full: of each entry
+//! only the fields that a decision depends on are read, one decision at a time.
 //!
-//! Must never: leave out a decision, or hand out another than was recorded.
+//! Must never: skip a decision, or return one that differs from the record.
 
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{AccessRecord, Decision};
@@ -20,47 +20,47 @@ use crate::ledger::Ledger;
 use crate::limits::{PAST_CACHE_KIB, READER_CACHE_KIB};
 use crate::view::whole;
 
-/// A decision, and what it was about.
+/// A past decision with the facts that it depended on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastDecision {
-    /// The entry that holds it.
+    /// The entry that holds the decision.
     pub seq: u64,
-    /// Its id.
+    /// The id of the decision.
     pub id: AccessId,
-    /// When it was decided, in milliseconds since 1970.
+    /// The time of the decision, in milliseconds since 1970.
     pub time: u64,
-    /// The event that it is about.
+    /// The event that was decided; None if the decision had no event.
     pub event: Option<String>,
-    /// Who it was.
+    /// The principal, as resolved at that time.
     pub principal: Principal,
-    /// Who the channel said it was.
+    /// The identifier of the sender on the channel.
     pub sender: String,
-    /// Where.
+    /// The origin of the event.
     pub place: DecisionOrigin,
-    /// What was decided.
+    /// The decision as recorded.
     pub decision: Decision,
 }
 
-/// Where an event came from, as far as a decision depends on it.
+/// The origin of an event, as far as a decision depends on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionOrigin {
     /// The channel.
     pub channel: String,
-    /// What the other side is.
+    /// The kind of peer: a person, a group or a channel.
     pub peer_kind: Option<PeerKind>,
-    /// The other side.
+    /// The id of the peer on the channel.
     pub peer_id: Option<String>,
-    /// Which account of ours heard it.
+    /// The account of ours that received the event.
     pub account: Option<String>,
-    /// The server or workspace.
+    /// The id of the server or workspace on the channel.
     pub guild: Option<String>,
-    /// The hook that a timer woke.
+    /// The hook whose timer created the event.
     pub hook_id: Option<String>,
-    /// The kind of event.
+    /// The type of the event.
     pub event_type: Option<String>,
 }
 
-// In the order of the index, so that nothing has to be sorted: what is sorted would be copied first.
+// In the order of the index, so that SQLite sorts nothing: a sort would copy all rows first.
 const SELECT: &str = "
     SELECT decided.seq, decided.version, decided.body, came.seq, came.version, came.body
     FROM audit INDEXED BY audit_by_time
@@ -71,7 +71,7 @@ const SELECT: &str = "
     ORDER BY audit.time, audit.seq";
 
 impl Ledger {
-    /// Hands out the decisions from one time to before another, the oldest first.
+    /// Calls `take` for each decision from `since` to before `until`, the oldest first.
     pub fn each_decision(
         &self,
         since: u64,
@@ -80,7 +80,7 @@ impl Ledger {
     ) -> Result<(), Error> {
         self.read(|sql| {
             let read = |source| self.shared.unread(source);
-            // Events are looked up in an order that jumps; pages that fell out would be read again.
+            // Events are read in random order; with a small cache their pages would be read again.
             let kibibytes = |number: i64| sql.pragma_update(None, "cache_size", -number);
             kibibytes(PAST_CACHE_KIB).map_err(read)?;
             let handed = self.hand_out(sql, (since, until), &mut take);
@@ -128,7 +128,7 @@ impl Ledger {
             Some(rest) => rest,
             None => match self.entry_in(sql, came.seq)?.event {
                 Event::Intake(IntakeStage::Received { inbound }) => InboundOrigin::of(*inbound),
-                // What we sent ourselves is kept among what came in.
+                // Messages sent by the agent are also kept as inbounds.
                 _ => InboundOrigin::default(),
             },
         };
@@ -139,7 +139,7 @@ impl Ledger {
         Ok(past)
     }
 
-    /// For an entry of another version, or with a part that is stored elsewhere.
+    /// Reads the whole entry, if it has another version or stores a part as an artifact.
     fn past_in_full(&self, sql: &Connection, seq: u64) -> Result<PastDecision, Error> {
         let envelope = self.entry_in(sql, seq)?;
         let Event::Intake(IntakeStage::Decided { record }) = envelope.event else {
@@ -164,30 +164,30 @@ impl Ledger {
     }
 }
 
-/// By what decisions are counted.
+/// The key by which decisions are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionGrouping {
-    /// By who it was: the name, else the id, else the kind.
+    /// The principal: its name, else its id, else its kind.
     Principal,
-    /// By channel.
+    /// The channel.
     Channel,
-    /// By kind of principal.
+    /// The kind of principal.
     Kind,
 }
 
-/// How many decisions there are of one kind.
+/// The number of decisions of one group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecisionCount {
-    /// Of which.
+    /// The value of the key for this group.
     pub of: String,
-    /// How many were allowed.
+    /// The number of allowed decisions.
     pub allowed: u64,
-    /// How many were denied.
+    /// The number of denied decisions.
     pub denied: u64,
 }
 
 impl Ledger {
-    /// How many decisions there are from one time to before another, the most first.
+    /// Counts the decisions from one time to before another, the largest group first.
     pub fn decision_counts(
         &self,
         by: DecisionGrouping,
@@ -212,7 +212,7 @@ impl Ledger {
         })
     }
 
-    /// A decision as it was recorded, by its id.
+    /// Returns a decision as recorded; None if there is none with this id.
     pub fn decision(&self, id: &AccessId) -> Result<Option<Box<AccessRecord>>, Error> {
         let seq = self.ask(|sql| {
             sql.prepare_cached("SELECT seq FROM audit WHERE id = ?1")?
@@ -226,7 +226,7 @@ impl Ledger {
         }
     }
 
-    /// The decision about an event.
+    /// Returns the last decision about an event, or None.
     pub fn decision_about(&self, event: &EventId) -> Result<Option<AccessId>, Error> {
         self.ask(|sql| {
             sql.prepare_cached("SELECT id FROM audit WHERE event = ?1 ORDER BY seq DESC LIMIT 1")?
@@ -236,7 +236,7 @@ impl Ledger {
     }
 }
 
-/// An entry as it is stored.
+/// An entry as stored in the ledger table.
 struct StoredEntry<'a> {
     seq: u64,
     version: u32,
@@ -244,7 +244,7 @@ struct StoredEntry<'a> {
 }
 
 impl<'a> StoredEntry<'a> {
-    /// What is wanted of it, if it can be read without the rest.
+    /// Parses the wanted fields, or returns None if the version or the form differs.
     fn read<T: Deserialize<'a>>(&self) -> Option<T> {
         (self.version == EVENT_VERSION).then(|| serde_json::from_str(self.body).ok()).flatten()
     }
@@ -255,8 +255,8 @@ struct DecisionBody<T> {
     record: T,
 }
 
-/// What a record says beside the decision. The two are read one after the other: fields that are
-/// flattened would be copied first.
+/// The header of an access record, without its decision. The two are parsed one after the other:
+/// `serde(flatten)` would copy all fields first.
 #[derive(Deserialize)]
 struct DecisionHeader {
     id: AccessId,

@@ -1,6 +1,6 @@
-//! What can go wrong with the ledger, and what to do about it.
+//! Errors of the ledger, and what to do about them.
 //!
-//! An append that is refused wrote nothing; one of unknown outcome may have written everything.
+//! A refused append wrote nothing; an append of unknown outcome may have written all its entries.
 //!
 //! Must never: call an append that may have happened a failure.
 
@@ -19,119 +19,119 @@ use crate::loss::Loss;
 use crate::verify::EntryDefect;
 use crate::view::{ApprovalStatus, InboundStatus, InvocationStatus};
 
-/// What went wrong.
+/// An error of the ledger. Its text names the object that failed, then what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file or directory below the home.
+    /// An operation on a file or directory below the home failed.
     #[error("cannot {doing} {}: {source}; check its permissions and the disk", path.display())]
     File {
-        /// The file.
+        /// The file or directory.
         path: PathBuf,
-        /// What was tried.
+        /// The operation, as a verb that follows "cannot".
         doing: &'static str,
-        /// Why it did not work.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The database did not answer a question. Nothing was being written.
+    /// The database failed to answer a query. No write was in progress.
     #[error("cannot read {}: {source}; run `agentry ledger verify`", path.display())]
     Read {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// What it said.
+        /// The error of the database.
         source: rusqlite::Error,
     },
-    /// The database could not be brought to today's form.
+    /// The migration of the file to the current layout failed.
     #[error("cannot upgrade {}: {why}; keep a copy of the file before trying again", path.display())]
     Upgrade {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// What it said.
+        /// The error of the database.
         why: String,
     },
-    /// A newer program wrote it.
+    /// The file was written by a newer version of agentry.
     #[error(
         "{} was written by a newer version of agentry ({what} {found}; this one knows {known}): \
          upgrade agentry",
         path.display()
     )]
     FromTheFuture {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// Which version is meant.
+        /// The kind of version: "layout", "schema" or "event".
         what: &'static str,
         /// The version in the file.
         found: u64,
-        /// The newest that this program knows.
+        /// The highest version that this program knows.
         known: u64,
     },
-    /// An entry that cannot be understood.
+    /// The body or a column of an entry does not decode.
     #[error("entry {seq} of {} cannot be read: {why}; run `agentry ledger verify`", path.display())]
     Unreadable {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// The entry.
+        /// The number of the entry.
         seq: u64,
-        /// Why.
+        /// The reason, as a clause that begins with "it" or "its", or the error of the parser.
         why: String,
     },
-    /// A long string that is kept in a file of its own is gone or changed.
+    /// An artifact (a long string in a file of its own) is missing or changed.
     #[error("the artifact {} {why}; restore it from a copy", path.display())]
     Artifact {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect, as a predicate of the file.
         why: &'static str,
     },
-    /// An event that cannot be stored. Nothing was written.
+    /// The event has no stored form. Nothing was written.
     #[error("the event cannot be stored: {why}")]
     Unstorable {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The session went on without the caller. Nothing was written.
+    /// The head of the session moved since the caller read it. Nothing was written.
     #[error("the session {session} {}; read it again", moved(expected, head, under_way))]
     HeadMoved {
         /// The session.
         session: SessionId,
-        /// The head that the caller knew.
+        /// The head that the caller named; None means before the first turn.
         expected: Option<TurnId>,
-        /// The head as it is.
+        /// The current head.
         head: Option<TurnId>,
-        /// A turn that began and did not end yet.
+        /// A turn that started and has not ended.
         under_way: Option<TurnId>,
     },
-    /// There is such a session already. Nothing was written.
+    /// The agent already has a session with this key. Nothing was written.
     #[error("the agent {agent} has a session `{key}` already: {session}")]
     SessionExists {
-        /// Its name.
+        /// The key of the session.
         key: SessionKey,
-        /// Its agent.
+        /// The agent of the session.
         agent: AgentId,
-        /// The session.
+        /// The existing session.
         session: SessionId,
     },
-    /// An answer to a question that nobody asks. Nothing was written.
+    /// The approval does not wait for an answer. Nothing was written.
     #[error("{approval} does not wait for an answer: {}", standing(*status))]
     NotWaiting {
-        /// The question.
+        /// The approval.
         approval: ApprovalId,
-        /// How it stands; nothing if there is no such question.
+        /// The status; None if there is no such approval.
         status: Option<ApprovalStatus>,
     },
-    /// The same event came in before. Nothing was written.
-    #[error("the event {event} came in before, as entry {seq}")]
+    /// The event was received before. Nothing was written.
+    #[error("the event {event} was received before, as entry {seq}")]
     Repeated {
         /// The event.
         event: EventId,
-        /// The entry that it came in with.
+        /// The entry that received it.
         seq: u64,
     },
-    /// Something was to be done about an event that is further on its way, or that nobody knows. Nothing was written.
+    /// The event is not at the stage that the change requires. Nothing was written.
     #[error("the event {event} is {}; read it again", further(*status))]
     Handled {
         /// The event.
         event: EventId,
-        /// How far it is; nothing if there is no such event.
+        /// The current stage; None if there is no such event.
         status: Option<InboundStatus>,
     },
     /// An identity belongs to one entity only. Nothing was written.
@@ -139,207 +139,204 @@ pub enum Error {
     IdentityTaken {
         /// The channel.
         channel: String,
-        /// The channel's id.
+        /// The id of the sender on that channel.
         identifier: String,
-        /// Whose it is.
+        /// The entity that has the identity.
         entity: String,
     },
-    /// A key that was taken back or used up, or that nobody has. Nothing was written.
-    #[error("the key {token} opens nothing any more")]
+    /// The key was revoked or used up, or there is no such key. Nothing was written.
+    #[error("the key {token} is revoked, used up or unknown")]
     TokenGone {
         /// The key.
         token: TokenId,
     },
-    /// A job does not stand where the change begins. Nothing was written.
+    /// The job is not in the state that the change requires. Nothing was written.
     #[error("the job {job} is {}; read it again", stands(*state))]
     JobMoved {
         /// The job.
         job: JobId,
-        /// How it stands; nothing if there is no such job.
+        /// The current state; None if there is no such job.
         state: Option<JobState>,
     },
-    /// Who speaks for a job has lost it, or never had it. Nothing was written.
-    #[error(
-        "the job {job} is not in these hands: {} named, and the last taking is {current}",
-        taking(*fence)
-    )]
+    /// The fence of a report is stale, or no executor has the job. Nothing was written.
+    #[error("stale fence for job {job}: got {}, current {current}", got(*fence))]
     Fenced {
         /// The job.
         job: JobId,
-        /// The taking that was named.
+        /// The fence of the report.
         fence: Option<u32>,
-        /// The last one; zero if nobody took it.
+        /// The fence of the last lease; zero if there was none.
         current: u32,
     },
-    /// Another job has the workspace for itself. Nothing was written.
-    #[error("the job {holder} has {workspace} for itself; wait until it is over")]
+    /// Another job holds the lock of the workspace. Nothing was written.
+    #[error("the job {holder} locks the workspace {workspace}; wait until it ends")]
     WorkspaceLocked {
         /// The workspace.
         workspace: String,
-        /// Who has it.
+        /// The job that holds the lock.
         holder: JobId,
     },
-    /// Two living hooks cannot have one name. Nothing was written.
+    /// Two hooks that are not deleted cannot have one name. Nothing was written.
     #[error("there is a hook `{name}` already: {hook}; choose another name, or update that one")]
     HookNameTaken {
         /// The name.
         name: String,
-        /// Whose it is.
+        /// The hook that has the name.
         hook: EventHookId,
     },
-    /// Somebody else changed the hook meanwhile. Nothing was written.
+    /// The version is not the next one: the hook changed since it was read. Nothing was written.
     #[error("the next version of the hook {hook} is {expected} and not {version}; read it again")]
     HookVersion {
         /// The hook.
         hook: EventHookId,
-        /// The version that was handed in.
+        /// The version in the change.
         version: u32,
-        /// The one that comes next.
+        /// The version that comes next.
         expected: u32,
     },
-    /// A hook that was deleted does not come back. Nothing was written.
+    /// A deleted hook cannot be changed. Nothing was written.
     #[error("the hook {hook} was deleted; register it as a new one")]
     HookDeleted {
         /// The hook.
         hook: EventHookId,
     },
-    /// It is known already, or not known at all, what an event set off. Nothing was written.
+    /// The hooks of an event were matched before, or were never matched. Nothing was written.
     #[error("the event {event} {}", set_off(*is_settled))]
     HooksMatched {
         /// The event.
         event: EventId,
-        /// Whether its hooks are through; nothing if none was ever set off.
+        /// True if all its hooks have finished; None if the event was never matched.
         is_settled: Option<bool>,
     },
-    /// A hook that the event set off is not through. Nothing was written.
-    #[error("the event {event} is not settled: {invocation} is not over")]
+    /// An invocation for the event has not finished. Nothing was written.
+    #[error("the event {event} cannot be settled: {invocation} has not finished")]
     HooksPending {
         /// The event.
         event: EventId,
-        /// What is still to come.
+        /// An unfinished invocation.
         invocation: InvocationId,
     },
-    /// A running that is over, that is another's, or that nothing set off. Nothing was written.
+    /// The invocation is over, is of another hook or event, or does not exist. Nothing was written.
     #[error("the invocation {invocation} is {}; read it again", how_far(*status))]
     InvocationMoved {
-        /// Which.
+        /// The invocation.
         invocation: InvocationId,
-        /// How far it is; nothing if no such hook was set off by such an event.
+        /// The status; None if there is no such invocation of this hook for this event.
         status: Option<InvocationStatus>,
     },
-    /// Another process held the ledger for too long. Nothing was written.
+    /// Another process kept the ledger locked for too long. Nothing was written.
     #[error("another process keeps {} locked; try again", path.display())]
     Locked {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
     },
-    /// Somebody else works on the session.
+    /// Another owner, here or in another process, holds the lock of the session.
     #[error("the session {session} is in use{}", by(*pid))]
     Busy {
         /// The session.
         session: SessionId,
-        /// The process, if it said.
+        /// The process that holds it, if it has written its id.
         pid: Option<u32>,
-        /// Since when, in milliseconds since 1970.
+        /// The time of locking, in milliseconds since 1970.
         since: Option<u64>,
     },
-    /// Somebody else takes in what comes.
-    #[error("what comes is taken in already{}", by(*pid))]
+    /// Another process holds the intake lock of the home.
+    #[error("{} for this home{}", holds(*taker), process(*pid))]
     IntakeBusy {
-        /// The process, if it said.
+        /// The process that holds it, if it has written its id.
         pid: Option<u32>,
-        /// Since when, in milliseconds since 1970.
+        /// The time of locking, in milliseconds since 1970.
         since: Option<u64>,
-        /// Whether it stays.
+        /// The kind of process that holds it.
         taker: IntakeHolder,
     },
-    /// No room is left. The ledger has to be opened again.
+    /// The disk is full. The ledger has to be opened again.
     #[error("the disk is full at {}: {outcome}; make room and start again", path.display())]
     DiskFull {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// What became of the append.
+        /// The fate of the append.
         outcome: AppendOutcome,
     },
-    /// The commit failed, and the entries may or may not be there. The ledger has to be opened again.
+    /// The commit failed; its entries may or may not be there. The ledger has to be opened again.
     #[error(
-        "nobody knows whether the last entries of {} were written ({cause}); start again to see",
+        "it is unknown whether the last entries of {} were written ({cause}); start again to see",
         path.display()
     )]
     OutcomeUnknown {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// What was said.
+        /// The error of the database.
         cause: String,
     },
-    /// A short id that fits nothing.
+    /// A short id that matches no id.
     #[error("there is no {what} `{text}`")]
     Unknown {
-        /// What was looked for.
+        /// The kind of object, such as "run".
         what: &'static str,
-        /// What was given.
+        /// The short id as given.
         text: String,
     },
-    /// A short id that fits several.
+    /// A short id that matches several ids.
     #[error("`{text}` fits more than one {what}: {}", found.join(", "))]
     Ambiguous {
-        /// What was looked for.
+        /// The kind of object, such as "run".
         what: &'static str,
-        /// What was given.
+        /// The short id as given.
         text: String,
-        /// Some that fit.
+        /// Some of the matching ids.
         found: Vec<String>,
     },
-    /// Entries that were written are not there any more. Nothing was written since.
+    /// Entries that were written are missing. Nothing was written since.
     #[error(
-        "{} {loss}. Restore the file together with `-wal` from a copy, or go on without what was lost: \
+        "{} {loss}. Restore the file together with `-wal` from a copy, or go on without the lost entries: \
          `agentry ledger accept-loss` records that entries are missing",
         path.display()
     )]
     Lost {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// What is missing.
+        /// The missing entries.
         loss: Loss,
     },
     /// There is no loss to accept. Nothing was written.
     #[error("nothing is lost from {}: it has every entry that is known to have been written", path.display())]
     NothingLost {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
     },
-    /// The ledger was opened to look at it only. Nothing was written.
-    #[error("{} is open to be read only; open it for writing to change it", path.display())]
+    /// The ledger was opened for reading only. Nothing was written.
+    #[error("{} is open for reading only; open it for writing to change it", path.display())]
     ReadOnly {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
     },
-    /// It has to be brought to today's form before it can be read.
+    /// The file has an older layout and must be upgraded before it can be read.
     #[error(
-        "{} was written by an older version of agentry and has to be upgraded, which needs a home that can be \
-         written; copy the home to such a place and name it with AGENTRY_HOME",
+        "{} was written by an older version of agentry and must be upgraded, which needs a writable \
+         home; copy the home to a writable place and set AGENTRY_HOME to it",
         path.display()
     )]
     NeedsUpgrade {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
     },
-    /// The ledger is not what was written.
+    /// Verification found entries that differ from what was written.
     #[error("{} is damaged: {}", path.display(), listed(broken))]
     Broken {
-        /// The file.
+        /// The ledger file.
         path: PathBuf,
-        /// What is wrong, by entry.
+        /// The defects, each with its entry.
         broken: Vec<EntryDefect>,
     },
 }
 
-/// What became of an append that failed.
+/// The fate of an append that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppendOutcome {
     /// Nothing was written.
     NothingWritten,
-    /// Nobody knows.
+    /// The entries may or may not be on disk.
     Unknown,
 }
 
@@ -347,7 +344,7 @@ impl fmt::Display for AppendOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NothingWritten => "nothing was written",
-            Self::Unknown => "nobody knows whether the last entries were written",
+            Self::Unknown => "it is unknown whether the last entries were written",
         })
     }
 }
@@ -369,12 +366,23 @@ fn standing(status: Option<ApprovalStatus>) -> &'static str {
         Some(ApprovalStatus::Yes) => "it was answered with yes",
         Some(ApprovalStatus::No) => "it was answered with no",
         Some(ApprovalStatus::Withdrawn) => "its turn is over",
-        Some(ApprovalStatus::Expired) => "nobody answered in time",
+        Some(ApprovalStatus::Expired) => "it expired without an answer",
     }
 }
 
 fn by(pid: Option<u32>) -> String {
     pid.map_or_else(String::new, |pid| format!(" by process {pid}"))
+}
+
+fn holds(taker: IntakeHolder) -> &'static str {
+    match taker {
+        IntakeHolder::Once => "another agentry process is answering a message",
+        IntakeHolder::Server => "another agentry server is already running",
+    }
+}
+
+fn process(pid: Option<u32>) -> String {
+    pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
 }
 
 fn listed(broken: &[EntryDefect]) -> String {
@@ -390,15 +398,15 @@ fn stands(state: Option<JobState>) -> &'static str {
     state.map_or("not known", JobState::as_str)
 }
 
-fn taking(fence: Option<u32>) -> String {
-    fence.map_or_else(|| "no taking is".to_owned(), |fence| format!("taking {fence} is"))
+fn got(fence: Option<u32>) -> String {
+    fence.map_or_else(|| "none".to_owned(), |fence| fence.to_string())
 }
 
 fn set_off(is_settled: Option<bool>) -> &'static str {
     match is_settled {
-        None => "set off no hook",
-        Some(false) => "set off its hooks before",
-        Some(true) => "set off its hooks before, and they are through",
+        None => "was never matched against hooks",
+        Some(false) => "was matched against hooks before",
+        Some(true) => "was matched against hooks before, and they have finished",
     }
 }
 

@@ -1,10 +1,10 @@
-//! An event as the text that is stored, and back.
+//! Encodes events as stored text, and decodes them.
 //!
-//! The text is canonical JSON (RFC 8785). What canonical JSON would change is wrapped: a long string
-//! becomes `{"$artifact", "bytes"}`, a number that it cannot hold `{"$number"}`, a value that nests too
-//! deep for a reader `{"$json"}`, and a map that looks like one of these `{"$plain"}`.
+//! The text is canonical JSON (RFC 8785). Values that canonical JSON would change are wrapped: a
+//! long string becomes `{"$artifact", "bytes"}`, an unsafe number `{"$number"}`, a value that nests
+//! too deep for a reader `{"$json"}`, and a map that looks like one of these `{"$plain"}`.
 //!
-//! Must never: give back another event than the one that was stored.
+//! Must never: decode a different event from the one that was encoded.
 
 use agentry_protocol::event::Event;
 use serde_json::{Map, Number, Value};
@@ -21,15 +21,15 @@ const PLAIN: &str = "$plain";
 
 /// An event ready to be stored.
 pub(crate) struct EncodedEvent {
-    /// The event as a reader will find it: maps of free form are in canonical order.
+    /// The event as a reader will decode it: free-form maps are in canonical order.
     pub(crate) event: Event,
-    /// Its name.
+    /// The type of the event, for the `kind` column.
     pub(crate) kind: String,
-    /// The text.
+    /// The canonical JSON of the event.
     pub(crate) text: String,
 }
 
-/// The text of an event. Its long strings are on disk when this returns.
+/// Encodes an event. Its long strings are on disk when this returns.
 pub(crate) fn encode(event: &Event, artifacts: &Artifacts) -> Result<EncodedEvent, Error> {
     let unstorable = |error: serde_json::Error| Error::Unstorable { why: error.to_string() };
     let mut value = serde_json::to_value(event).map_err(unstorable)?;
@@ -44,17 +44,17 @@ pub(crate) fn encode(event: &Event, artifacts: &Artifacts) -> Result<EncodedEven
     Ok(EncodedEvent { event, kind, text: text.map_err(unstorable)? })
 }
 
-/// The event of a text.
+/// Decodes an event; reads its artifacts.
 pub(crate) fn decode(text: &str, artifacts: &Artifacts) -> Result<Event, EventDecodeError> {
     let value = serde_json::from_str(text)?;
     Ok(serde_json::from_value(restored(value, artifacts)?)?)
 }
 
-/// Why a text is no event.
+/// The reason why a text does not decode.
 pub(crate) enum EventDecodeError {
-    /// It is not what was written.
+    /// The text is not valid JSON of an event.
     Text(String),
-    /// It names an artifact that is gone.
+    /// An artifact that the text names is missing or damaged.
     Artifact(Error),
 }
 
@@ -64,7 +64,7 @@ impl From<serde_json::Error> for EventDecodeError {
     }
 }
 
-/// Puts maps into canonical order, and says whether the value can be stored as it is.
+/// Sorts maps into canonical order; returns true if the value can be stored unwrapped.
 fn order(value: &mut Value, depth: usize) -> Result<bool, Error> {
     if depth > EVENT_DEPTH_MAX {
         return Err(Error::Unstorable { why: format!("it nests deeper than {EVENT_DEPTH_MAX}") });
@@ -90,7 +90,7 @@ fn order(value: &mut Value, depth: usize) -> Result<bool, Error> {
     Ok(simple)
 }
 
-/// RFC 8785 compares names by their UTF-16 code units.
+/// Sorts keys by their UTF-16 code units, as RFC 8785 demands.
 fn sort(map: &mut Map<String, Value>) {
     let before = |a: &str, b: &str| a.encode_utf16().cmp(b.encode_utf16());
     if !map.keys().is_sorted_by(|a, b| before(a, b).is_le()) {
@@ -100,7 +100,7 @@ fn sort(map: &mut Map<String, Value>) {
     }
 }
 
-/// Whether a number is written the same way by everybody and read back as itself.
+/// Returns true if every JSON writer prints the number alike and it parses to the same number.
 fn survives(number: &Number) -> bool {
     match (number.as_u64(), number.as_i64()) {
         (Some(whole), _) => whole <= WHOLE_NUMBER_MAX,
@@ -180,7 +180,7 @@ fn unwrapped(
     mut map: Map<String, Value>,
     artifacts: &Artifacts,
 ) -> Result<Value, EventDecodeError> {
-    let broken = || EventDecodeError::Text(format!("a `{key}` that nobody wrote"));
+    let broken = || EventDecodeError::Text(format!("a malformed `{key}`"));
     match (key, map.remove(key).ok_or_else(broken)?) {
         (PLAIN, Value::Object(inner)) => restored_map(inner, artifacts),
         (JSON, Value::String(text)) => restored(serde_json::from_str(&text)?, artifacts),

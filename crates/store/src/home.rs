@@ -1,9 +1,9 @@
-//! The directory in which everything that is remembered lives.
+//! The home: the directory that holds the ledger and its files.
 //!
-//! `ledger.sqlite3` is the ledger, `artifacts/` its long strings, `locks/` says who works on which
-//! session, and `anchor` and `head` are the second place that knows how far the ledger went.
+//! `ledger.sqlite3` is the ledger, `artifacts/` holds its long strings, `locks/` the locks of
+//! sessions; `anchor` and `head` are the second record of the ledger's length.
 //!
-//! Must never: let anybody but its owner in.
+//! Must never: give access to other users than the owner.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -15,15 +15,15 @@ use crate::error::Error;
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// A home that exists.
+/// The directory of a ledger and its files.
 #[derive(Clone, Debug)]
 pub struct Home {
-    // Invariant: the directories below it were there when this was made, unless it is only looked at.
+    // Invariant: its directories existed when this was created, unless it is open for reading only.
     root: PathBuf,
 }
 
 impl Home {
-    /// Makes what is missing of the home.
+    /// Opens a home and creates missing directories and files, private to the owner.
     pub fn open(root: &Path) -> Result<Self, Error> {
         let home = Self { root: root.to_owned() };
         for directory in [home.root.clone(), home.artifacts(), home.locks()] {
@@ -37,60 +37,60 @@ impl Home {
         Ok(home)
     }
 
-    /// The home as it is; nothing is made.
+    /// Returns a home for reading; creates no files.
     pub(crate) fn read_only(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// Whether files can be made in it.
+    /// Returns true if the process can create files in the home.
     pub(crate) fn is_writable(&self) -> bool {
         rustix::fs::access(&self.root, rustix::fs::Access::WRITE_OK).is_ok()
     }
 
-    /// Whether there is a home with a ledger in a directory.
+    /// Returns true if the directory is a home with a ledger.
     pub fn is_there(root: &Path) -> bool {
         Self { root: root.to_owned() }.ledger().exists()
     }
 
-    /// Where it is.
+    /// Returns the path of the home directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The ledger.
+    /// Returns the path of the ledger file.
     pub fn ledger(&self) -> PathBuf {
         self.root.join("ledger.sqlite3")
     }
 
-    /// The long strings.
+    /// Returns the path of the directory of artifacts.
     pub fn artifacts(&self) -> PathBuf {
         self.root.join("artifacts")
     }
 
-    /// Who works on which session.
+    /// Returns the path of the directory of session locks.
     pub fn locks(&self) -> PathBuf {
         self.root.join("locks")
     }
 
-    /// How far the ledger went.
+    /// Returns the path of the anchor file, a list of `seq hash time` lines.
     pub fn anchor(&self) -> PathBuf {
         self.root.join("anchor")
     }
 
-    /// The newest entry of the ledger.
+    /// Returns the path of the file with the newest entry.
     pub fn head(&self) -> PathBuf {
         self.root.join("head")
     }
 }
 
-/// Options for a file that only its owner reads; it is made if it is missing.
+/// Returns options that open a file, and create it readable by the owner only.
 pub(crate) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.create(true).mode(FILE_MODE);
     options
 }
 
-/// Makes a directory that only its owner enters, on disk before this returns.
+/// Creates a directory for the owner only; it is on disk when this returns.
 pub(crate) fn make_directory(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         return Ok(());
@@ -109,7 +109,7 @@ pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
     synced.map_err(|source| Error::File { path: path.to_owned(), doing: "sync", source })
 }
 
-/// The content of a file, or nothing if there is no such file.
+/// Returns the content of a file, or None if there is no such file.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -1,6 +1,6 @@
-//! Questions about what came in: how far it is, what waits, what is to be sent.
+//! Queries on inbounds: their stages, the mailboxes, and the answers to send.
 //!
-//! Must never: read all that ever came in to answer a question about what is open.
+//! Must never: read the whole past to answer a question about open inbounds.
 
 use agentry_protocol::access::AccessRecord;
 use agentry_protocol::envelope::Envelope;
@@ -13,27 +13,27 @@ use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::view::{InboundRow, queue_wish, whole};
 
-/// What a session has to do.
+/// The open work of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenInbounds {
-    /// What lies in its mailbox, oldest first.
+    /// The inbounds in its mailbox, oldest first.
     pub waiting: Vec<InboundRow>,
-    /// What was dropped with the promise of a line, and has had none since.
+    /// Inbounds that overflowed and that the next prompt must mention in a line.
     pub summarized: Vec<InboundRow>,
-    /// Its run about something that came in which is not over, unless whoever said it waits elsewhere.
+    /// The unfinished run that answers an inbound, unless its sender waits at another process.
     pub run: Option<RunId>,
 }
 
-/// Something that came in, with all that was recorded of it before its run.
+/// An inbound with its records up to the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WholeInbound {
-    /// As it stands.
+    /// The row of the inbound.
     pub row: InboundRow,
-    /// As it came.
+    /// The inbound as received.
     pub inbound: Box<Inbound>,
-    /// Where it went.
+    /// The route; None before routing.
     pub routed: Option<Box<RoutedInbound>>,
-    /// What was decided about it.
+    /// The access decision; None before the decision.
     pub decided: Option<Box<AccessRecord>>,
 }
 
@@ -60,12 +60,12 @@ fn answering(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<R
 }
 
 impl Ledger {
-    /// Something that came in.
+    /// Returns an inbound; None if there is none with this id.
     pub fn inbound(&self, id: &EventId) -> Result<Option<InboundRow>, Error> {
         self.ask(|sql| InboundRow::by_id(sql, id))
     }
 
-    /// What came in and nobody looked at yet, oldest first, at most so many.
+    /// Returns the inbounds at stage `Received`, by entry, oldest first, at most `limit`.
     pub fn inbounds_received(&self, limit: usize) -> Result<Vec<(u64, Box<Inbound>)>, Error> {
         self.read(|sql| {
             let of = "status = 'received' ORDER BY seq LIMIT ?1";
@@ -75,12 +75,12 @@ impl Ledger {
         })
     }
 
-    /// What came in, as the entry has it.
+    /// Returns an inbound as received, from its entry.
     pub fn inbound_received(&self, row: &InboundRow) -> Result<Box<Inbound>, Error> {
         self.read(|sql| self.received_in(sql, row.seq))
     }
 
-    /// Something that came in, with all that was recorded of it before its run.
+    /// Returns an inbound with its records up to the run; None if there is none with this id.
     pub fn inbound_whole(&self, id: &EventId) -> Result<Option<WholeInbound>, Error> {
         self.read(|sql| {
             let row = InboundRow::by_id(sql, id).map_err(|source| self.shared.unread(source))?;
@@ -98,13 +98,13 @@ impl Ledger {
         })
     }
 
-    /// Where something went, as the entry has it.
+    /// Returns the route of an inbound, from its entry; None before routing.
     pub fn inbound_routed(&self, row: &InboundRow) -> Result<Option<Box<RoutedInbound>>, Error> {
         let Some(routed) = &row.routed else { return Ok(None) };
         self.read(|sql| self.routed_in(sql, routed.seq)).map(Some)
     }
 
-    /// The decision that let something in, as the entry has it.
+    /// Returns the access decision on an inbound, from its entry; None before the decision.
     pub fn inbound_decided(&self, row: &InboundRow) -> Result<Option<Box<AccessRecord>>, Error> {
         let Some((_, seq)) = &row.decided else { return Ok(None) };
         self.read(|sql| self.decided_in(sql, *seq)).map(Some)
@@ -113,7 +113,7 @@ impl Ledger {
     fn routed_in(&self, sql: &Connection, seq: u64) -> Result<Box<RoutedInbound>, Error> {
         match self.entry_in(sql, seq)?.event {
             Event::Intake(IntakeStage::Routed(routed)) => Ok(routed),
-            _ => Err(self.not_the(seq, "place")),
+            _ => Err(self.not_the(seq, "route")),
         }
     }
 
@@ -124,7 +124,7 @@ impl Ledger {
         }
     }
 
-    /// What a session has to do.
+    /// Returns the open work of a session.
     pub fn inbounds_open(&self, session: &SessionId) -> Result<OpenInbounds, Error> {
         self.ask(|sql| {
             Ok(OpenInbounds {
@@ -135,7 +135,7 @@ impl Ledger {
         })
     }
 
-    /// The sessions in whose mailboxes something waits.
+    /// Returns the sessions with a mailbox that is not empty.
     pub fn sessions_waiting(&self) -> Result<Vec<SessionId>, Error> {
         self.ask(|sql| {
             sql.prepare_cached(
@@ -147,8 +147,8 @@ impl Ledger {
         })
     }
 
-    /// The runs about something that came in which are not over, oldest first, without those of a process
-    /// that somebody waits at.
+    /// Returns the unfinished runs that answer inbounds, oldest first, without those whose sender
+    /// waits at a process.
     pub fn runs_answering(&self) -> Result<Vec<RunId>, Error> {
         self.ask(|sql| {
             sql.prepare_cached(
@@ -160,12 +160,12 @@ impl Ledger {
         })
     }
 
-    /// What a run is about, oldest first.
+    /// Returns the inbounds that a run answers, oldest first.
     pub fn inbounds_of_run(&self, run: &RunId) -> Result<Vec<InboundRow>, Error> {
         self.ask(|sql| InboundRow::all(sql, "run = ?1 ORDER BY routed_seq", [run.as_str()]))
     }
 
-    /// What was settled after an entry and whose answer was not sent, oldest first, at most so many.
+    /// Returns undelivered inbounds that settled after an entry, oldest first, at most `limit`.
     pub fn inbounds_undelivered(
         &self,
         after_seq: u64,
@@ -177,12 +177,12 @@ impl Ledger {
         })
     }
 
-    /// The last that came in or were sent, the newest first.
+    /// Returns the last inbounds, with messages that the agent sent, the newest first.
     pub fn inbounds(&self, limit: usize) -> Result<Vec<InboundRow>, Error> {
         self.ask(|sql| InboundRow::all(sql, "1 ORDER BY seq DESC LIMIT ?1", [whole(limit as u64)]))
     }
 
-    /// How many there are at each stage, and how many answers are to be sent.
+    /// Returns the number of inbounds at each stage, and of answers to send.
     pub fn inbound_counts(&self) -> Result<Vec<(String, u64)>, Error> {
         self.ask(|sql| {
             sql.prepare_cached(
@@ -197,7 +197,7 @@ impl Ledger {
         })
     }
 
-    /// When each of the last that had a turn came in and when the turn began, in milliseconds since 1970.
+    /// Returns receipt and turn start of the last inbounds with a turn, in milliseconds since 1970.
     pub fn inbound_starts(&self, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
         self.ask(|sql| {
             sql.prepare_cached(
@@ -213,7 +213,7 @@ impl Ledger {
         })
     }
 
-    /// What a session says about how messages wait.
+    /// Returns the queue preferences of a session; None means the defaults.
     pub fn queue_wish(&self, session: &SessionId) -> Result<Option<QueuePreferences>, Error> {
         self.ask(|sql| queue_wish(sql, session))
     }

@@ -1,7 +1,7 @@
 //! The append-only sequence of envelopes.
 //!
-//! Writing goes through one thread; reading has connections of its own, and each question is answered from
-//! one snapshot.
+//! One thread writes; reading has connections of its own, and each question is answered from one
+//! snapshot.
 //!
 //! Must never: return from an append before its entries are on disk, or change an entry.
 
@@ -30,22 +30,22 @@ use crate::loss::{self, AcceptedLoss, Loss};
 use crate::view;
 use crate::writer::{AppendRequest, CommitSignal, ExclusiveOp, LedgerWriter, WriterRequest};
 
-/// The ledger of a home. Clones are the same ledger; the last one to go closes it.
+/// The ledger of a home. Clones share one ledger; dropping the last clone closes it.
 #[derive(Clone)]
 pub struct Ledger {
     pub(crate) shared: Arc<LedgerInner>,
 }
 
-/// Which entries are wanted: those that are about all that is named.
+/// A filter for entries: an entry must match every field that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EntryFilter {
-    /// Of this session.
+    /// Only entries about this session.
     pub session: Option<SessionId>,
-    /// Of this run.
+    /// Only entries about this run.
     pub run: Option<RunId>,
-    /// Of this turn.
+    /// Only entries about this turn.
     pub turn: Option<TurnId>,
-    /// Of this stream.
+    /// Only entries of this stream.
     pub stream: Option<LedgerStream>,
 }
 
@@ -57,14 +57,14 @@ pub(crate) struct LedgerInner {
     clock: Arc<BoundedClock>,
     pub(crate) reach: ConnectionMode,
     readers: Mutex<Vec<Connection>>,
-    // Both are there until the drop, which takes them apart in order, unless the ledger is only looked at.
+    // Both are Some until the drop, which closes them in order; both are None in read-only mode.
     orders: Option<SyncSender<WriterRequest>>,
     writer: Option<JoinHandle<()>>,
 }
 
 impl Ledger {
-    /// Opens the ledger of a home, and makes what is missing. The time is handed in. A ledger from which entries
-    /// are missing that were written is not opened.
+    /// Opens the ledger of a home and creates missing files. `clock` gives the time of entries.
+    /// Fails with `Error::Lost` if entries that were written are missing.
     pub fn open(home: &Path, clock: Clock) -> Result<Self, Error> {
         let home = Home::open(home)?;
         let signal = Arc::new(CommitSignal::default());
@@ -93,8 +93,8 @@ impl Ledger {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Opens the ledger of a home to look at it, as it is: also one that lost entries, and one in a home that cannot
-    /// be written. Whatever would write is refused.
+    /// Opens the ledger of a home for reading, even if entries are lost or the home cannot be
+    /// written. Every write fails with `Error::ReadOnly`.
     pub fn open_to_read(home: &Path, clock: Clock) -> Result<Self, Error> {
         let home = Home::read_only(home);
         let reach =
@@ -117,38 +117,38 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Records that entries are lost, so that the ledger can be opened again. The numbers of the lost entries are
-    /// never used again.
+    /// Records that entries are lost, so that the ledger can be opened again. The numbers of the
+    /// lost entries are never reused.
     pub fn accept_loss(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
         loss::accept(home, clock)
     }
 
-    /// What is missing from the end, to go by the anchor files.
+    /// Returns the loss at the end, judged by the anchor files; None if no entry is missing.
     pub fn loss(&self) -> Result<Option<Loss>, Error> {
         let marks = anchor::newest(&self.shared.home)?;
         self.ask(|sql| loss::find(sql, &batch::last(sql)?.tip, &marks))
     }
 
-    /// How far the machine's clock is behind the newest entry, in milliseconds. Time goes on from that entry.
+    /// Returns the lag of the machine's clock behind the newest entry, in milliseconds, or zero.
     pub fn clock_behind_ms(&self) -> u64 {
         self.shared.clock.behind_ms()
     }
 
-    /// Where it lives.
+    /// Returns the home of the ledger.
     pub fn home(&self) -> &Home {
         &self.shared.home
     }
 
-    /// Writes entries, all or none, with consecutive numbers. They are on disk when this returns, in
-    /// the form that every reader finds.
+    /// Writes entries, all or none, with consecutive numbers. When this returns, they are on disk
+    /// and have the form that every reader finds.
     ///
-    /// A turn starts only at the head of its session and while no other is under way, a session is
-    /// opened only once, and an approval is answered only while it waits; otherwise nothing is written.
+    /// A turn starts only at the head of its session and beside no other turn, a session opens only
+    /// once, and an approval is answered only while it waits; otherwise nothing is written.
     pub fn append(&self, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
         self.send(None, drafts)
     }
 
-    /// Writes entries if the session's head is still the one that is expected.
+    /// Writes entries if the session's head is still the expected one.
     pub fn append_at_head(
         &self,
         session: &SessionId,
@@ -161,7 +161,7 @@ impl Ledger {
         )
     }
 
-    /// The entries after a place, in order, at most so many.
+    /// Returns the entries after a sequence number, in order, at most `limit`.
     pub fn read_from(
         &self,
         after_seq: u64,
@@ -171,62 +171,62 @@ impl Ledger {
         self.read(|sql| self.shared.entries(sql, after_seq, filter, limit))
     }
 
-    /// One entry.
+    /// Returns one entry; None if there is no entry with this number.
     pub fn entry(&self, seq: u64) -> Result<Option<Envelope>, Error> {
         let Some(before) = seq.checked_sub(1) else { return Ok(None) };
         let found = self.read_from(before, &EntryFilter::default(), 1)?;
         Ok(found.into_iter().find(|envelope| envelope.seq == seq))
     }
 
-    /// The number of the last entry; zero if there is none.
+    /// Returns the number of the last entry; zero if there is none.
     pub fn last_seq(&self) -> Result<u64, Error> {
         self.read(|sql| self.shared.last_seq(sql))
     }
 
-    /// Keeps a file, named by the hash of its content; it is on disk when this returns.
+    /// Stores a file, named by the hash of its content; the file is on disk when this returns.
     pub fn keep_file(&self, content: &[u8]) -> Result<ContentHash, Error> {
         self.shared.artifacts.keep(content)
     }
 
-    /// Whether such a file was kept.
+    /// Returns true if a file with this hash is stored.
     pub fn keeps(&self, hash: &ContentHash) -> bool {
         self.shared.artifacts.holds(hash.as_str())
     }
 
-    /// A file that was kept.
+    /// Returns a stored file, after comparing its content with the hash.
     pub fn kept_file(&self, hash: &ContentHash) -> Result<Vec<u8>, Error> {
         Ok(self.shared.artifacts.fetch_bytes(hash.as_str())?.1)
     }
 
-    /// The time, as entries are stamped with it: never before the newest entry.
+    /// Returns the time that an entry would get: never before the newest entry.
     pub fn now(&self) -> u64 {
         self.shared.clock.now(|| self.ask(batch::newest_time).ok())
     }
 
-    /// Takes a session for this process alone. It is free again on drop, and when the process ends.
+    /// Locks a session for this process. The lock ends on drop, and when the process ends.
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock, Error> {
         self.shared.refuse_if_poisoned()?;
         self.shared.refuse_if_looked_at()?;
         let owned = SessionLock::take(&self.shared.home, session, self.now())?;
-        // Whoever set money aside for it before is gone.
+        // A former owner is gone, so its reservations are stale.
         self.release_session(session)?;
         Ok(owned)
     }
 
-    /// Takes the way in for this process alone, to answer one message. It is free again on drop, and when the
-    /// process ends.
+    /// Locks the intake of the home for this process, to answer one message. The lock ends on drop,
+    /// and when the process ends.
     pub fn lock_intake(&self) -> Result<IntakeLock, Error> {
         self.lock_intake_as(IntakeHolder::Once)
     }
 
-    /// Takes the way in for this process alone, as who says.
+    /// Locks the intake of the home for this process, as the given kind of holder.
     pub fn lock_intake_as(&self, taker: IntakeHolder) -> Result<IntakeLock, Error> {
         self.shared.refuse_if_poisoned()?;
         self.shared.refuse_if_looked_at()?;
         IntakeLock::take(&self.shared.home, self.now(), taker)
     }
 
-    /// How often the disk was waited for; many appends share one commit.
+    /// Returns the number of commits; many appends share one commit.
     pub fn commits(&self) -> u64 {
         self.shared.signal.commits()
     }
@@ -238,7 +238,7 @@ impl Ledger {
         answer.recv().map_err(|_| self.shared.stopped())?
     }
 
-    /// All rows of all views as text, in a fixed order.
+    /// Returns all rows of all views as text, in a fixed order.
     pub fn dump_views(&self) -> Result<String, Error> {
         self.ask(view::dump)
     }
@@ -289,7 +289,7 @@ impl Ledger {
         Ok(answer)
     }
 
-    /// Answers a question that only the database can fail.
+    /// Answers a question that can fail only in the database.
     pub(crate) fn ask<T>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -345,11 +345,11 @@ impl LedgerInner {
         if self.orders.is_some() { Ok(()) } else { Err(self.looked_at()) }
     }
 
-    /// The writer is gone without an answer.
+    /// Returns the error for a caller whose writer ended without an answer.
     pub(crate) fn stopped(&self) -> Error {
         let unsaid = || Error::OutcomeUnknown {
             path: self.path.clone(),
-            cause: "the thread that writes has stopped".to_owned(),
+            cause: "the writer thread has stopped".to_owned(),
         };
         self.signal.refusal(self.path.clone()).unwrap_or_else(unsaid)
     }
@@ -364,22 +364,22 @@ impl Drop for LedgerInner {
         if self.refuse_if_poisoned().is_err() {
             self.readers().iter().for_each(connection::abandon);
         }
-        // The writer closes last, since the last to close tidies the file.
+        // The writer closes last, since the last connection to close tidies the file.
         self.readers().clear();
         drop(self.orders.take());
         if let Some(writer) = self.writer.take() {
-            // One that panicked said so on its own thread, and whoever waited for it was told.
+            // A thread that panicked has reported it, and its callers got an error.
             writer.join().unwrap_or_default();
         }
     }
 }
 
-/// The narrowest index is used, and only that: the planner would not know which is narrow.
+/// Forces the narrowest index: the planner does not know which one is narrow.
 pub(crate) fn select(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq > ?1", "seq")
 }
 
-/// The same for the entries before a place, the last first.
+/// Selects the entries before a sequence number, the last first.
 pub(crate) fn select_before(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq < ?1", "seq DESC")
 }

@@ -1,10 +1,10 @@
-//! Remembers: the ledger, and the views that are folded from it.
+//! Stores the ledger, and the views that are folded from it.
 //!
-//! The ledger is one append-only sequence of envelopes in SQLite. What an append returned is on disk. Each
-//! entry is sealed to the one before it; views can be dropped and folded again; two processes may use one
-//! home.
+//! The ledger is one append-only sequence of envelopes in SQLite. When an append returns, its
+//! entries are on disk. The hash of each entry covers the entry before it. Views can be dropped and
+//! folded again. Two processes may use one home.
 //!
-//! Must never: decide anything, or know of agent files, tools and models. No other crate has SQL.
+//! Must never: make decisions, or know of agent files, tools and models. No other crate has SQL.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod access_queries;
@@ -56,5 +56,5 @@ pub use view::{
     StepRow, TokenRow, TurnRow, TurnStatus,
 };
 
-/// Says the time in milliseconds since 1970.
+/// A clock that returns the time in milliseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;

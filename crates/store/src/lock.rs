@@ -1,6 +1,6 @@
-//! Who works on a session or on the way in: one owner at a time, among all processes.
+//! Locks on sessions and on the intake: one owner at a time, among all processes.
 //!
-//! The operating system holds the lock, so that it is free again however its owner ends.
+//! The operating system holds the lock, so it is free again however its owner ends.
 //!
 //! Must never: be taken from an owner that lives.
 
@@ -14,7 +14,7 @@ use agentry_protocol::SessionId;
 use crate::error::Error;
 use crate::home::{self, Home};
 
-/// A session that nobody else works on. It is given back on drop.
+/// A lock on a session, held until it is dropped.
 #[derive(Debug)]
 pub struct SessionLock {
     session: SessionId,
@@ -23,12 +23,12 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    /// The session.
+    /// Returns the locked session.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// Takes the session, or says who has it.
+    /// Locks the session, or fails with `Error::Busy`, which names the owner.
     pub(crate) fn take(home: &Home, session: &SessionId, now: u64) -> Result<Self, Error> {
         match locked(&lock_path(home, session)?, now, "")? {
             Ok(file) => Ok(Self { session: session.clone(), _file: file }),
@@ -39,7 +39,7 @@ impl SessionLock {
     }
 }
 
-/// The way in that nobody else works on. It is given back on drop.
+/// A lock on the intake of a home, held until it is dropped.
 #[derive(Debug)]
 pub struct IntakeLock {
     // Held, never read: the lock lives as long as the file is open.
@@ -47,7 +47,7 @@ pub struct IntakeLock {
 }
 
 impl IntakeLock {
-    /// Takes the way in, or says who has it.
+    /// Locks the intake, or fails with `Error::IntakeBusy`, which names the owner.
     pub(crate) fn take(home: &Home, now: u64, taker: IntakeHolder) -> Result<Self, Error> {
         let path = home.locks().join("intake.lock");
         let more = match taker {
@@ -61,26 +61,26 @@ impl IntakeLock {
     }
 }
 
-/// Who takes the way in.
+/// The kind of process that holds the intake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntakeHolder {
     /// A process that answers one message and ends.
     Once,
-    /// A process that stays.
+    /// A server, which keeps the lock until it ends.
     Server,
 }
 
-/// The word for a process that stays.
+/// The mark of a server in the lock file.
 const SERVER: &str = " server";
 
-/// Who has a lock; it may be about to write that, and then it is only known that there is one.
+/// The owner of a lock, from its file; the fields are None if the owner has not written them yet.
 struct LockHolder {
     pid: Option<u32>,
     since: Option<u64>,
     taker: IntakeHolder,
 }
 
-/// Locks a file and writes who has it, or reads who has it.
+/// Locks a file and writes the owner to it, or reads the present owner.
 fn locked(path: &Path, now: u64, more: &str) -> Result<Result<File, LockHolder>, Error> {
     let fault = |source| Error::File { path: path.to_owned(), doing: "lock", source };
     let options = home::private_file().read(true).write(true).truncate(false).open(path);
@@ -115,7 +115,7 @@ fn owner(mut file: File) -> LockHolder {
     }
 }
 
-/// Only a whole id names a file.
+/// Returns the path of a session's lock. Only a whole id names a file.
 fn lock_path(home: &Home, session: &SessionId) -> Result<PathBuf, Error> {
     match session.as_str().parse::<SessionId>() {
         Ok(session) => Ok(home.locks().join(format!("{session}.lock"))),

@@ -1,7 +1,7 @@
-//! Entries that were written and are not there any more: noticed when the ledger is opened, and accepted by an
-//! explicit act that is recorded.
+//! Entries that were written and are missing: detected when the ledger is opened, and accepted by
+//! an explicit command that is recorded.
 //!
-//! Must never: let a new entry have the number of one that was lost.
+//! Must never: give a new entry the number of a lost one.
 
 use std::fmt;
 use std::path::Path;
@@ -20,12 +20,12 @@ use crate::error::Error;
 use crate::event_codec;
 use crate::home::Home;
 
-/// What is missing from a ledger.
+/// Entries that the anchor files name and the ledger lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The last entry that is there.
+    /// The number of the last entry in the file.
     pub last: u64,
-    /// The last entry that is known to have been written.
+    /// The number of the last entry that was written, by the anchor files.
     pub known: u64,
     /// The hash of that entry, in hexadecimal digits.
     pub hash: String,
@@ -50,13 +50,13 @@ impl fmt::Display for Loss {
 /// A loss that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedLoss {
-    /// What is missing.
+    /// The loss.
     pub loss: Loss,
-    /// The entry that says so.
+    /// The entry that records it.
     pub seq: u64,
 }
 
-/// What is missing, to go by the newest marks. They must have been read before the snapshot.
+/// Finds a loss by the newest anchor lines, which must have been read before the snapshot.
 pub(crate) fn find(
     sql: &Connection,
     tip: &ChainTip,
@@ -85,7 +85,7 @@ fn is_there(sql: &Connection, mark: &AnchorLine) -> rusqlite::Result<bool> {
     is_accepted(sql, mark.seq)
 }
 
-/// Whether an entry says that the one with this number is lost.
+/// Returns true if an entry records that the one with this number is lost.
 fn is_accepted(sql: &Connection, seq: u64) -> rusqlite::Result<bool> {
     let text = "SELECT 1 FROM ledger WHERE kind = 'loss_accepted' AND seq > ?1 \
                 AND json_extract(body, '$.known') >= ?1 LIMIT 1";
@@ -94,8 +94,8 @@ fn is_accepted(sql: &Connection, seq: u64) -> rusqlite::Result<bool> {
     Ok(found.is_some())
 }
 
-/// Records that entries are lost, so that the ledger can be opened again. The numbers of the lost entries are
-/// never used again. The time is handed in.
+/// Records that entries are lost, so that the ledger can be opened again. The numbers of the lost
+/// entries are never reused. `clock` gives the time of the record.
 pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let home = Home::open(home)?;
     let path = home.ledger();
@@ -116,7 +116,7 @@ pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let body = event_codec::encode(&event, &Artifacts::new(&home))?;
     let (about, kind) = (EntrySubject::default(), body.kind);
     let entry = PendingEntry { cause: None, about, event: body.event, kind, body: body.text };
-    // It follows the last entry that is there, and stands behind the last one that was lost.
+    // The record is chained to the last entry in the file; its number is behind the last lost one.
     let mut tip = ChainTip { seq: last.tip.seq.max(known), hash: last.tip.hash };
     batch::append(&sql, &mut tip, now, None, vec![entry]).map_err(|trouble| match trouble {
         AppendError::Refused(error) => error,

@@ -1,4 +1,4 @@
-//! Lists, a page at a time, for those who look at much of the past.
+//! Lists by page, for readers of a long past.
 //!
 //! Must never: read all of the past to show a part of it.
 
@@ -11,38 +11,38 @@ use crate::error::Error;
 use crate::ledger::{EntryFilter, Ledger, select_before};
 use crate::view::{RunRow, SessionRow, TokenRow, whole};
 
-/// What happened in a span of time.
+/// The activity in a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActivityBucket {
-    /// When it begins, in milliseconds since 1970.
+    /// The beginning of the span, in milliseconds since 1970.
     pub begin: u64,
-    /// How many entries were written.
+    /// The number of entries written.
     pub entries: u64,
-    /// How many turns ended.
+    /// The number of turns that ended.
     pub turns: u64,
-    /// How many runs did not do what they should.
+    /// The number of runs that failed.
     pub failed: u64,
-    /// How many calls were made.
+    /// The number of calls that were made.
     pub calls: u64,
     /// Tokens that models read.
     pub input_tokens: u64,
     /// Tokens that models wrote.
     pub output_tokens: u64,
-    /// What is known of the cost, in billionths of a dollar.
+    /// The known cost, in billionths of a dollar; replies without a known price count as zero.
     pub nano_usd: u64,
 }
 
-/// Who spoke in a session, as far as somebody's right to read it goes.
+/// Counts of messages in a session, used to decide if an entity may read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpeakerCounts {
-    /// How often the entity spoke.
+    /// The number of messages from the entity.
     pub own: u64,
-    /// How often somebody else did.
+    /// The number of messages from others.
     pub others: u64,
 }
 
 impl Ledger {
-    /// The entries before a place, in order: the last so many of them.
+    /// Returns the last `limit` entries before a sequence number, in order.
     pub fn read_before(
         &self,
         before_seq: u64,
@@ -65,7 +65,7 @@ impl Ledger {
         })
     }
 
-    /// Sessions, the last used first, after the one that a page ended with.
+    /// Returns sessions, the last used first, from behind the last one of the page before.
     pub fn sessions_page(
         &self,
         after: Option<&SessionId>,
@@ -74,12 +74,12 @@ impl Ledger {
         self.ask(|sql| SessionRow::page(sql, after, limit))
     }
 
-    /// Runs, the newest first, after the one that a page ended with.
+    /// Returns runs, the newest first, from behind the last one of the page before.
     pub fn runs_page(&self, after: Option<&RunId>, limit: usize) -> Result<Vec<RunRow>, Error> {
         self.ask(|sql| RunRow::page(sql, after, limit))
     }
 
-    /// How many runs there are of each status.
+    /// Returns the number of runs for each status.
     pub fn run_counts(&self) -> Result<Vec<(String, u64)>, Error> {
         self.ask(|sql| {
             sql.prepare_cached("SELECT status, COUNT(*) FROM runs GROUP BY status ORDER BY status")?
@@ -88,12 +88,12 @@ impl Ledger {
         })
     }
 
-    /// The last run of a session.
+    /// Returns the last run of a session; None if it had no run.
     pub fn last_run_of(&self, session: &SessionId) -> Result<Option<RunRow>, Error> {
         self.ask(|sql| RunRow::last_of(sql, session))
     }
 
-    /// The last entry about a session; zero if there is none.
+    /// Returns the number of the last entry about a session; zero if there is none.
     pub fn last_seq_of(&self, session: &SessionId) -> Result<u64, Error> {
         self.ask(|sql| {
             sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM ledger WHERE session = ?1")?
@@ -102,7 +102,7 @@ impl Ledger {
         })
     }
 
-    /// How often an entity and others spoke in a session, over all channels.
+    /// Returns the number of messages of an entity and of others in a session, over all channels.
     pub fn speaker_counts(
         &self,
         session: &SessionId,
@@ -122,7 +122,7 @@ impl Ledger {
         })
     }
 
-    /// The sessions in which an entity spoke, the newest first.
+    /// Returns the sessions with messages of an entity, the newest first.
     pub fn sessions_with(&self, entity: &str) -> Result<Vec<SessionId>, Error> {
         self.ask(|sql| {
             sql.prepare_cached(
@@ -136,8 +136,8 @@ impl Ledger {
         })
     }
 
-    /// What happened since a time, in spans of so many milliseconds, the oldest first. Spans without
-    /// anything are left out.
+    /// Returns the activity since a time, in spans of `span_ms`, the oldest first. Spans without
+    /// entries are left out.
     pub fn buckets(&self, since: u64, span_ms: u64) -> Result<Vec<ActivityBucket>, Error> {
         self.ask(|sql| {
             let first = first_since(sql, since)?;
@@ -145,23 +145,23 @@ impl Ledger {
         })
     }
 
-    /// A key.
+    /// Returns a key; None if there is none with this id.
     pub fn token(&self, id: &TokenId) -> Result<Option<TokenRow>, Error> {
         self.ask(|sql| TokenRow::by_id(sql, id))
     }
 
-    /// All keys that were ever made, the oldest first.
+    /// Returns all keys ever issued, the oldest first.
     pub fn tokens(&self) -> Result<Vec<TokenRow>, Error> {
         self.ask(TokenRow::all)
     }
 
-    /// The key that an id or a part of an id means.
+    /// Resolves an id or a part of an id to one key.
     pub fn find_token(&self, text: &str) -> Result<TokenId, Error> {
         self.find("key", "tokens", TokenId::PREFIX, text).map(TokenId::new)
     }
 }
 
-/// The first entry that is not older than a time. Later entries are not older, so halving finds it.
+/// Finds the first entry at or after a time by bisection; times never decrease along the ledger.
 fn first_since(sql: &Connection, since: u64) -> rusqlite::Result<i64> {
     let last: i64 = sql
         .prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM ledger")?

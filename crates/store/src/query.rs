@@ -1,8 +1,8 @@
-//! Questions to the views.
+//! Queries on sessions, runs, turns, calls and approvals.
 //!
-//! People shorten ids: the beginning or the end of one is enough where only one fits.
+//! People shorten ids: the beginning or the end of an id is enough if only one id has it.
 //!
-//! Must never: guess between two.
+//! Must never: guess between two ids.
 
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
@@ -18,12 +18,12 @@ use crate::view::{
 };
 
 impl Ledger {
-    /// A session.
+    /// Returns a session; None if there is none with this id.
     pub fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, Error> {
         self.ask(|sql| SessionRow::by_id(sql, id))
     }
 
-    /// The session that an agent has under a name.
+    /// Returns the session of an agent with a key, or None.
     pub fn session_named(
         &self,
         key: &SessionKey,
@@ -35,67 +35,67 @@ impl Ledger {
         })
     }
 
-    /// All sessions, the last used first.
+    /// Returns all sessions, the last used first.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
         self.ask(SessionRow::all)
     }
 
-    /// A run.
+    /// Returns a run; None if there is none with this id.
     pub fn run(&self, id: &RunId) -> Result<Option<RunRow>, Error> {
         self.ask(|sql| RunRow::by_id(sql, id))
     }
 
-    /// The last runs, the newest first.
+    /// Returns the last runs, the newest first, at most `limit`.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunRow>, Error> {
         self.ask(|sql| RunRow::newest(sql, limit))
     }
 
-    /// The newest run.
+    /// Returns the newest run; None if there was none.
     pub fn latest_run(&self) -> Result<Option<RunRow>, Error> {
         Ok(self.runs(1)?.pop())
     }
 
-    /// The steps of a run, in order.
+    /// Returns the steps of a run, in order.
     pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, Error> {
         self.ask(|sql| StepRow::of_run(sql, run))
     }
 
-    /// The turns of a run, in the order they began.
+    /// Returns the turns of a run, in the order of their starts.
     pub fn turns_of_run(&self, run: &RunId) -> Result<Vec<TurnRow>, Error> {
         self.ask(|sql| TurnRow::of_run(sql, run))
     }
 
-    /// The calls of a run, in the order they were proposed.
+    /// Returns the calls of a run, in the order of their proposals.
     pub fn calls_of_run(&self, run: &RunId) -> Result<Vec<CallRow>, Error> {
         self.ask(|sql| CallRow::of_run(sql, run))
     }
 
-    /// A turn.
+    /// Returns a turn; None if there is none with this id.
     pub fn turn(&self, id: &TurnId) -> Result<Option<TurnRow>, Error> {
         self.ask(|sql| TurnRow::by_id(sql, id))
     }
 
-    /// The turn that began in a session and did not end.
+    /// Returns the turn of a session that started and has not ended.
     pub fn turn_under_way(&self, session: &SessionId) -> Result<Option<TurnRow>, Error> {
         self.ask(|sql| TurnRow::under_way(sql, session))
     }
 
-    /// The last turns of the branch that ends with a turn, at most so many, oldest first.
+    /// Returns the last turns of the branch that ends with `head`, at most `limit`, oldest first.
     pub fn branch(&self, head: &TurnId, limit: usize) -> Result<Vec<TurnRow>, Error> {
         self.ask(|sql| TurnRow::branch(sql, head, limit))
     }
 
-    /// A call.
+    /// Returns a call; None if there is none with this id.
     pub fn call(&self, id: &CallId) -> Result<Option<CallRow>, Error> {
         self.ask(|sql| CallRow::by_id(sql, id))
     }
 
-    /// The calls of a turn, in the order they were proposed.
+    /// Returns the calls of a turn, in the order of their proposals.
     pub fn calls_of_turn(&self, turn: &TurnId) -> Result<Vec<CallRow>, Error> {
         self.ask(|sql| CallRow::of_turn(sql, turn))
     }
 
-    /// A question.
+    /// Returns an approval; None if there is none with this id.
     pub fn approval(&self, id: &ApprovalId) -> Result<Option<ApprovalRow>, Error> {
         self.read(|sql| {
             let found = FoundApproval::by_id(sql, id);
@@ -104,12 +104,12 @@ impl Ledger {
         })
     }
 
-    /// All questions that were ever asked, the oldest first.
+    /// Returns all approvals, answered or not, the oldest first.
     pub fn approvals(&self) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(FoundApproval::all)
     }
 
-    /// The last questions, or the last requests for permission, the newest first.
+    /// Returns the last approvals, or the last requests for permission, the newest first.
     pub fn approvals_newest(
         &self,
         only_requests: bool,
@@ -118,12 +118,12 @@ impl Ledger {
         self.approvals_by(|sql| FoundApproval::newest(sql, only_requests, limit))
     }
 
-    /// The questions that wait for an answer, the oldest first.
+    /// Returns the approvals that wait for an answer, the oldest first.
     pub fn approvals_waiting(&self) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(FoundApproval::waiting)
     }
 
-    /// The questions of a run that wait for an answer, the oldest first.
+    /// Returns the approvals of a run that wait for an answer, the oldest first.
     pub fn approvals_waiting_of(&self, run: &RunId) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(|sql| FoundApproval::waiting_of(sql, run))
     }
@@ -133,17 +133,17 @@ impl Ledger {
         self.approvals_by(|sql| FoundApproval::standing_in(sql, session))
     }
 
-    /// The requests for permission, the oldest first: all, or those that wait.
+    /// Returns the requests for permission, the oldest first: all, or those that wait.
     pub fn requests(&self, only_waiting: bool) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(|sql| FoundApproval::requests(sql, only_waiting))
     }
 
-    /// The requests that wait although their time is over, the oldest first.
+    /// Returns the requests that wait although they have expired, the oldest first.
     pub fn requests_due(&self, now: u64) -> Result<Vec<ApprovalRow>, Error> {
         self.approvals_by(|sql| FoundApproval::due(sql, now))
     }
 
-    /// What somebody asked the owner for so far, with at most so many denials.
+    /// Returns the past requests of a principal to the owner, with at most `denials_max` denials.
     pub fn request_history(
         &self,
         requester: &str,
@@ -152,7 +152,7 @@ impl Ledger {
         self.ask(|sql| RequestHistory::of(sql, requester, denials_max))
     }
 
-    /// The session that a name, an id or a part of an id means.
+    /// Resolves a key, an id or a part of an id to one session.
     pub fn find_session(&self, text: &str) -> Result<SessionId, Error> {
         let mut named = self.ask(|sql| SessionRow::by_key(sql, &SessionKey::new(text)))?;
         match (named.pop(), named.is_empty()) {
@@ -169,17 +169,17 @@ impl Ledger {
         }
     }
 
-    /// The run that an id or a part of an id means.
+    /// Resolves an id or a part of an id to one run.
     pub fn find_run(&self, text: &str) -> Result<RunId, Error> {
         self.find("run", "runs", RunId::PREFIX, text).map(RunId::new)
     }
 
-    /// The turn that an id or a part of an id means.
+    /// Resolves an id or a part of an id to one turn.
     pub fn find_turn(&self, text: &str) -> Result<TurnId, Error> {
         self.find("turn", "turns", TurnId::PREFIX, text).map(TurnId::new)
     }
 
-    /// The question that an id or a part of an id means.
+    /// Resolves an id or a part of an id to one approval.
     pub fn find_approval(&self, text: &str) -> Result<ApprovalId, Error> {
         self.find("approval", "approvals", ApprovalId::PREFIX, text).map(ApprovalId::new)
     }
@@ -194,7 +194,7 @@ impl Ledger {
         })
     }
 
-    /// The view says where; the entries say what.
+    /// Reads the entries that the view points at: the view itself holds no content.
     fn whole(&self, sql: &Connection, found: &FoundApproval) -> Result<ApprovalRow, Error> {
         let asked = self.entry_in(sql, found.asked_seq)?;
         let (answer, answered) = match found.answered_seq {
@@ -232,7 +232,7 @@ impl Ledger {
     }
 
     pub(crate) fn not_the(&self, seq: u64, what: &str) -> Error {
-        let why = format!("it is not the {what} that a view says it is");
+        let why = format!("it is not the {what} that a view names");
         Error::Unreadable { path: self.shared.path.clone(), seq, why }
     }
 
@@ -247,7 +247,7 @@ impl Ledger {
         let bare = bare.unwrap_or(text);
         let is_part = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let whole = format!("{prefix}_{bare}");
-        // After every letter that an id can have.
+        // `~` sorts after every character that an id can have.
         let beyond = format!("{whole}~");
         let mut found = if is_part {
             self.ask(|sql| {

@@ -1,10 +1,10 @@
-//! What was spent, and what is set aside for questions that are under way.
+//! Recorded costs, and reservations for requests that are under way.
 //!
-//! A limit holds for what was spent and what is set aside together, and both are looked at in the one
-//! transaction that sets more aside; so two processes cannot both take the last cent.
+//! A limit covers recorded costs and reservations together. One transaction reads both and adds the
+//! new reservation, so two processes cannot both reserve the last cent.
 //!
-//! Must never: be read to tell what was spent (that is the ledger's word), or keep what a dead process set
-//! aside.
+//! Must never: count reservations as spending (only ledger entries are), or keep the reservations
+//! of a dead process.
 
 use std::fmt;
 use std::sync::mpsc;
@@ -18,57 +18,57 @@ use crate::limits::{DAY_MS, RESERVATION_TIME_MS_MAX};
 use crate::view::{self, SpendingSubject, SpendingTotal, whole};
 use crate::writer::{ExclusiveOp, WriterRequest};
 
-/// How much may be spent, in billionths of a dollar; none means as much as it takes.
+/// Spending limits, in billionths of a dollar; None means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpendingLimits {
-    /// In one run.
+    /// The limit of one run.
     pub run: Option<u64>,
-    /// In one session.
+    /// The limit of one session.
     pub session: Option<u64>,
-    /// On one day, by everybody, in universal time.
+    /// The limit of one day in universal time, for all sessions together.
     pub day: Option<u64>,
 }
 
 impl SpendingLimits {
-    /// Whether there is none.
+    /// Returns true if no limit is set.
     pub fn is_none(&self) -> bool {
         self.run.is_none() && self.session.is_none() && self.day.is_none()
     }
 }
 
-/// What is to be set aside for one question.
+/// The money to reserve for one request to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// A name of its own; the same again replaces the one before.
+    /// The name of the reservation; a second one with this name replaces the first.
     pub id: String,
-    /// The run that asks.
+    /// The run that sends the request.
     pub run: Option<RunId>,
-    /// The session that asks.
+    /// The session that sends the request.
     pub session: Option<SessionId>,
-    /// The day, counted from 1970.
+    /// The day, counted from 1970, in universal time.
     pub day: u64,
-    /// How much, in billionths of a dollar.
+    /// The amount, in billionths of a dollar.
     pub nano_usd: u64,
-    /// What holds.
+    /// The limits to check.
     pub limits: SpendingLimits,
 }
 
-/// A limit that a question would go over.
+/// The limit that a request would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpendingOverrun {
-    /// Which one.
+    /// The period of the limit.
     pub which: SpendingPeriod,
-    /// How much may be spent, in billionths of a dollar.
+    /// The limit, in billionths of a dollar.
     pub limit: u64,
-    /// How much was.
+    /// The recorded costs, in billionths of a dollar.
     pub spent: u64,
-    /// How much is set aside for others.
+    /// The reservations of other requests, in billionths of a dollar.
     pub reserved: u64,
-    /// How much was wanted.
+    /// The refused amount, in billionths of a dollar.
     pub wanted: u64,
 }
 
-/// What a limit is counted over.
+/// The period that a limit covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpendingPeriod {
     /// One run.
@@ -89,20 +89,20 @@ impl fmt::Display for SpendingPeriod {
     }
 }
 
-/// What is given back.
+/// The reservations to release.
 pub(crate) enum ReleaseTarget {
     One(String),
     Session(SessionId),
 }
 
 impl Ledger {
-    /// What somebody spent.
+    /// Returns the recorded costs of a subject.
     pub fn spending_total(&self, payer: &SpendingSubject) -> Result<SpendingTotal, Error> {
         self.ask(|sql| view::bill(sql, payer))
     }
 
-    /// Sets money aside for a question, or says which limit it would go over. What it cost is recorded
-    /// before it is given back.
+    /// Reserves money for a request, or returns the limit that it would exceed. Record the real
+    /// cost before the reservation is released.
     pub fn reserve(&self, wanted: &Reservation) -> Result<Result<(), SpendingOverrun>, Error> {
         let (reply, answer) = mpsc::sync_channel(1);
         self.shared
@@ -110,12 +110,12 @@ impl Ledger {
         answer.recv().map_err(|_| self.shared.stopped())?
     }
 
-    /// Gives back what was set aside under a name; nothing happens if there is nothing.
+    /// Releases the reservation with a name, if there is one.
     pub fn release(&self, id: &str) -> Result<(), Error> {
         self.give_back(ReleaseTarget::One(id.to_owned()))
     }
 
-    /// Gives back all that a session set aside. Only its owner may say so.
+    /// Releases all reservations of a session. Only the owner of its lock may call this.
     pub fn release_session(&self, session: &SessionId) -> Result<(), Error> {
         let found = self.ask(|sql| {
             sql.prepare_cached("SELECT 1 FROM reservations WHERE session = ?1 LIMIT 1")?
@@ -135,12 +135,12 @@ impl Ledger {
     }
 }
 
-/// The day of a time, counted from 1970, in universal time.
+/// Returns the day of a time in milliseconds, counted from 1970, in universal time.
 pub fn day_of(time: u64) -> u64 {
     time / DAY_MS
 }
 
-/// The caller holds the transaction.
+/// Reserves money, or returns the exceeded limit. The caller holds the transaction.
 pub(crate) fn reserve(
     sql: &Connection,
     wanted: &Reservation,
@@ -183,7 +183,7 @@ pub(crate) fn reserve(
     Ok(Ok(()))
 }
 
-/// What others set aside. Whatever is open may be spent today, on whichever day it was set aside.
+/// Sums up the other reservations; each counts for today, since it may be spent today.
 fn set_aside(sql: &Connection, payer: &SpendingSubject, but: &str) -> rusqlite::Result<u64> {
     let (of, id) = match payer {
         SpendingSubject::Run(id) => ("run = ?2", id.as_str()),
@@ -198,7 +198,7 @@ fn set_aside(sql: &Connection, payer: &SpendingSubject, but: &str) -> rusqlite::
     sql.prepare_cached(&text)?.query_row([but, id], |row| row.get(0)).map(i64::cast_unsigned)
 }
 
-/// The caller holds the transaction.
+/// Deletes reservations. The caller holds the transaction.
 pub(crate) fn release(sql: &Connection, released: &ReleaseTarget) -> rusqlite::Result<()> {
     let (text, id) = match released {
         ReleaseTarget::One(id) => ("DELETE FROM reservations WHERE id = ?1", id.as_str()),

@@ -1,8 +1,8 @@
-//! Follows the ledger: what was written, and then what is being written.
+//! Follows the ledger: returns the entries after a position, and waits for new ones.
 //!
-//! A commit of this process wakes it at once; commits of other processes are noticed by looking often.
+//! A commit of this process wakes the tail at once; polling finds commits of other processes.
 //!
-//! Must never: skip an entry, or hand one out before it is on disk.
+//! Must never: skip an entry, or return one before it is on disk.
 
 use std::time::{Duration, Instant};
 
@@ -14,19 +14,19 @@ use crate::error::Error;
 use crate::ledger::{EntryFilter, Ledger};
 use crate::limits::{TAIL_ENTRIES_MAX, TAIL_POLL_TIME_MAX};
 
-/// A place in the ledger that moves forward.
+/// A position in the ledger that moves forward.
 pub struct Tail {
     ledger: Ledger,
     filter: EntryFilter,
     sql: Connection,
-    /// All up to here was handed out or is not wanted.
+    /// The last entry that was returned or did not match the filter.
     after_seq: u64,
-    /// What the file said of itself when it was last read.
+    /// The `data_version` of the file at the last read.
     version: Option<i64>,
 }
 
 impl Ledger {
-    /// Follows the entries after a place.
+    /// Returns a tail of the matching entries after a sequence number.
     pub fn tail(&self, after_seq: u64, filter: EntryFilter) -> Result<Tail, Error> {
         self.shared.refuse_if_poisoned()?;
         let sql = connection::open_reader(&self.shared.path, self.shared.reach)?;
@@ -35,9 +35,9 @@ impl Ledger {
 }
 
 impl Tail {
-    /// The next entries. Waits for them; none came in time if there are none.
+    /// Waits for the next entries and returns them; empty after `timeout`.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<Envelope>, Error> {
-        // A time that is too far to say is no limit; then only what comes ends the wait.
+        // A timeout too long for the clock counts as none: only new entries end the wait.
         let deadline = Instant::now().checked_add(timeout);
         loop {
             self.ledger.shared.refuse_if_poisoned()?;
@@ -62,12 +62,12 @@ impl Tail {
         }
     }
 
-    /// All entries up to this one were handed out.
+    /// Returns the number of the last entry that was returned or did not match.
     pub fn after_seq(&self) -> u64 {
         self.after_seq
     }
 
-    /// Changes whenever any other connection of any process writes.
+    /// Returns a number that changes whenever another connection of any process writes.
     fn file_version(&self) -> Result<i64, Error> {
         let version = self
             .sql

@@ -1,9 +1,9 @@
-//! Reads the whole ledger and says whether it is what was written.
+//! Reads the whole ledger and reports differences from what was written.
 //!
-//! Looks for gaps, changed rows, artifacts that are gone, an end that was cut off, and views that are not
-//! what the entries fold to.
+//! It finds gaps, changed rows, missing artifacts, an end that was cut off, and views that differ
+//! from the fold of the entries.
 //!
-//! Must never: change or mend anything.
+//! Must never: change or repair anything.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -17,66 +17,66 @@ use crate::ledger::{Ledger, LedgerInner};
 use crate::limits::BROKEN_MAX;
 use crate::view;
 
-/// The kind of entry that says that entries before it are lost.
+/// The kind of entry that records a loss of entries before it.
 const LOSS: &str = "loss_accepted";
 
-/// A ledger that is whole.
+/// The facts about a ledger without defects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerificationReport {
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: u64,
-    /// The hash of the last one, in hexadecimal digits.
+    /// The hash of the last entry, in hexadecimal digits.
     pub head_hash: String,
-    /// How often entries were lost and the loss was accepted.
+    /// The number of accepted losses.
     pub losses: u64,
-    /// How many artifacts its entries name.
+    /// The number of artifacts that entries name.
     pub artifacts: u64,
-    /// How many lines of the anchor file were compared.
+    /// The number of anchor lines that were compared.
     pub anchors: u64,
-    /// How many lines of the anchor file cannot be read.
+    /// The number of anchor lines that do not parse.
     pub anchors_unreadable: u64,
 }
 
-/// One thing that is wrong.
+/// A defect and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryDefect {
-    /// The entry; zero if it is not about one.
+    /// The number of the entry; zero if the defect is not about one entry.
     pub seq: u64,
-    /// What is wrong.
+    /// The defect.
     pub defect: Defect,
 }
 
-/// What can be wrong.
+/// A difference from the ledger that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defect {
     /// Entries are missing before this one.
     Gap {
-        /// The number that should have come.
+        /// The number that the entry should have.
         expected: u64,
     },
-    /// The row is not what its hash covers.
+    /// The hash of the row does not match its content.
     Changed,
-    /// The row cannot be read at all.
+    /// The row does not decode, for this reason.
     Unreadable(String),
-    /// Something that the row names is gone or changed.
+    /// An artifact that the row names is missing or changed.
     Artifact(String),
-    /// The anchor file knows a later entry than there is.
+    /// The anchor file names a later entry than the last one.
     Cut {
-        /// The last entry that is there.
+        /// The number of the last entry.
         last: u64,
     },
-    /// The anchor file knows another hash for the entry.
+    /// The anchor file has another hash for the entry.
     NotAnchored,
-    /// A row of a view is not what the entries fold to.
+    /// A row of a view differs from the fold of the entries.
     View {
         /// The table.
         table: &'static str,
-        /// The row as it is, if it is there.
+        /// The row in the file; None if it is missing there.
         found: Option<String>,
-        /// The row as it should be, if it should be there.
+        /// The row that the entries give; None if they give none.
         expected: Option<String>,
     },
-    /// The database itself is not sound.
+    /// SQLite's integrity check found a defect.
     File(String),
 }
 
@@ -85,16 +85,16 @@ impl fmt::Display for EntryDefect {
         let Self { seq, defect } = self;
         match defect {
             Defect::Gap { expected } => {
-                write!(f, "entry {seq}: {expected} should come before it and is missing")
+                write!(f, "entry {seq}: entry {expected} before it is missing")
             }
             Defect::Changed => write!(f, "entry {seq}: was changed after it was written"),
             Defect::Unreadable(why) => write!(f, "entry {seq}: cannot be read: {why}"),
             Defect::Artifact(why) => write!(f, "entry {seq}: {why}"),
             Defect::Cut { last } => {
-                write!(f, "entry {seq}: was written, but the ledger ends with {last}")
+                write!(f, "entry {seq}: was written, but the ledger ends with entry {last}")
             }
             Defect::NotAnchored => {
-                write!(f, "entry {seq}: the anchor file knows another hash for it")
+                write!(f, "entry {seq}: the anchor file has another hash for it")
             }
             Defect::View { table, found, expected } => {
                 let word = |row: &Option<String>| row.clone().unwrap_or(" nothing".to_owned());
@@ -107,7 +107,7 @@ impl fmt::Display for EntryDefect {
 }
 
 impl Ledger {
-    /// Reads everything. What is wrong is in `Error::Broken`.
+    /// Reads the whole ledger; defects are returned as `Error::Broken`.
     pub fn verify(&self) -> Result<VerificationReport, Error> {
         // Before the snapshot: a line that is written after it may name an entry that is not in it.
         let (marks, unreadable) = anchor::read(&self.shared.home)?;
@@ -116,7 +116,7 @@ impl Ledger {
             walk.file(sql)?;
             walk.chain(sql)?;
             walk.anchors(&marks);
-            // Views of entries that were changed say nothing new.
+            // Views of changed entries would differ too, and tell nothing new.
             if walk.broken.is_empty() {
                 walk.views(sql)?;
             }
@@ -138,14 +138,14 @@ impl Ledger {
 
 struct LedgerWalk<'a> {
     shared: &'a LedgerInner,
-    /// Views of the entries so far, in memory.
+    /// The views of the entries so far, folded in memory.
     views: Connection,
     tip: ChainTip,
-    /// The hashes of the entries that the anchor file knows.
+    /// The hash in the ledger of each entry that the anchor file names.
     anchored: HashMap<u64, Option<String>>,
     artifacts: HashSet<String>,
     entries: u64,
-    /// Losses that were accepted: the entry that says so, and the last entry that was lost.
+    /// Accepted losses: the entry that records one, and the last entry that was lost.
     accepted: Vec<(u64, u64)>,
     broken: Vec<EntryDefect>,
 }
@@ -155,7 +155,7 @@ impl<'a> LedgerWalk<'a> {
         let unread = |source| shared.unread(source);
         let views = Connection::open_in_memory().map_err(unread)?;
         view::make_tables(&views).map_err(unread)?;
-        // One transaction that is never committed: it only saves the work of one for each entry.
+        // This transaction is never committed: it saves one transaction for each entry.
         views.execute_batch("BEGIN").map_err(unread)?;
         Ok(Self {
             shared,
@@ -215,7 +215,7 @@ impl<'a> LedgerWalk<'a> {
             self.add(seq, Defect::Changed);
         }
         self.accepted.extend(accepted.map(|known| (seq, known)));
-        // Goes on from what the row says, so that one change is reported once and not to the end.
+        // Continues with the hash in the row, so that one change is reported only once.
         let hash = <[u8; HASH_BYTES]>::try_from(row.hash.as_slice());
         self.tip = ChainTip { seq, hash: hash.unwrap_or(GENESIS) };
         if let Some(known) = self.anchored.get_mut(&seq) {
@@ -240,7 +240,7 @@ impl<'a> LedgerWalk<'a> {
         Ok(())
     }
 
-    /// The last entry that was lost, where a row says that the entries before it are.
+    /// Returns the last lost entry, if the row records an accepted loss of the entries before it.
     fn accepted_loss(&self, row: &LedgerRow) -> Option<u64> {
         if row.kind != LOSS {
             return None;
@@ -280,7 +280,7 @@ impl<'a> LedgerWalk<'a> {
 
 type RowDifference = (Option<String>, Option<String>);
 
-/// The first rows that differ, as text.
+/// Returns the first rows that differ, as text; None if the tables are equal.
 fn first_difference(
     one: &Connection,
     other: &Connection,
@@ -299,7 +299,7 @@ fn first_difference(
     }
 }
 
-/// The artifacts that a stored body names. A text that only looks like one does no harm: it is counted.
+/// Returns the artifacts that a body names. A look-alike text does no harm: it is counted.
 fn artifact_names(body: &str) -> Vec<String> {
     const MARK: &str = "\"$artifact\":\"";
     let names = body.match_indices(MARK).map(|(at, _)| {

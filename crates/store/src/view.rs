@@ -1,10 +1,10 @@
-//! Tables that are folded from the ledger: what a person asks for first.
+//! The views: tables that are folded from the ledger, to answer queries quickly.
 //!
-//! The fold takes one entry after the other and never looks at anything but the entry and the tables,
-//! so that dropping the tables and folding again gives the same rows. It takes entries in any order: what
+//! The fold processes one entry after another and reads only the entry and the tables, so dropping
+//! the tables and folding again gives equal rows. It accepts entries in any order: an entry that
 //! makes no sense changes nothing.
 //!
-//! Must never: be written by anything but the fold, or say no to an entry.
+//! Must never: be written by anything but the fold, or refuse an entry.
 
 mod approvals;
 mod audit;
@@ -104,7 +104,7 @@ const TABLES_SQL: [&str; 3] = [
     include_str!("view/hooks.sql"),
 ];
 
-/// An entry at its place, as the fold sees it.
+/// An entry with its number and time, as the fold reads it.
 pub(crate) struct PlacedEntry<'a> {
     pub(crate) seq: i64,
     pub(crate) time: i64,
@@ -126,7 +126,7 @@ impl PlacedEntry<'_> {
     }
 }
 
-/// Takes one entry into the tables.
+/// Folds one entry into the tables.
 pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     match entry.event {
         Event::PromptReceived { .. }
@@ -209,7 +209,7 @@ pub(crate) fn rebuild(sql: &Connection, ledger: &Path, artifacts: &Artifacts) ->
     Ok(())
 }
 
-/// Makes the tables anew, empty.
+/// Drops the tables and creates them empty.
 pub(crate) fn make_tables(sql: &Connection) -> rusqlite::Result<()> {
     for (table, _) in TABLES {
         sql.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
@@ -217,13 +217,13 @@ pub(crate) fn make_tables(sql: &Connection) -> rusqlite::Result<()> {
     TABLES_SQL.iter().try_for_each(|text| sql.execute_batch(text))
 }
 
-/// Folds an envelope that was read.
+/// Folds an envelope that was read from the ledger.
 pub(crate) fn refold(sql: &Connection, envelope: &Envelope) -> rusqlite::Result<()> {
     let (seq, time) = (envelope.seq.cast_signed(), envelope.time.cast_signed());
     fold(sql, &PlacedEntry { seq, time, about: &envelope.about, event: &envelope.event })
 }
 
-/// All rows as text, in an order that only depends on them.
+/// Returns all rows as text, in an order that depends only on the rows.
 pub(crate) fn dump(sql: &Connection) -> rusqlite::Result<String> {
     let mut text = String::new();
     for (table, order) in TABLES {
@@ -238,7 +238,7 @@ pub(crate) fn dump(sql: &Connection) -> rusqlite::Result<String> {
     Ok(text)
 }
 
-/// One row as text.
+/// Formats one row as text.
 pub(crate) fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
     let mut text = String::new();
     for index in 0..row.as_ref().column_count() {
@@ -255,8 +255,8 @@ pub(crate) fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
     Ok(text)
 }
 
-/// Runs a statement that is kept for the next time. Everybody who appends waits for it, so what it costs must
-/// not grow with the past: it finds its rows by an index.
+/// Executes a cached statement and returns the number of changed rows. All appends wait for it, so
+/// it must find its rows by an index: its cost must not grow with the past.
 fn run(sql: &Connection, text: &str, params: impl Params) -> rusqlite::Result<usize> {
     let mut statement = sql.prepare_cached(text)?;
     let rows = statement.execute(params)?;
@@ -264,12 +264,12 @@ fn run(sql: &Connection, text: &str, params: impl Params) -> rusqlite::Result<us
     Ok(rows)
 }
 
-/// A value as a column keeps it.
+/// Encodes a value for a JSON column.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("what is recorded is plain JSON")
 }
 
-/// The value that a column keeps.
+/// Decodes a value from a JSON column.
 fn of_json<T: DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
     serde_json::from_str(text).map_err(|_| strange(column, text))
 }
@@ -297,7 +297,7 @@ fn ending_of(word: &str) -> Option<Ending> {
     endings.into_iter().find(|ending| ending_word(*ending) == word)
 }
 
-/// The one of these whose word stands in a column.
+/// Returns the value whose word is in the column.
 fn of_word<T: Copy>(
     column: usize,
     word: &str,
@@ -308,8 +308,8 @@ fn of_word<T: Copy>(
     found.ok_or_else(|| strange(column, word))
 }
 
-/// A word in a column that no fold wrote.
+/// Returns the error for a column value that no fold wrote.
 fn strange(column: usize, word: &str) -> rusqlite::Error {
-    let why = format!("`{word}` is no word of this column");
+    let why = format!("`{word}` is not a value of this column");
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
 }

@@ -1,11 +1,11 @@
-//! Copies the database's log into its file, beside the writer and not in its way.
+//! Copies the write-ahead log into the database file without delaying the writer.
 //!
-//! A commit is a few pages at the end of the log. Copying them to their places touches pages all over the
-//! file and waits for the disk again, so nobody who waits for a commit should wait for that too. A thread
-//! copies most of it while others read and write. The log begins anew only when all of it is copied and nobody
-//! reads from it, so once it is long the writer copies the last few pages itself, between two commits.
+//! A commit appends a few pages to the log. Copying them into the file touches pages all over it
+//! and waits for the disk again, so no append should wait for that too. A thread copies most of the
+//! log while others read and write. The log restarts only when all of it is copied and no snapshot
+//! reads from it, so the writer copies the last pages of a long log itself, between two commits.
 //!
-//! Must never: make an append wait longer than the last few pages take, or be needed for an entry to be safe.
+//! Must never: delay an append by more than the last few pages, or be needed for an entry's safety.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use rusqlite::Connection;
 use crate::connection;
 use crate::limits::{LOG_PAGES_COPIED, LOG_PAGES_FINISHED, LOG_PAGES_MAX};
 
-/// Sees to it that the log of one database stays short.
+/// Keeps the log of one database short.
 pub(crate) struct WalCheckpointer {
     path: PathBuf,
-    /// How many pages the log had after the last commit of this process.
+    /// The length of the log after the last commit of this process, in pages.
     pages: Arc<AtomicU32>,
-    /// How many it had when it was last copied.
+    /// The length at the last copy by the thread, in pages.
     copied: u32,
-    /// How many it had when the writer last copied the rest.
+    /// The length when the writer last copied the rest, in pages.
     finished: u32,
     thread: Option<(SyncSender<()>, JoinHandle<()>)>,
 }
 
 impl WalCheckpointer {
-    /// From now on takes over what the connection would do inside of a commit.
+    /// Takes over checkpointing from the connection, which would do it inside a commit.
     pub(crate) fn of(sql: &mut Connection, path: PathBuf) -> rusqlite::Result<Self> {
         let pages = Arc::new(AtomicU32::new(0));
         let told = pages.clone();
@@ -42,16 +42,16 @@ impl WalCheckpointer {
         Ok(Self { path, pages, copied: 0, finished: 0, thread: None })
     }
 
-    /// Lets the log be copied if it has grown enough since. The writer calls this between two commits.
+    /// Starts a copy if the log has grown enough. The writer calls this between two commits.
     pub(crate) fn follow(&mut self, sql: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < self.copied || pages < self.finished {
-            // It began anew.
+            // The log has restarted.
             (self.copied, self.finished) = (0, 0);
         }
         if pages >= LOG_PAGES_MAX && pages - self.finished >= LOG_PAGES_FINISHED {
             self.finished = pages;
-            // What cannot be copied now, because somebody reads or the thread is at it, is tried again later.
+            // A copy that fails because of a reader or the thread is tried again later.
             copy(sql).unwrap_or_default();
         }
         if pages - self.copied < LOG_PAGES_COPIED {
@@ -63,19 +63,19 @@ impl WalCheckpointer {
         let Some((wanted, _)) = &self.thread else { return };
         match wanted.try_send(()) {
             Ok(()) => self.copied = pages,
-            // It is at it; what came since is looked at after the next commit.
+            // The thread is busy; the next commit tries again.
             Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
         }
     }
 
-    /// A machine that gives no thread lets the log grow; whoever closes the database last copies it.
+    /// Starts the thread. On failure the log grows; the last connection to close copies it.
     fn start(&self) -> Option<(SyncSender<()>, JoinHandle<()>)> {
         let sql = connection::open(&self.path).ok()?;
         let (wanted, orders) = mpsc::sync_channel(0);
         let copies = move || {
             for () in orders {
-                // What cannot be copied stays in the log, where it is as safe; a disk that fails tells
-                // the next append.
+                // Pages that were not copied stay in the log, where they are as safe. The next
+                // append reports a failing disk.
                 copy(&sql).unwrap_or_default();
             }
         };
@@ -88,13 +88,13 @@ impl Drop for WalCheckpointer {
     fn drop(&mut self) {
         if let Some((wanted, thread)) = self.thread.take() {
             drop(wanted);
-            // One that panicked said so on its own thread; nobody waits for it.
+            // A thread that panicked has reported it; no caller waits for it.
             thread.join().unwrap_or_default();
         }
     }
 }
 
-/// Copies what no reader needs as it was, and waits for nobody.
+/// Copies the pages that no snapshot needs, without waiting for readers or writers.
 fn copy(sql: &Connection) -> rusqlite::Result<()> {
     sql.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
@@ -164,7 +164,7 @@ mod tests {
             reader.query_row("SELECT x FROM t LIMIT 1", [], |_| Ok(())).optional().unwrap();
             grow(&sql, &mut checkpoints, LOG_PAGES_FINISHED);
             reader.execute_batch("COMMIT").unwrap();
-            // Nobody who appends is faster than the disk, but this loop is: let the thread come to its end.
+            // Unlike real appends, this loop is faster than the disk: let the thread finish.
             if let Some((wanted, _)) = &checkpoints.thread {
                 (0..2).for_each(|_| wanted.send(()).unwrap());
             }

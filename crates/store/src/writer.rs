@@ -1,7 +1,7 @@
-//! The one thread that writes: it takes all appends that wait and commits them together.
+//! The only thread that writes: it collects the waiting appends and commits them together.
 //!
-//! One wait for the disk serves many callers. After a commit that failed nobody knows what is on disk, so
-//! the thread ends and the ledger has to be opened again, which reads what really is there.
+//! One wait for the disk serves many callers. After a failed commit the content of the disk is
+//! unknown, so the thread ends; opening the ledger again reads the real content.
 //!
 //! Must never: try again on a connection that failed, or answer before the disk did.
 
@@ -27,32 +27,32 @@ use crate::spending::{self, ReleaseTarget, Reservation, SpendingOverrun};
 use crate::view;
 use crate::wal_checkpoint::WalCheckpointer;
 
-/// What the writer is asked for.
+/// A request to the writer thread.
 pub(crate) enum WriterRequest {
     Append(AppendRequest),
     Alone(ExclusiveOp),
 }
 
-/// What has a transaction of its own.
+/// A request that gets a transaction of its own.
 pub(crate) enum ExclusiveOp {
     Rebuild(SyncSender<Result<(), Error>>),
     Reserve(Box<Reservation>, SyncSender<Result<Result<(), SpendingOverrun>, Error>>),
     Release(ReleaseTarget, SyncSender<Result<(), Error>>),
 }
 
-/// Entries that go in together or not at all.
+/// Entries to write, all or none.
 pub(crate) struct AppendRequest {
     pub(crate) at_head: Option<ExpectedHead>,
     pub(crate) entries: Vec<PendingEntry>,
     pub(crate) reply: SyncSender<Result<Vec<Envelope>, Error>>,
 }
 
-/// What the writer tells everybody.
+/// The state that the writer shares with all callers.
 #[derive(Default)]
 pub(crate) struct CommitSignal {
     state: Mutex<State>,
     changed: Condvar,
-    /// Who waits only for what came in sleeps while agents work.
+    /// Woken only by entries of the world stream, so that its tails sleep while agents work.
     came_in: Condvar,
     commits: AtomicU64,
 }
@@ -64,7 +64,7 @@ struct State {
     poison: Option<Poison>,
 }
 
-/// Why nothing goes on.
+/// The reason why the ledger accepts no more requests.
 #[derive(Clone)]
 enum Poison {
     DiskFull,
@@ -72,12 +72,12 @@ enum Poison {
 }
 
 impl CommitSignal {
-    /// How often the disk was waited for.
+    /// Returns the number of commits.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// The error for everybody who comes after a commit that failed.
+    /// Returns the error for all callers after a failed commit; None while the writer works.
     pub(crate) fn refusal(&self, path: PathBuf) -> Option<Error> {
         self.state().poison.clone().map(|poison| match poison {
             Poison::DiskFull => Error::DiskFull { path, outcome: AppendOutcome::NothingWritten },
@@ -85,7 +85,7 @@ impl CommitSignal {
         })
     }
 
-    /// Waits until something of the stream is written after an entry, something breaks, or the time is over.
+    /// Waits until an entry of the stream follows `seq`, the writer fails, or the time is over.
     pub(crate) fn wait_after(&self, seq: u64, stream: Option<LedgerStream>, time: Duration) {
         let only_inputs = stream == Some(LedgerStream::World);
         let nothing_new = |state: &mut State| {
@@ -120,7 +120,7 @@ impl CommitSignal {
     }
 }
 
-/// The thread's own things.
+/// The state of the writer thread.
 pub(crate) struct LedgerWriter {
     sql: Connection,
     path: PathBuf,
@@ -132,14 +132,14 @@ pub(crate) struct LedgerWriter {
     checkpoints: WalCheckpointer,
 }
 
-/// The connection failed; nothing may be done with it.
+/// A mark that the connection failed; it must not be used again.
 struct ConnectionFailure;
 
-/// Why there is no transaction.
+/// The reason why no transaction began.
 enum BeginError {
-    /// Another process has one.
+    /// Another process has the write lock.
     Locked,
-    /// A newer program was here.
+    /// A newer program wrote to the file.
     Newer { what: &'static str, found: u64, known: u64 },
     /// The database failed.
     Sql(rusqlite::Error),
@@ -152,7 +152,7 @@ impl From<rusqlite::Error> for BeginError {
 }
 
 impl LedgerWriter {
-    /// Opens the ledger for writing, unless entries are missing that were written.
+    /// Opens the ledger for writing; fails with `Error::Lost` if written entries are missing.
     pub(crate) fn open(
         home: &Home,
         clock: Arc<BoundedClock>,
@@ -182,7 +182,7 @@ impl LedgerWriter {
         })
     }
 
-    /// Works until nobody can ask any more, or a commit fails.
+    /// Serves requests until the last sender is dropped or a commit fails.
     pub(crate) fn work(mut self, orders: &Receiver<WriterRequest>) {
         let mut expected = 1;
         while let Ok(first) = orders.recv() {
@@ -248,7 +248,7 @@ impl LedgerWriter {
             let inputs = written.filter(|envelope| envelope.stream == LedgerStream::World);
             self.signal.committed(tip.seq, inputs.map(|envelope| envelope.seq).max());
         }
-        // Before anybody is told: what somebody was told of is missed if it is lost.
+        // Before the replies: the loss of an entry that a caller knows of must be detectable.
         self.anchor.follow(&tip, self.now());
         for (reply, answer) in answers {
             reply.send(answer).unwrap_or_default();
@@ -257,12 +257,12 @@ impl LedgerWriter {
         Ok(())
     }
 
-    /// The time, never before the last entry.
+    /// Returns the time, never before the last entry.
     fn now(&self) -> u64 {
         self.clock.now(|| None)
     }
 
-    /// Another process may have written, and may even be a newer program.
+    /// Begins a transaction and reads the tip, since another process may have written.
     fn begin(&self) -> Result<ChainTip, BeginError> {
         self.execute("BEGIN IMMEDIATE").map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy) => BeginError::Locked,
@@ -281,7 +281,7 @@ impl LedgerWriter {
         Ok(tip)
     }
 
-    /// Everybody is told the reason.
+    /// Sends the reason to all callers.
     fn not_begun<T>(
         &self,
         why: BeginError,
@@ -308,7 +308,7 @@ impl LedgerWriter {
         Ok(())
     }
 
-    /// Stops everything first, and only then tells those who wait: what they do next must see it.
+    /// Poisons the ledger first and replies then: the next requests of the callers must see it.
     fn failed<T>(
         &self,
         error: &rusqlite::Error,
@@ -355,7 +355,7 @@ impl LedgerWriter {
         Ok(())
     }
 
-    /// Changes what is not of the ledger, in a transaction of its own.
+    /// Changes a table that is not part of the ledger, in a transaction of its own.
     fn change<T>(
         &self,
         reply: &SyncSender<Result<T, Error>>,
@@ -386,8 +386,8 @@ impl LedgerWriter {
     }
 }
 
-/// Takes what waits. Callers who were answered together tend to come back together: it is worth a
-/// moment to wait for them, since each commit costs much more than that.
+/// Collects the waiting appends. Callers that got their answers together tend to return together: a
+/// short wait for them pays, since each commit costs much more.
 fn gather(
     first: WriterRequest,
     orders: &Receiver<WriterRequest>,

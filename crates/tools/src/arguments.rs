@@ -1,14 +1,14 @@
-//! The arguments of a call: one form for what models and files write in several.
+//! Normalizes the arguments of a call, which models and files write in several forms.
 //!
-//! Must never: let an alias win over the argument it stands for. Where both are given both stay, and
-//! the schema refuses the call.
+//! Must never: let an alias win over its argument. If both are given, both stay, and the schema
+//! refuses the call.
 
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::ToolOutcome;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The same arguments under their canonical names. To be called before schema and rules look.
+/// Renames arguments to their canonical names. Call it before the schema and rules apply.
 pub fn normalize_arguments(tool: &ToolName, input: Value) -> Value {
     let Value::Object(written) = input else { return input };
     let aliases = aliases(tool.as_str());
@@ -61,7 +61,7 @@ fn aliases(tool: &str) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// `offset` and `limit` count lines from `offset`; they mean the same as a first and a last line.
+/// Replaces `offset` and `limit`, which count lines from `offset`, by a first and a last line.
 fn lines_from_offset(arguments: &mut Map<String, Value>) {
     if arguments.contains_key("start_line") || arguments.contains_key("end_line") {
         return;
@@ -71,7 +71,7 @@ fn lines_from_offset(arguments: &mut Map<String, Value>) {
         (Some(Some(offset)), Some(Some(limit))) => (offset.max(1), Some(limit)),
         (Some(Some(offset)), None) => (offset.max(1), None),
         (None, Some(Some(limit))) => (1, Some(limit)),
-        // Nothing to translate, or no numbers: the schema says what is wrong.
+        // Nothing to replace, or no numbers: the schema reports the error.
         _ => return,
     };
     arguments.shift_remove("offset");
@@ -82,13 +82,13 @@ fn lines_from_offset(arguments: &mut Map<String, Value>) {
     }
 }
 
-/// The arguments as a type, or the answer that says what is wrong with them.
+/// Parses the arguments as a type, or returns an outcome with the error.
 pub(crate) fn parse<T: DeserializeOwned>(input: &Value) -> Result<T, ToolOutcome> {
     T::deserialize(input)
         .map_err(|error| ToolOutcome::failed(format!("The arguments do not fit: {error}.")))
 }
 
-/// What a tool answers to its arguments; arguments that do not fit are answered too.
+/// Parses the arguments and runs the tool; wrong arguments become an outcome as well.
 pub(crate) fn run_parsed<T: DeserializeOwned>(
     input: &Value,
     answer: impl FnOnce(T) -> Result<ToolOutcome, ToolOutcome>,

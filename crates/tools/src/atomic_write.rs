@@ -1,4 +1,4 @@
-//! Puts new content in the place of a file at once, and shows the change before.
+//! Replaces the content of a file atomically, and previews the change.
 //!
 //! Must never: leave a file half written, or write through a link that leads out.
 
@@ -15,7 +15,7 @@ use crate::output::cut_end;
 use crate::toolset::ToolContext;
 use crate::workspace::{Error, Workspace, kind, parent, shown};
 
-/// Where content goes: a place without links, and what is there by now.
+/// The target of a write: a path without links, and the permissions of the file if it exists.
 pub(crate) struct WriteTarget {
     pub(crate) relative: PathBuf,
     pub(crate) permissions: Option<Permissions>,
@@ -27,7 +27,7 @@ impl WriteTarget {
     }
 }
 
-/// The place a path means. A link inside is followed, so that it stays a link.
+/// Returns the target that a path means. A link inside is followed, so that it stays a link.
 pub(crate) fn target(context: &ToolContext<'_>, path: &str) -> Result<WriteTarget, Error> {
     let workspace = context.workspace;
     let given = workspace.relative(path)?;
@@ -51,7 +51,7 @@ pub(crate) fn target(context: &ToolContext<'_>, path: &str) -> Result<WriteTarge
     }
 }
 
-/// The whole content of a file that a tool may handle.
+/// Reads the whole content of a file, up to the limit of the tools.
 pub(crate) fn content(context: &ToolContext<'_>, relative: &Path) -> Result<Vec<u8>, Error> {
     let (file, metadata) = context.workspace.open_real(relative)?;
     let bytes_max = context.bounds.write_bytes;
@@ -60,7 +60,7 @@ pub(crate) fn content(context: &ToolContext<'_>, relative: &Path) -> Result<Vec<
         return Err(too_large(metadata.len()));
     }
     let mut content = Vec::new();
-    // One byte more tells whether the file grew since.
+    // One more byte shows if the file has grown since.
     file.take(bytes_max + 1)
         .read_to_end(&mut content)
         .map_err(|reason| context.workspace.error(relative, reason))?;
@@ -71,7 +71,7 @@ pub(crate) fn content(context: &ToolContext<'_>, relative: &Path) -> Result<Vec<
     }
 }
 
-/// Writes beside the target and moves it there in one step.
+/// Writes a temporary file beside the target and renames it to the target.
 pub(crate) fn replace(
     workspace: &Workspace,
     target: &WriteTarget,
@@ -85,7 +85,7 @@ pub(crate) fn replace(
     let written = fill(&mut file, target.permissions.clone(), content)
         .and_then(|()| dir.rename(&temporary, &dir, name));
     if let Err(reason) = written {
-        // The first error is the one to tell; a leftover is named so that it can be found.
+        // The first error is returned; a leftover file has a name by which it is found.
         dir.remove_file(&temporary).ok();
         return Err(failed(reason));
     }
@@ -93,12 +93,12 @@ pub(crate) fn replace(
 }
 
 fn fill(file: &mut File, permissions: Option<Permissions>, content: &[u8]) -> io::Result<()> {
-    // Before the content: what was private is private at every moment.
+    // Before the content, so that private content is never readable by others.
     if let Some(permissions) = permissions {
         file.set_permissions(permissions)?;
     }
     file.write_all(content)?;
-    // Or a power failure could leave the new name with no content.
+    // Otherwise a power failure could leave the new name without content.
     file.sync_data()
 }
 
@@ -122,12 +122,12 @@ fn create(dir: &Dir) -> io::Result<(File, String)> {
     }
 }
 
-/// The change as a unified diff of a length to read; nothing when there is no change.
+/// Returns the change as a unified diff, cut to a readable length; None if there is no change.
 pub(crate) fn diff(path: &str, old: Option<&[u8]>, new: &[u8]) -> Option<String> {
     unified_diff(path, old, new).map(|diff| cut_end(&diff, PREVIEW_CHARS_MAX).text)
 }
 
-/// The change as a unified diff; nothing when there is no change.
+/// Returns the change as a unified diff; None if there is no change.
 pub fn unified_diff(path: &str, old: Option<&[u8]>, new: &[u8]) -> Option<String> {
     let before = if old.is_some() { path } else { "/dev/null" };
     let old = old.unwrap_or_default();

@@ -1,10 +1,10 @@
 //! Runs a shell command.
 //!
-//! The environment is minimal and never ours. Nothing of the command outlives the call.
+//! The environment is minimal and never our own. No process of the command outlives the call.
 //!
-//! What it may read, write and reach is for the sandbox to say; what the sandbox refused is told with the outcome.
+//! The sandbox limits reads, writes and connections; its refusals are part of the outcome.
 //!
-//! Must never: run a command that should be confined without its sandbox.
+//! Must never: run a command without the sandbox that it needs.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -31,7 +31,7 @@ use crate::sandbox_session::{SandboxSession, ToolSandbox};
 use crate::toolset::{Tool, ToolContext, no_sandbox, spec};
 use crate::workspace::Error;
 
-/// A character has at most so many bytes.
+/// Maximum of bytes in a character.
 const CHARACTER_BYTES: usize = 4;
 
 pub(crate) struct Bash {
@@ -120,7 +120,7 @@ fn run(
     }
 }
 
-/// Runs it confined; with the hosts that it was kept from.
+/// Runs the command in a sandbox; also returns the connections that were refused.
 fn in_sandbox(
     confined: &SandboxSession,
     command: &Command,
@@ -158,7 +158,7 @@ fn cwd(given: Option<&str>, context: &ToolContext<'_>) -> Result<Cwd, ToolOutcom
     }
 }
 
-/// Without a sandbox the environment is minimal and never ours; a sandbox has one of its own.
+/// Returns a minimal environment without a sandbox, never our own; a sandbox has its own.
 fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
     let minimal = [
         ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into()),
@@ -171,12 +171,12 @@ fn env(context: &ToolContext<'_>) -> Vec<(OsString, OsString)> {
     let given = context.env.iter().map(|(name, value)| (name.into(), value.expose_secret().into()));
     match context.confines {
         ToolSandbox::In(_) => given.collect(),
-        // Of two with one name the later counts.
+        // A later variable replaces an earlier one with its name.
         ToolSandbox::Off | ToolSandbox::Missing(_) => minimal.chain(given).collect(),
     }
 }
 
-/// The hosts that the sandbox refused and what it undid, a line each. Paths are for whoever knows what may be told.
+/// Returns one line for each refused host and each violation; the caller may hide their paths.
 fn denials(finished: &ProcessOutcome, refused: &[Connection]) -> Vec<String> {
     let mut lines: Vec<String> = refused.iter().filter_map(Connection::denial).collect();
     let broken = finished.violations.iter().map(|line| format!("policy_violation: {line}"));
@@ -194,7 +194,7 @@ fn outcome(finished: &ProcessOutcome, chars_max: usize, refused: &[Connection]) 
     let denied = denials(finished, refused);
     let seconds = finished.duration.as_secs_f64();
     let (status, exit_code, end) = match finished.ending {
-        // A command that touched what is protected did not work, whatever it says itself.
+        // A command that touched a protected path has failed, even if it exits with 0.
         ProcessEnding::Exited(0) if !finished.violations.is_empty() => {
             (OutcomeStatus::Failed, Some(0), None)
         }

@@ -1,6 +1,6 @@
 //! Replaces an exact piece of text in a file.
 //!
-//! Must never: change a byte outside the match, or guess which of several was meant.
+//! Must never: change a byte outside the match, or guess between several matches.
 
 use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use serde::Deserialize;
@@ -91,7 +91,7 @@ struct EditOutcome {
     lines: Vec<usize>,
 }
 
-/// The text after the edit, or why there is none.
+/// Returns the text after the edit, or the reason why there is none.
 fn edited(text: &str, arguments: &EditFileArgs) -> Result<EditOutcome, String> {
     let path = &arguments.path;
     if arguments.old_string.is_empty() {
@@ -120,7 +120,7 @@ fn edited(text: &str, arguments: &EditFileArgs) -> Result<EditOutcome, String> {
     }
 }
 
-/// Where the text stands. To be unique it may not even overlap with itself.
+/// Returns the positions of a text. A unique text may not even overlap with a second match.
 fn occurrences(text: &str, old: &str, replace_all: bool) -> Vec<usize> {
     if replace_all {
         return text.match_indices(old).map(|(at, _)| at).collect();
@@ -135,7 +135,7 @@ fn occurrences(text: &str, old: &str, replace_all: bool) -> Vec<usize> {
     found
 }
 
-/// Models write plain line ends; in a file with CRLF they mean those of the file.
+/// Adapts line ends: models write plain ones, and in a file with CRLF they mean CRLF.
 fn with_line_ends_of(text: &str, old: &str, new: &str) -> (String, String) {
     let plain = || (old.to_owned(), new.to_owned());
     let with_returns = |part: &str| part.replace("\r\n", "\n").replace('\n', "\r\n");

@@ -1,9 +1,9 @@
 //! Fetches a web page as text.
 //!
-//! Every hop is checked anew: the name is resolved here, each address is judged, and the connection
-//! goes to exactly those addresses. A server that sends us on gains nothing by it.
+//! Every hop is checked anew: the name is resolved here, each address is checked, and the
+//! connection goes to exactly those addresses. So a redirect cannot reach a forbidden address.
 //!
-//! Must never: use a proxy of the environment, follow a redirect unseen, or read without a bound.
+//! Must never: use a proxy of the environment, follow a redirect unchecked, or read without limit.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -33,29 +33,29 @@ use crate::limits::{
 use crate::output::cut_end;
 use crate::toolset::{Tool, ToolContext, ToolLimits, spec};
 
-/// Which hosts may be fetched from although their addresses are not public.
+/// Hosts that may be fetched although their addresses are not public, and limits on others.
 #[derive(Clone, Debug, Default)]
 pub struct FetchRules {
     allow: BTreeSet<String>,
-    /// The only hosts there are, if nobody answers for others.
+    /// The only allowed hosts; None means all public hosts.
     hosts: Option<EgressRules>,
 }
 
 impl FetchRules {
-    /// Each is `host:port`, as the address has them: `localhost:8080`, `[::1]:80`.
+    /// Allows these hosts, each as `host:port` as in URLs: `localhost:8080`, `[::1]:80`.
     pub fn allowing<T: Into<String>>(hosts: impl IntoIterator<Item = T>) -> Self {
         let allow = hosts.into_iter().map(|host| host.into().to_lowercase()).collect();
         Self { allow, hosts: None }
     }
 
-    /// Only hosts that a confinement lets be reached. A list that makes no sense lets none.
+    /// Allows only the hosts that a confinement can reach. An invalid list allows none.
     #[must_use]
     pub fn within(self, network: &NetworkAccess) -> Self {
         let none = || EgressRules::new(&NetworkAccess::None).expect("no list is a list");
         Self { hosts: Some(EgressRules::new(network).unwrap_or_else(|_| none())), ..self }
     }
 
-    /// Why a host is not asked for.
+    /// Returns the reason why a host is refused, or None.
     fn refuses(&self, host: &str, port: u16) -> Option<String> {
         let hosts = self.hosts.as_ref().filter(|_| !self.allows(host, port))?;
         hosts.allows(host, port).err()
@@ -110,14 +110,14 @@ impl Tool for WebFetch {
     }
 }
 
-/// Fetches in a thread of its own: resolving and connecting cannot be interrupted, only left alone.
-/// The thread ends by itself when the time is over.
+/// Fetches in a separate thread: resolving and connecting cannot be interrupted, only abandoned.
+/// The thread ends by itself at the deadline.
 fn watched(url: String, context: &ToolContext<'_>) -> ToolOutcome {
     let deadline = Instant::now() + Duration::from_millis(context.bounds.fetch_ms);
     let hops = Fetcher { rules: context.fetch.clone(), bounds: context.bounds, deadline };
     let (sender, receiver) = mpsc::channel();
     let work = move || {
-        // Nobody listens any more when the call was stopped; the answer is not needed then.
+        // The receiver is gone if the call was stopped; then the outcome is not needed.
         sender.send(hops.fetch(&url).unwrap_or_else(|outcome| outcome)).ok();
     };
     let thread = std::thread::Builder::new().name("fetch".to_owned()).stack_size(FETCH_STACK_BYTES);
@@ -189,7 +189,7 @@ impl Fetcher {
             .map_err(failed)?;
         let accepted = "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5";
         let response = client.get(url.clone()).header(ACCEPT, accepted).send().map_err(failed)?;
-        // The pin is what keeps us there; this only finds out if it ever breaks.
+        // The pinned addresses ensure this; the check detects a failure of the pin.
         match response.remote_addr() {
             Some(peer) if !addresses.iter().any(|address| address.ip() == peer.ip()) => {
                 Err(ToolOutcome::refused(format!("`{url}` was answered from another address.")))
@@ -198,7 +198,7 @@ impl Fetcher {
         }
     }
 
-    /// The host and its addresses, if it may be fetched from at all of them.
+    /// Returns the host and its addresses, if all of them may be fetched.
     fn checked(&self, url: &Url) -> Result<(String, Vec<SocketAddr>), ToolOutcome> {
         if !matches!(url.scheme(), "http" | "https") {
             let scheme = url.scheme();
@@ -281,7 +281,7 @@ impl Fetcher {
         })
     }
 
-    /// As much as may be read, and whether there was more. Counted after decompression.
+    /// Reads up to the limit and returns true if there was more. Counted after decompression.
     fn body(&self, response: Response) -> Result<(Vec<u8>, bool), ToolOutcome> {
         let bytes_max = self.bounds.fetch_bytes;
         let mut bytes = Vec::new();
@@ -299,7 +299,7 @@ impl Fetcher {
     }
 }
 
-/// Where the server sends us on to.
+/// Returns the target of a redirect, or None.
 fn next(url: &Url, response: &Response) -> Result<Option<Url>, ToolOutcome> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -350,7 +350,7 @@ impl MediaType {
 
     fn decode(&self, bytes: &[u8]) -> String {
         match self.charset.as_str() {
-            // One byte, one character; close enough for the Windows form of it.
+            // One byte is one character; close enough for the Windows variant.
             "iso-8859-1" | "latin1" | "windows-1252" => {
                 bytes.iter().copied().map(char::from).collect()
             }
@@ -359,7 +359,7 @@ impl MediaType {
     }
 }
 
-/// What went wrong with all that lies below it; the outermost alone says little.
+/// Joins an error with all its causes, since the outermost message says little.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,6 +1,6 @@
-//! Finds files by a pattern of their path.
+//! Finds files by a pattern for their path.
 //!
-//! Must never: open a file, or list what lies outside the workspace.
+//! Must never: open a file, or list a path outside the workspace.
 
 use std::ops::ControlFlow;
 use std::path::{Component, Path};
@@ -88,7 +88,7 @@ fn find(arguments: &GlobArgs, context: &ToolContext<'_>) -> Result<ToolOutcome, 
     Ok(answer(found, end, &format!("No file matches `{pattern}`.")))
 }
 
-/// The results one a line, and what is to be known about them.
+/// Formats the results, one per line, with notes on the end of the walk.
 pub(crate) fn answer(mut lines: Vec<String>, end: WalkEnd, nothing: &str) -> ToolOutcome {
     if lines.is_empty() {
         lines.push(nothing.to_owned());
@@ -107,12 +107,12 @@ pub(crate) fn answer(mut lines: Vec<String>, end: WalkEnd, nothing: &str) -> Too
     ToolOutcome { status, text: lines.join("\n"), measured }
 }
 
-/// Whether a pattern speaks of names that begin with a dot.
+/// Returns true if a pattern names files that begin with a dot.
 pub(crate) fn names_hidden(pattern: &str) -> bool {
     pattern.split('/').any(|part| part.len() > 1 && part.starts_with('.') && part != "..")
 }
 
-/// `*` stays within one directory, `**` does not.
+/// Compiles a pattern. `*` matches within one directory, `**` across directories.
 pub(crate) fn matcher(pattern: &str) -> Result<GlobMatcher, ToolOutcome> {
     GlobBuilder::new(pattern)
         .literal_separator(true)

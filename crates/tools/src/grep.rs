@@ -1,6 +1,6 @@
 //! Finds lines in files by a regular expression.
 //!
-//! Must never: search binaries, show a line of any length, or hold more results than allowed.
+//! Must never: search binaries, show lines without a limit, or hold more results than allowed.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -111,7 +111,7 @@ fn search(arguments: &GrepArgs, context: &ToolContext<'_>) -> Result<ToolOutcome
     });
     let end = match walked {
         Err(Error::NotDirectory { .. }) => {
-            // A file is named: it is searched even if a walk would pass it by.
+            // The path is a file: it is searched even if a walk would skip it.
             drop(context.workspace.open_real(&root)?);
             let is_break = search.file(&root, &mut found).is_break();
             if is_break { WalkEnd::Enough } else { WalkEnd::Complete }
@@ -143,7 +143,7 @@ fn searcher(around: usize, file_bytes_max: u64) -> Searcher {
         .build()
 }
 
-/// Which files are searched. A pattern without a slash speaks of names, at any depth.
+/// A filter for searched files. A pattern without a slash matches names, at any depth.
 struct FileFilter {
     matcher: GlobMatcher,
     is_name_only: bool,
@@ -207,7 +207,7 @@ impl GrepSearch<'_> {
     }
 }
 
-/// What was found so far.
+/// The matches so far.
 struct MatchCollector {
     lines: Vec<String>,
     chars: usize,
@@ -225,7 +225,7 @@ impl MatchCollector {
         (self.lines.len(), self.chars, self.matches)
     }
 
-    /// Lines of a file that turned out to be binary are no result.
+    /// Drops the lines of a file that turned out to be binary.
     fn forget(&mut self, (lines, chars, matches): (usize, usize, usize)) {
         self.lines.truncate(lines);
         self.chars = chars;

@@ -1,6 +1,6 @@
-//! A web page as Markdown: its main text if that can be told, else all of it.
+//! Converts a web page to Markdown: its main text if that is found, else all of it.
 //!
-//! Must never: recurse as deep, or parse as long, as a stranger's page asks for.
+//! Must never: recurse as deep, or parse as long, as a hostile page demands.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use markup5ever_rcdom::RcDom;
 
 use crate::limits::{PAGE_DEPTH_MAX, PAGE_ELEMENTS_MAX, PAGE_PARSE_MS_MAX, PAGE_PIECE_BYTES_MAX};
 
-/// Nothing when the page cannot be converted safely.
+/// Returns the page as Markdown; None if it cannot be converted safely.
 pub(crate) fn to_markdown(html: &str, url: &str) -> Option<String> {
     let converter = HtmlToMarkdown::builder()
         .skip_tags(vec!["script", "style", "noscript", "template", "svg", "iframe"])
         .build();
     let tree = tree(html, Instant::now() + Duration::from_millis(PAGE_PARSE_MS_MAX))?;
-    // The conversion and the search for the main text both recurse over the same tree.
+    // The conversion and the search for the main text both recurse over the tree.
     if depth_exceeds(&tree, PAGE_DEPTH_MAX) {
         return None;
     }
@@ -37,7 +37,7 @@ pub(crate) fn to_markdown(html: &str, url: &str) -> Option<String> {
     }
 }
 
-/// Each open element costs every later one some time, so depth and clock are watched on the way.
+/// Parses a page. Open elements slow down later ones, so depth and time are checked meanwhile.
 fn tree(html: &str, deadline: Instant) -> Option<Rc<Node>> {
     let mut parser = parse_document(RcDom::default(), ParseOpts::default());
     let mut rest = html;
@@ -53,7 +53,7 @@ fn tree(html: &str, deadline: Instant) -> Option<Rc<Node>> {
     Some(parser.finish().document)
 }
 
-/// The elements that are still open are, but for odd tables, the last ones of the tree.
+/// Checks the depth of the open elements, which are the last ones of the tree except in odd tables.
 fn last_depth_exceeds(document: &Rc<Node>, depth_max: usize) -> bool {
     let mut node = Rc::clone(document);
     for _ in 0..=depth_max {

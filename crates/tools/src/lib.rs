@@ -1,10 +1,10 @@
-//! What a model may call: files, search, a shell and the web.
+//! The built-in tools for models: files, search, a shell and the web.
 //!
-//! A tool takes arguments and gives an answer; a failure is an answer too. Files are reached through
-//! an open directory only, processes through the sandbox only, and every answer has a limit.
+//! A tool takes arguments and returns an outcome; a failure is an outcome too. Files are opened
+//! only below an open directory, processes run only in the sandbox, and every outcome has a limit.
 //!
-//! Must never: decide whether a call may run; know a session, the ledger or a model; read our own
-//! environment.
+//! Must never: decide if a call is allowed; know a session, the ledger or a model; read the
+//! environment of this process.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! Text for the model: what is too long is cut in the middle and says so.
+//! Text for the model: a text that is too long is cut in the middle and marked.
 //!
 //! Must never: cut without a mark.
 
@@ -6,14 +6,14 @@ use agentry_sandbox::HeadTailBuffer;
 
 use crate::limits::{NEAR_CANDIDATES_MAX, NEAR_LIKENESS_MIN, NEAR_NAMES_MAX};
 
-/// A text, and whether a part of it was left out.
+/// A text, with a mark that a part of it was left out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TruncatedText {
     pub(crate) text: String,
     pub(crate) is_cut: bool,
 }
 
-/// Beginning and end of a text that has more characters than that.
+/// Returns the beginning and the end of a text with more than `chars_max` characters.
 pub(crate) fn cut_middle(text: &str, chars_max: usize) -> TruncatedText {
     let count = text.chars().count();
     if count <= chars_max {
@@ -22,7 +22,7 @@ pub(crate) fn cut_middle(text: &str, chars_max: usize) -> TruncatedText {
     joined(text, text, count - chars_max, chars_max)
 }
 
-/// The beginning of a text that has more characters than that.
+/// Returns the beginning of a text with more than `chars_max` characters.
 pub(crate) fn cut_end(text: &str, chars_max: usize) -> TruncatedText {
     match text.char_indices().nth(chars_max) {
         None => TruncatedText { text: text.to_owned(), is_cut: false },
@@ -34,13 +34,13 @@ pub(crate) fn cut_end(text: &str, chars_max: usize) -> TruncatedText {
     }
 }
 
-/// What a process said, as text. It kept at least four bytes for each character that is shown.
+/// Returns the output of a process as text. The buffer keeps four bytes for each shown character.
 pub(crate) fn of_process(kept: &HeadTailBuffer, chars_max: usize) -> TruncatedText {
     if let Some(whole) = kept.whole() {
         return cut_middle(&String::from_utf8_lossy(&whole), chars_max);
     }
     let whole_head = whole_characters(kept.head());
-    // The one that is cut in two began in the head, so nobody has counted it yet.
+    // A character that is cut in two began in the head and is not counted yet.
     let cut_in_two = usize::from(whole_head.len() < kept.head().len());
     let head = lossy(whole_head);
     let tail = kept.tail();
@@ -55,7 +55,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Without the beginning of a character at the very end.
+/// Removes an incomplete character at the end.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
@@ -79,7 +79,7 @@ fn mark(left_out: usize) -> String {
     format!("… {left_out} characters left out …")
 }
 
-/// The names most like the one that was written.
+/// Returns the names that are most similar to the written one.
 pub(crate) fn near<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let lower = written.to_lowercase();
     let mut alike: Vec<(f64, &str)> = names
@@ -92,7 +92,7 @@ pub(crate) fn near<'a>(written: &str, names: impl Iterator<Item = &'a str>) -> V
     alike.into_iter().map(|(_, name)| format!("`{name}`")).collect()
 }
 
-/// By common beginnings, or by the letters that would have to change.
+/// Returns the similarity by common beginnings, or by the letters that differ.
 fn likeness(written: &str, name: &str) -> f64 {
     strsim::jaro_winkler(written, name).max(strsim::normalized_damerau_levenshtein(written, name))
 }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_a_process_said_is_cut_at_whole_characters() {
-        // 16 bytes are kept of 24: the cut falls inside of characters on both sides.
+        // 16 of 24 bytes are kept: the cut is inside a character on both sides.
         let mut kept = HeadTailBuffer::with_bytes_max(16);
         kept.push("€€€€€€€€".as_bytes());
         assert_eq!(of_process(&kept, 4).text, "€€\n… 4 characters left out …\n€€");

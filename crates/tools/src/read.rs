@@ -1,6 +1,6 @@
 //! Reads a file, or a range of its lines.
 //!
-//! Must never: hold more of a file than it gives, or hand out what is no text.
+//! Must never: hold more of a file than it returns, or return content that is not text.
 
 use std::io::Read;
 
@@ -122,7 +122,7 @@ fn not_text(path: &str, kind: Option<&str>, bytes: u64) -> ToolOutcome {
     ToolOutcome::done(format!("`{path}` is a {kind} of {bytes} bytes; it is not shown as text."))
 }
 
-/// What a file is that is no text, by how it begins.
+/// Returns the type of a file that is not text, by its first bytes.
 #[rustfmt::skip]
 fn kind_of(beginning: &[u8]) -> Option<&'static str> {
     const MAGIC: &[(&[u8], &str)] = &[
@@ -151,15 +151,15 @@ fn kind_of(beginning: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The lines of a range, gathered from pieces of a file.
+/// A collector for the lines of a range, filled with pieces of a file.
 struct LineCollector {
     first: u64,
     last: u64,
     bytes_max: usize,
     text: Vec<u8>,
-    /// The line the next byte belongs to.
+    /// The number of the line of the next byte.
     line: u64,
-    /// The first line that was not taken to its end.
+    /// The first line that was not read to its end.
     cut: Option<u64>,
     ends_with_newline: bool,
     is_empty: bool,
@@ -203,7 +203,7 @@ impl LineCollector {
         }
     }
 
-    /// Nothing when the lines are no UTF-8.
+    /// Returns the lines; None if they are not UTF-8.
     fn finish(mut self) -> Option<CollectedLines> {
         let total = match (self.is_empty, self.ends_with_newline) {
             (true, _) => 0,
@@ -213,7 +213,7 @@ impl LineCollector {
         let mut last = self.last.min(total);
         if let Some(cut) = self.cut {
             if cut > self.first {
-                // A part of a line misleads; the reader goes on at its beginning.
+                // A part of a line misleads; the next read continues at its beginning.
                 let end = self.text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
                 self.text.truncate(end);
                 last = cut - 1;

@@ -1,10 +1,10 @@
-//! Where a path leads: the one function by which rules are judged and files are opened.
+//! Resolves paths: the one function by which rules are checked and files are opened.
 //!
-//! Every link on the way is followed by hand below the handle of the workspace, so that the place is known by its
-//! one true name before anything is opened. Opening then follows no link at all: what was judged is what is
-//! opened, or nothing is.
+//! Every link on the way is followed step by step below the handle of the workspace, so that the
+//! real path is known before anything is opened. Opening then follows no link at all: either the
+//! checked file is opened, or none.
 //!
-//! Must never: open another place than the one that was found.
+//! Must never: open another file than the one that was resolved.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -19,25 +19,25 @@ use rustix::fs::{Mode, OFlags};
 use crate::limits::{LINKS_MAX, NAMES_COMPARED_MAX};
 use crate::workspace::{Error, Workspace, kind, parent, shown};
 
-/// A place in the workspace.
+/// A resolved path in the workspace.
 #[derive(Debug)]
 pub(crate) struct WorkspacePath {
     /// Relative to the workspace, without links, `.` and `..`; `.` for the workspace itself.
     pub(crate) path: PathBuf,
-    /// Whether nothing is there yet.
+    /// True if the path does not exist yet.
     pub(crate) is_new: bool,
     folds_case: bool,
 }
 
-/// A part of a path that is still to be followed.
+/// A component of a path that is not resolved yet.
 enum PendingComponent {
     Up,
-    // The name, and whether a link brought it.
+    // The name, and true if it came from a link.
     Name(OsString, bool),
 }
 
 impl Workspace {
-    /// The place that a path of a call means, as rules are told.
+    /// Resolves a path of a call to the path that rules are matched with.
     pub fn resolve(&self, given: &str) -> ResolvedPath {
         let found = self.relative(given).and_then(|relative| self.real(&relative));
         match found {
@@ -51,21 +51,21 @@ impl Workspace {
         }
     }
 
-    /// Opens the regular file that a path leads to, with its place; none if there is no such file inside.
+    /// Opens the regular file of a path and returns its real path; None if there is none inside.
     pub fn open_regular(&self, given: &str) -> Option<(String, std::fs::File)> {
         let real = self.real(&self.relative(given).ok()?).ok()?;
         let (file, _) = self.open_real(&real.path).ok()?;
         Some((real.path.to_str()?.to_owned(), file.into_std()))
     }
 
-    /// Which directory a path leads to: its device and its number there, as one text.
+    /// Returns the identity of a directory: its device and inode numbers, as one text.
     pub fn identity(&self, given: &str) -> Option<String> {
         let real = self.real(&self.relative(given).ok()?).ok()?;
         let metadata = self.open_real_dir(&real.path).ok()?.dir_metadata().ok()?;
         Some(format!("{}:{}", metadata.dev(), metadata.ino()))
     }
 
-    /// The place that a path of a call means, which must be the one that was judged.
+    /// Resolves a path of a call; fails if it is not the path that was judged.
     pub(crate) fn locate(
         &self,
         given: &str,
@@ -81,7 +81,7 @@ impl Workspace {
         }
     }
 
-    /// Follows a path to its place. A file that is not there yet has one too, if its directory could be made.
+    /// Resolves a path. A missing file has a real path too, if its directory could be created.
     pub(crate) fn real(&self, relative: &Path) -> Result<WorkspacePath, Error> {
         let mut rest = parts(relative, false);
         let mut real = WorkspacePath { path: PathBuf::new(), is_new: false, folds_case: false };
@@ -125,7 +125,7 @@ impl Workspace {
         Ok(real)
     }
 
-    /// Where a link leads. One that names a place from the root is taken for one that leads out.
+    /// Returns the target of a link. An absolute target counts as outside.
     fn target_of(&self, relative: &Path, link: &Path, links: usize) -> Result<PathBuf, Error> {
         if links > LINKS_MAX {
             let reason = io::Error::other("it leads through too many links");
@@ -139,7 +139,7 @@ impl Workspace {
         }
     }
 
-    /// The name as the directory has it, and whether the directory takes another case for the same name.
+    /// Returns the name as stored in the directory, and true if the directory ignores case.
     fn stored_name(
         &self,
         directory: &Path,
@@ -165,7 +165,7 @@ impl Workspace {
         (stored.unwrap_or(name), true)
     }
 
-    /// Opens a regular file for reading at a place that has no links. A pipe does not make us wait.
+    /// Opens a regular file for reading at a path without links. A pipe does not block.
     pub(crate) fn open_real(&self, real: &Path) -> Result<(File, Metadata), Error> {
         self.check_read(real)?;
         let failed = |error| self.error(real, error);
@@ -185,7 +185,7 @@ impl Workspace {
         }
     }
 
-    /// Opens a directory at a place that has no links.
+    /// Opens a directory at a path without links.
     pub(crate) fn open_real_dir(&self, real: &Path) -> Result<Dir, Error> {
         let failed = |error| self.error(real, error);
         let place = self.descend(real).map_err(failed)?;
@@ -195,7 +195,7 @@ impl Workspace {
         Ok(Dir::from_std_file(std::fs::File::from(opened)))
     }
 
-    /// The directory at a place, reached without following any link.
+    /// Opens the directory at a path without following any link.
     pub(crate) fn descend(&self, real: &Path) -> io::Result<OwnedFd> {
         #[cfg(target_os = "linux")]
         const LOOK: OFlags = OFlags::PATH;
@@ -218,7 +218,7 @@ impl Workspace {
     }
 }
 
-/// The parts of a path that is relative.
+/// Splits a relative path into components.
 fn parts(path: &Path, linked: bool) -> VecDeque<PendingComponent> {
     let part = |part: Component<'_>| match part {
         Component::Normal(name) => Some(PendingComponent::Name(name.to_owned(), linked)),
@@ -228,7 +228,7 @@ fn parts(path: &Path, linked: bool) -> VecDeque<PendingComponent> {
     path.components().filter_map(part).collect()
 }
 
-/// A place that is not there yet; none if the rest leads up again from what is not there.
+/// Appends the rest to a path that does not exist yet; None if the rest leads up from there.
 fn with_rest(mut here: PathBuf, rest: VecDeque<PendingComponent>) -> Option<PathBuf> {
     for part in rest {
         match part {
@@ -239,7 +239,7 @@ fn with_rest(mut here: PathBuf, rest: VecDeque<PendingComponent>) -> Option<Path
     Some(here)
 }
 
-/// The name in another case, if it has letters.
+/// Returns the name in another case, if it has letters.
 fn other_case(name: &OsStr) -> Option<String> {
     let name = name.to_str()?;
     let swap = |letter: char| match letter.is_lowercase() {

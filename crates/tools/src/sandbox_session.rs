@@ -1,9 +1,9 @@
-//! Where tools do their work: in a sandbox, without one because the operator said so, or not at all.
+//! The place where tools run: in a sandbox, without one by the operator's choice, or nowhere.
 //!
-//! Commands get a sandbox each. The file tools run in one helper that lives in the session's sandbox, so that
-//! there is one confinement and one enforcer for both.
+//! Each command gets its own sandbox. The file tools run in one helper inside the session's
+//! sandbox, so that one confinement and one enforcer apply to both.
 //!
-//! Must never: do in this process what should be confined.
+//! Must never: run in this process a call that needs confinement.
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -25,54 +25,54 @@ use crate::workspace::Workspace;
 /// The name of the helper that serves the file tools.
 pub const FILE_TOOLS: &str = "file-tools";
 
-/// Where tools do their work.
+/// The place where tools run.
 #[derive(Clone, Copy)]
 pub enum ToolSandbox<'a> {
     /// In a sandbox.
     In(&'a SandboxSession),
-    /// In this process: there is a sandbox around it already, or the operator wants none.
+    /// In this process: it is already in a sandbox, or the operator wants none.
     Off,
-    /// Nowhere: there is no sandbox, and this is why.
+    /// Nowhere: there is no sandbox, for this reason.
     Missing(&'a str),
 }
 
-/// A sandbox with what may be done in it, for one session.
+/// A sandbox with the confinements of one session.
 pub struct SandboxSession {
     sandbox: Arc<Sandbox>,
-    /// For commands.
+    /// The confinement of commands.
     confinement: Confinement,
-    /// For the file tools: they need no home.
+    /// The confinement of the file tools, which need no home.
     without_home: Confinement,
     workspace: PathBuf,
     connected: Arc<dyn Fn(Connection) + Send + Sync>,
     files: Arc<Mutex<Option<SandboxedService>>>,
 }
 
-/// What the helper is told when it starts.
+/// The arguments with which the helper starts.
 #[derive(Serialize, Deserialize)]
 struct FileToolsStart {
     workspace: PathBuf,
     confinement: Confinement,
 }
 
-/// What the helper is asked.
+/// A request to the helper.
 #[derive(Serialize, Deserialize)]
 enum FileToolsRequest {
-    /// Run a call.
+    /// Runs a call.
     Run(ToolCall, ToolLimits, Option<ResolvedPath>),
-    /// Show what a call would change.
+    /// Previews the change of a call.
     Preview(ToolCall, ToolLimits),
 }
 
 impl SandboxSession {
-    /// For a workspace.
+    /// Creates a session for a workspace.
     pub fn new(sandbox: Arc<Sandbox>, confinement: Confinement, workspace: PathBuf) -> Self {
         let connected = Arc::new(drop);
         let without_home = Confinement { home: None, ..confinement.clone() };
         Self { sandbox, confinement, without_home, workspace, connected, files: Arc::default() }
     }
 
-    /// The same, telling of connections; the helper stays the same one.
+    /// Returns a session that reports connections to `connected`; the helper is shared.
     #[must_use]
     pub fn telling(&self, connected: Arc<dyn Fn(Connection) + Send + Sync>) -> Self {
         Self {
@@ -85,24 +85,24 @@ impl SandboxSession {
         }
     }
 
-    /// The same with a home for commands; the helper stays the same one.
+    /// Returns a session with a home for commands; the helper is shared.
     #[must_use]
     pub fn with_home(&self, home: String) -> Self {
         let confinement = Confinement { home: Some(home), ..self.confinement.clone() };
         Self { confinement, ..self.telling(self.connected.clone()) }
     }
 
-    /// What may be done.
+    /// Returns the confinement of commands.
     pub fn confinement(&self) -> &Confinement {
         &self.confinement
     }
 
-    /// The sandbox itself.
+    /// Returns the sandbox.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
-    /// Who is told of connections.
+    /// Returns the receiver of connection reports.
     pub fn connected(&self) -> Arc<dyn Fn(Connection) + Send + Sync> {
         self.connected.clone()
     }
@@ -133,7 +133,7 @@ impl SandboxSession {
             None => self.start()?,
         };
         let question = serde_json::to_string(question).expect("a call is plain JSON");
-        // One that did not answer is not asked again; it goes, and the next call gets a new one.
+        // A helper that does not answer is dropped; the next call starts a new one.
         let answer = served.ask(&question, stop, time).map_err(|error| match error {
             ServiceError::Stopped => ToolOutcome::new(OutcomeStatus::Stopped, "Stopped."),
             ServiceError::TimedOut(_) | ServiceError::Gone(_) => ToolOutcome::new(
@@ -158,7 +158,7 @@ impl SandboxSession {
     }
 }
 
-/// Serves the file tools from inside of a sandbox, until nobody asks any more.
+/// Serves the file tools from inside a sandbox until stdin ends; returns the exit code.
 pub fn serve_files(arguments: &Value) -> i32 {
     let Ok(start) = serde_json::from_value::<FileToolsStart>(arguments.clone()) else { return 2 };
     let Ok(workspace) = Workspace::open(&start.workspace) else { return 3 };

@@ -1,6 +1,6 @@
-//! The tools there are, and the one way to run a call.
+//! The set of tools, and the one way to run a call.
 //!
-//! Must never: let a call end in anything but an answer.
+//! Must never: let a call end without an outcome.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,51 +23,51 @@ use crate::sandbox_session::ToolSandbox;
 use crate::workspace::Workspace;
 use crate::{bash, edit, fetch, glob, grep, read, write};
 
-/// What a tool may use.
+/// The means that a tool has for a call.
 #[derive(Clone, Copy)]
 pub struct ToolContext<'a> {
     /// The files within reach.
     pub workspace: &'a Workspace,
-    /// Raised when the call shall end.
+    /// Cancelled when the call must end.
     pub stop: &'a CancelToken,
-    /// How much a call may take.
+    /// The limits of the call.
     pub bounds: ToolLimits,
-    /// Which addresses may be fetched beside the public ones.
+    /// The hosts that may be fetched besides the public ones.
     pub fetch: &'a FetchRules,
-    /// What a shell gets beside the minimal environment; it wins over that.
+    /// Variables for a shell besides the minimal environment; they replace its variables.
     pub env: &'a [(String, SecretString)],
-    /// Where it does its work.
+    /// The place where the tool runs.
     pub confines: ToolSandbox<'a>,
-    /// Where the path among the arguments led when the call was judged; elsewhere nothing is done.
+    /// The resolved path when the call was judged; the call may use no other path.
     pub judged: Option<&'a ResolvedPath>,
 }
 
-/// How much a call may take. What a call asks for is cut to these.
+/// The limits of a call. A call cannot ask for more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolLimits {
-    /// The time of a shell call, in milliseconds.
+    /// Timeout of a shell call, in milliseconds.
     pub shell_timeout_ms: u64,
-    /// The output of a shell call that is kept, in characters.
+    /// Limit of the output of a shell call, in characters.
     pub shell_output_chars: u64,
-    /// Whether a shell call may start outside the workspace.
+    /// True if a shell call may start outside the workspace.
     pub shell_any_cwd: bool,
-    /// The text that one reading of a file gives, in bytes.
+    /// Maximum of text that one read of a file returns, in bytes.
     pub read_bytes: u64,
-    /// The largest file that is written or edited, in bytes.
+    /// Largest file that is written or edited, in bytes.
     pub write_bytes: u64,
-    /// How many entries a search walks over.
+    /// Maximum of directory entries that a search visits.
     pub search_entries: usize,
-    /// How many results a search gives.
+    /// Maximum of results of a search.
     pub search_results: usize,
-    /// The largest file that is searched, in bytes.
+    /// Largest file that is searched, in bytes.
     pub search_file_bytes: u64,
-    /// The time of a search, in milliseconds.
+    /// Longest duration of a search, in milliseconds.
     pub search_ms: u64,
-    /// What is read from a web server, in bytes.
+    /// Maximum that is read from a web server, in bytes.
     pub fetch_bytes: u64,
-    /// The text of a web page that is kept, in characters.
+    /// Maximum of text that a web page returns, in characters.
     pub fetch_output_chars: u64,
-    /// The time of fetching, in milliseconds.
+    /// Longest duration of a fetch, in milliseconds.
     pub fetch_ms: u64,
 }
 
@@ -90,20 +90,20 @@ impl Default for ToolLimits {
     }
 }
 
-/// One ability.
+/// A tool that a model can call.
 pub trait Tool: Send + Sync {
-    /// How it is offered.
+    /// Returns the specification that is offered to the model.
     fn spec(&self) -> &ToolSpec;
 
-    /// Does it.
+    /// Runs a call with these arguments.
     fn run(&self, input: &Value, context: &ToolContext<'_>) -> ToolOutcome;
 
-    /// Whether it works on files, and thus in the helper that may touch them.
+    /// Returns true for tools that work on files, which run in the helper.
     fn is_file_tool(&self) -> bool {
         false
     }
 
-    /// What it would change, for a person to judge; nothing happens.
+    /// Returns the change for a person to judge, without making it; None if there is no preview.
     fn preview(&self, _input: &Value, _context: &ToolContext<'_>) -> Option<String> {
         None
     }
@@ -115,7 +115,7 @@ pub struct Toolset {
 }
 
 impl Toolset {
-    /// The tools that need nothing but a workspace, in the order they are offered.
+    /// Returns the tools that need only a workspace, in the order of their offer.
     pub fn builtin() -> Self {
         Self {
             tools: vec![
@@ -130,22 +130,22 @@ impl Toolset {
         }
     }
 
-    /// Exactly these tools. Of two with one name the first counts.
+    /// Returns a set of exactly these tools. Of two with one name the first counts.
     pub fn of(tools: Vec<Box<dyn Tool>>) -> Self {
         Self { tools }
     }
 
-    /// The tool of that name.
+    /// Returns the tool of a name, or None.
     pub fn get(&self, name: &ToolName) -> Option<&dyn Tool> {
         self.tools.iter().find(|tool| tool.spec().name == *name).map(|tool| &**tool)
     }
 
-    /// How the tools are offered.
+    /// Returns the specifications of all tools, in order.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|tool| tool.spec())
     }
 
-    /// Runs a call; whatever goes wrong is the answer.
+    /// Runs a call; every failure becomes an outcome.
     pub fn run(&self, call: &ToolCall, context: &ToolContext<'_>) -> ToolOutcome {
         let Some(tool) = self.get(&call.tool) else { return self.unknown(&call.tool) };
         match (tool.is_file_tool(), context.confines) {
@@ -161,7 +161,7 @@ impl Toolset {
         })
     }
 
-    /// What a call would change. A tool that breaks down over it has nothing to show.
+    /// Returns the change that a call would make; None if the tool has no preview or panics.
     pub fn preview(&self, call: &ToolCall, context: &ToolContext<'_>) -> Option<String> {
         let tool = self.get(&call.tool)?;
         match (tool.is_file_tool(), context.confines) {
@@ -182,14 +182,14 @@ impl Toolset {
     }
 }
 
-/// Without a sandbox nothing is done.
+/// Returns the outcome of a call that has no sandbox: it is refused.
 pub(crate) fn no_sandbox(why: &str) -> ToolOutcome {
     ToolOutcome::refused(format!(
         "Nothing was done: {why}. `agentry doctor` says what is missing and how to get it."
     ))
 }
 
-/// The offer of a tool whose name has a meaning of its own.
+/// Builds the specification of a built-in tool; category and risk come from the dictionary.
 pub(crate) fn spec(
     name: &str,
     description: &str,

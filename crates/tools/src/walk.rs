@@ -1,9 +1,9 @@
-//! Goes over the files below a directory, in one order, past what git would ignore.
+//! Walks over the files below a directory, in a fixed order, without files that git would ignore.
 //!
-//! Directories are opened below the handle of the workspace and links are not followed. Rules are
-//! those of `.gitignore` and `.ignore` from the workspace down; nothing above it is read.
+//! Directories are opened below the handle of the workspace and links are not followed. Ignore
+//! rules are those of `.gitignore` and `.ignore` from the workspace down, not from above it.
 //!
-//! Must never: look at more entries than allowed, or go on when asked to stop.
+//! Must never: visit more entries than allowed, or continue after a stop.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -17,31 +17,31 @@ use crate::limits::{IGNORE_FILE_BYTES_MAX, SEARCH_DEPTH_MAX};
 use crate::toolset::ToolContext;
 use crate::workspace::{Error, Workspace};
 
-/// Where to walk.
+/// The options of a walk.
 pub(crate) struct WalkOptions<'a> {
     /// The directory, below the workspace.
     pub(crate) root: &'a Path,
-    /// Whether names that begin with a dot are walked over too.
+    /// True if names that begin with a dot are visited too.
     pub(crate) hidden: bool,
 }
 
-/// Why a walk ended.
+/// The reason why a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WalkEnd {
-    /// Everything was seen.
+    /// All files were visited.
     Complete,
-    /// The visitor had enough.
+    /// The visitor ended the walk.
     Enough,
-    /// There were more entries than allowed.
+    /// The limit of entries or of depth was reached.
     Entries,
-    /// It took more time than allowed.
+    /// The time limit was reached.
     Time,
-    /// It was asked to stop.
+    /// The call was stopped.
     Stopped,
 }
 
 impl WalkEnd {
-    /// For the model; nothing when everything was seen.
+    /// Returns a note for the model; None if all files were visited.
     pub(crate) fn note(self) -> Option<&'static str> {
         match self {
             Self::Complete => None,
@@ -58,14 +58,14 @@ enum WalkEntry {
     File(PathBuf),
 }
 
-/// Shows every file to the visitor, by its path below the workspace.
+/// Calls the visitor for each file, with its path below the workspace.
 pub(crate) fn files(
     walk: &WalkOptions<'_>,
     context: &ToolContext<'_>,
     visit: &mut dyn FnMut(&Path) -> ControlFlow<()>,
 ) -> Result<WalkEnd, Error> {
     let workspace = context.workspace;
-    // The root must be there; what vanishes below it during the walk is no failure.
+    // The root must exist; a directory that vanishes during the walk is no error.
     drop(workspace.open_real_dir(walk.root)?);
     let root = without_dot(walk.root);
     let deadline = Instant::now() + Duration::from_millis(context.bounds.search_ms);
@@ -99,7 +99,7 @@ pub(crate) fn files(
     Ok(WalkEnd::Complete)
 }
 
-/// Shows the files that were found before the entries ran out, and no more.
+/// Visits the files that were listed before the limit of entries was reached, and no more.
 fn finish(
     stack: Vec<WalkEntry>,
     visit: &mut dyn FnMut(&Path) -> ControlFlow<()>,
@@ -114,7 +114,7 @@ fn finish(
     Ok(WalkEnd::Entries)
 }
 
-/// The entries of one directory by name, and whether that is all of them.
+/// Lists a directory by name; returns true if the list is complete.
 fn list(
     walk: &WalkOptions<'_>,
     workspace: &Workspace,
@@ -153,14 +153,14 @@ fn without_dot(path: &Path) -> PathBuf {
     path.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
 }
 
-/// The rules of one directory, and those above it.
+/// The rules of one directory, with those above it.
 struct IgnoreRules {
     above: Option<Rc<IgnoreRules>>,
     rules: Vec<Gitignore>,
 }
 
 impl IgnoreRules {
-    /// The rules of every directory above this one, from the workspace down.
+    /// Reads the rules of every directory above this one, from the workspace down.
     fn above(workspace: &Workspace, path: &Path) -> Rc<Self> {
         let none = Rc::new(Self { above: None, rules: Vec::new() });
         let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
@@ -176,7 +176,7 @@ impl IgnoreRules {
         if rules.is_empty() { above } else { Rc::new(Self { above: Some(above), rules }) }
     }
 
-    /// The nearest rule that says anything decides.
+    /// Returns true if a path is ignored: the nearest matching rule decides.
     fn ignore(&self, path: &Path, is_dir: bool) -> bool {
         let path = rooted(path);
         let mut level = Some(self);
@@ -199,13 +199,13 @@ fn rules(workspace: &Workspace, path: &Path, name: &str) -> Option<Gitignore> {
     file.take(IGNORE_FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
     let mut builder = GitignoreBuilder::new(rooted(path));
     for line in String::from_utf8_lossy(&text).lines() {
-        // A line that is no pattern ignores nothing, as in git.
+        // A line that is not a pattern ignores nothing, as in git.
         builder.add_line(None, line).ok();
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
-/// The matcher wants paths below a root; any root will do.
+/// Prefixes a path with a root, since the matcher requires one.
 fn rooted(path: &Path) -> PathBuf {
     Path::new("/").join(path)
 }

@@ -1,9 +1,9 @@
-//! The files within reach: one directory, held open.
+//! The workspace: one directory, held open, with all files that the tools can reach.
 //!
-//! Every path is resolved by the system below that handle (`openat2` with `RESOLVE_BENEATH`), so
-//! neither `..` nor a link nor a directory swapped in between leads outside.
+//! The system resolves every path below that handle (`openat2` with `RESOLVE_BENEATH`), so neither
+//! `..` nor a link nor a directory swapped in between leads outside.
 //!
-//! Must never: compare paths as text to tell whether they are inside.
+//! Must never: compare paths as text to decide if they are inside.
 
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
@@ -17,17 +17,17 @@ use thiserror::Error;
 
 use crate::output::near;
 
-/// A directory and all below it.
+/// A directory and all files below it.
 #[derive(Debug)]
 pub struct Workspace {
     dir: Dir,
     path: PathBuf,
     path_as_given: PathBuf,
-    /// What the sandbox around us lets be done, to name what it refuses.
+    /// The confinement of the sandbox around this process, used to explain its refusals.
     confinement: Option<Confinement>,
 }
 
-/// Why a file cannot be used.
+/// The reason why a file cannot be used.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The workspace itself cannot be opened.
@@ -35,7 +35,7 @@ pub enum Error {
     NoWorkspace {
         /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         reason: io::Error,
     },
     /// The path leads out of the workspace.
@@ -43,89 +43,89 @@ pub enum Error {
         "`{path}` leads out of the workspace. Use a path inside of it; links may not be absolute."
     )]
     Outside {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
     },
-    /// There is nothing.
+    /// The path does not exist.
     #[error("There is no `{path}`.{}", did_you_mean(near))]
     NotFound {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
-        /// Names beside it that are alike.
+        /// Similar names in its directory.
         near: Vec<String>,
     },
-    /// It is a directory.
+    /// The path is a directory.
     #[error("`{path}` is a directory.")]
     IsDirectory {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
     },
-    /// It is no directory, or a part of its path is none.
+    /// The path is not a directory, or one of its components is not.
     #[error("`{path}` is no directory, or leads through something that is none.")]
     NotDirectory {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
     },
-    /// It is neither file nor directory.
+    /// The path is neither a file nor a directory.
     #[error("`{path}` is a {kind}, not a file.")]
     NotRegular {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
-        /// What it is.
+        /// The type of the file.
         kind: &'static str,
     },
-    /// A link whose target is not there.
+    /// The path is a link whose target does not exist.
     #[error("`{path}` is a link to something that is not there.")]
     Dangling {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
     },
-    /// It may not be written.
+    /// The file is read-only.
     #[error("`{path}` is read-only.")]
     ReadOnly {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
     },
-    /// It leads elsewhere than when the call was judged.
+    /// The path leads elsewhere than when the call was judged.
     #[error(
         "`{path}` leads to another place now than when the call was allowed. Nothing was done; make the call again."
     )]
     Changed {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
     },
-    /// The sandbox does not let it.
+    /// The sandbox denies the access.
     #[error("denied by sandbox: `{path}` may not be {what}.")]
     Denied {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
-        /// What may not be done.
+        /// The denied operation, as a participle.
         what: &'static str,
     },
-    /// It decides what programs outside of the sandbox do.
+    /// The path is protected: programs outside the sandbox trust it.
     #[error(
         "denied by sandbox: `{path}` is protected, because programs outside of the sandbox trust it."
     )]
     Protected {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
     },
-    /// It has more bytes than a tool takes.
+    /// The file exceeds the limit of the tools.
     #[error("`{path}` has {bytes} bytes; at most {bytes_max} are handled.")]
     TooLarge {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
-        /// How many it has.
+        /// The size of the file, in bytes.
         bytes: u64,
-        /// How many it may have.
+        /// The limit, in bytes.
         bytes_max: u64,
     },
-    /// The system refuses for another reason.
+    /// Another error of the system.
     #[error("`{path}` cannot be used: {reason}.")]
     Unusable {
-        /// The path as it was given.
+        /// The path as the call gave it.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         reason: io::Error,
     },
 }
@@ -155,10 +155,10 @@ impl From<Error> for ToolOutcome {
 }
 
 impl Workspace {
-    /// Opens a directory; from now on it is held by its handle, whatever becomes of its name.
+    /// Opens a directory. From now on its handle is used, even if its name changes.
     ///
     /// # Errors
-    /// When there is no such directory or it cannot be opened.
+    /// Fails if there is no such directory or it cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let given = path.as_ref();
         let failed = |reason| Error::NoWorkspace { path: given.to_owned(), reason };
@@ -168,12 +168,12 @@ impl Workspace {
         Ok(Self { dir, path, path_as_given, confinement: None })
     }
 
-    /// The same in a sandbox.
+    /// Returns the workspace inside a sandbox with this confinement.
     pub(crate) fn confined_by(self, confinement: Confinement) -> Self {
         Self { confinement: Some(confinement), ..self }
     }
 
-    /// Refuses what may not be read even though nothing hides it yet: it came to be after the sandbox.
+    /// Refuses denied paths that are younger than the sandbox, which therefore does not hide them.
     pub(crate) fn check_read(&self, relative: &Path) -> Result<(), Error> {
         let Some(confinement) = &self.confinement else { return Ok(()) };
         let path = self.path.join(relative);
@@ -187,7 +187,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Refuses to make or change what is protected or denied, whether it exists or not.
+    /// Refuses to create or change a protected or denied path, even one that does not exist.
     pub(crate) fn check_write(&self, relative: &Path) -> Result<(), Error> {
         let Some(confinement) = &self.confinement else { return Ok(()) };
         let has = |path: &Path| self.dir.symlink_metadata(path).is_ok();
@@ -203,7 +203,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Where the workspace is, or was when it was opened.
+    /// Returns the path of the workspace at the time of opening.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -212,8 +212,8 @@ impl Workspace {
         &self.dir
     }
 
-    /// The path below the workspace that a call means. Whether it stays inside is for the handle
-    /// to say; here an absolute path only loses its beginning.
+    /// Returns the path below the workspace that a call means. An absolute path loses its
+    /// beginning; the handle, not this function, prevents a path that leads outside.
     pub(crate) fn relative(&self, given: &str) -> Result<PathBuf, Error> {
         let path = Path::new(given);
         let relative = if path.is_absolute() {
@@ -233,10 +233,10 @@ impl Workspace {
         self.open_real(&real.path)
     }
 
-    /// What the system's answer means.
+    /// Converts an error of the system.
     pub(crate) fn error(&self, relative: &Path, reason: io::Error) -> Error {
         let path = shown(relative);
-        // The handle's own refusal carries no number of the system; a missing right does.
+        // The handle's own refusal has no error number of the system; missing permission has one.
         let is_escape = reason.raw_os_error().is_none();
         match reason.kind() {
             ErrorKind::PermissionDenied if is_escape => Error::Outside { path },
@@ -254,7 +254,7 @@ impl Workspace {
         }
     }
 
-    /// What the sandbox hides has no right set at all.
+    /// Returns true for an empty file without permissions: the sandbox's cover of a hidden path.
     fn is_hidden(&self, relative: &Path) -> bool {
         use cap_std::fs::{MetadataExt, PermissionsExt};
         self.confinement.is_some()
@@ -267,7 +267,7 @@ impl Workspace {
         self.dir.symlink_metadata(relative).is_ok_and(|metadata| metadata.is_symlink())
     }
 
-    /// Names in the same directory that are like the one that is not there.
+    /// Returns similar names in the directory of a missing file.
     fn near(&self, relative: &Path) -> Vec<String> {
         let Some(name) = relative.file_name().and_then(|name| name.to_str()) else {
             return Vec::new();
@@ -282,7 +282,7 @@ impl Workspace {
     }
 }
 
-/// The directory that holds a path; `.` for a bare name.
+/// Returns the directory of a path; `.` for a bare name.
 pub(crate) fn parent(relative: &Path) -> &Path {
     match relative.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -290,7 +290,7 @@ pub(crate) fn parent(relative: &Path) -> &Path {
     }
 }
 
-/// A path without `.` and `..`; where links are on the way, the handle has the last word.
+/// Removes `.` and `..` from a path; if there are links on the way, the handle decides.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -307,7 +307,7 @@ pub(crate) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// What a thing is that is no regular file.
+/// Returns the type of a file that is not regular; None for a regular file.
 pub(crate) fn kind(file_type: FileType) -> Option<&'static str> {
     if file_type.is_file() {
         None

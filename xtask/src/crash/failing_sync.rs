@@ -25,7 +25,7 @@ const CALLS: usize = 8;
 /// What became of the cases.
 #[derive(Default)]
 struct SyncFailureCounts {
-    /// "nobody knows whether the last entries were written"
+    /// "it is unknown whether the last entries were written"
     unknown: u32,
     /// It did not even begin, or refused a part.
     refused: u32,
@@ -136,7 +136,7 @@ fn fail(
         ends.did_not_come += 1;
         return case.finish(chance, figures);
     };
-    let is_unknown = life.complaint.contains("nobody knows whether");
+    let is_unknown = life.complaint.contains("it is unknown whether");
     let is_refused = life.complaint.contains("cannot ");
     match life.end {
         LifeEnd::Exited(1) if is_unknown => ends.unknown += 1,

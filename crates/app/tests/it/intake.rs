@@ -429,7 +429,7 @@ fn there_is_one_server_for_a_home() {
     let server = served(&story);
     let Ran { code, err, .. } = story.ran_in("", "serve --model scripted:s.jsonl");
     assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains("what comes is taken in already by process"), "{err}");
+    assert!(err.contains("another agentry server is already running for this home"), "{err}");
     stop(server);
 }
 

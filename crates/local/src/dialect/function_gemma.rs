@@ -1,9 +1,9 @@
 //! The dialect of FunctionGemma: `call:NAME{key:<escape>text<escape>,n:3}` between its own marks.
 //!
-//! Names are shown as word characters only, which is all that the model knows; several calls,
-//! negative numbers and nested values are read.
+//! Tools are shown under names of word characters only, since the model knows no others. The parser
+//! accepts several calls, negative numbers and nested values.
 //!
-//! Must never: let a value from outside hold one of the format's marks.
+//! Must never: let a value from outside contain one of the format's marks.
 
 use agentry_protocol::message::RawToolCall;
 use serde_json::{Map, Value};
@@ -34,13 +34,13 @@ const MARKS: [&str; 9] = [
     TURN_CLOSES,
 ];
 const SENTENCE: &str = "You are a model that can do function calling with the following functions";
-/// How deep a value in a call may be nested.
+/// Deepest nesting of a value in a call.
 const DEPTH: usize = 16;
 
-/// The dialect.
+/// The dialect of FunctionGemma.
 #[derive(Default)]
 pub(crate) struct FunctionGemma {
-    /// Whether the vocabulary has the delimiter as a control token.
+    /// True if the vocabulary has the delimiter as a control token.
     pub(crate) escape_is_control: bool,
 }
 
@@ -56,7 +56,7 @@ impl Dialect for FunctionGemma {
             DialectRole::Model | DialectRole::Results => "model",
         };
         match (from, to) {
-            // Results stand in the turn of the model, which then goes on.
+            // Outcomes are inside the turn of the model, which then continues.
             (Some(DialectRole::Model), DialectRole::Results)
             | (Some(DialectRole::Results), DialectRole::Model) => String::new(),
             (None, _) => format!("{TURN_OPENS}{role}\n"),
@@ -203,7 +203,7 @@ fn property(schema: &Value, parts: &mut Vec<PromptFragment>) {
     parts.push(PromptFragment::text("}"));
 }
 
-/// The five types that the model knows.
+/// Returns one of the five types that the model knows.
 fn kind(schema: &Value) -> &'static str {
     let named = match schema.get("type") {
         Some(Value::String(name)) => Some(name.as_str()),
@@ -221,7 +221,7 @@ fn kind(schema: &Value) -> &'static str {
     }
 }
 
-/// Numbers and truths bare, text in delimiters, the rest as JSON in delimiters.
+/// Writes numbers and booleans bare, text in delimiters, all else as JSON in delimiters.
 fn response(fields: &Map<String, Value>, parts: &mut Vec<PromptFragment>) {
     for (index, (key, field)) in fields.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
@@ -270,7 +270,7 @@ fn escaped(text: &str, parts: &mut Vec<PromptFragment>) {
     parts.push(PromptFragment::mark(ESCAPE));
 }
 
-/// Without the format's marks, also where taking one out would make another.
+/// Removes the format's marks, repeatedly, since removing one can create another.
 fn without_marks(text: &str) -> String {
     let mut text = text.to_owned();
     while let Some(mark) = MARKS.iter().find(|mark| text.contains(**mark)) {
@@ -279,7 +279,7 @@ fn without_marks(text: &str) -> String {
     text
 }
 
-/// Reads values of a call.
+/// A parser for the values of a call.
 struct CallValueParser<'a> {
     rest: &'a str,
 }
@@ -318,7 +318,7 @@ impl CallValueParser<'_> {
             }
             self.rest = rest;
             let value = self.value(depth + 1)?;
-            // A key twice: nobody could say which one was meant.
+            // A duplicate key is ambiguous, so the call is refused.
             if fields.insert(key.trim().to_owned(), value).is_some() {
                 return None;
             }

@@ -1,7 +1,7 @@
 //! The grammar of a FunctionGemma call, from the schemas of the tools.
 //!
-//! It is looser than a schema where the format has no word for it, such as a pattern; the check of the
-//! finished call catches the rest.
+//! The grammar is looser than a schema where the format cannot express it, such as a pattern; the
+//! check of the finished call catches the rest.
 //!
 //! Must never: allow the delimiter inside a text.
 
@@ -11,9 +11,9 @@ use crate::dialect::function_gemma::ESCAPE;
 use crate::limits::{ARGUMENT_CHARS_MAX, ARGUMENT_ITEMS_MAX, SCHEMA_DEPTH_MAX};
 use crate::toolset::DialectTool;
 
-/// The grammar over all tools, or the tool and what its schema has that cannot be written.
+/// Returns the grammar over all tools, or the faulty tool and the schema part that has no grammar.
 pub(crate) fn grammar(tools: &[DialectTool], control: bool) -> Result<String, (String, String)> {
-    // A control token is written without quotes, text with them.
+    // In the grammar, a control token has no quotes and text has quotes.
     let escape = if control { ESCAPE.to_owned() } else { format!("\"{ESCAPE}\"") };
     let mut rules = GrammarRules { escape, text: String::new(), count: 0 };
     let mut starts = Vec::new();
@@ -121,7 +121,7 @@ impl GrammarRules {
             let field = self.rule(&format!("{} {value}", quoted(&format!("{key}:"))));
             fields.push((field, required.contains(&key.as_str())));
         }
-        // From the last field backwards: what may follow if a field stands before it, and if none does.
+        // From the last field backwards: the rest after another field, and the rest at the start.
         let mut rest = self.rule("\"\"");
         let mut first = rest.clone();
         for (field, needed) in fields.into_iter().rev() {
@@ -142,7 +142,7 @@ impl GrammarRules {
             rules.push(match option {
                 Value::String(text) if !text.contains('<') => {
                     let escape = self.escape.clone();
-                    // An empty text has nothing between its delimiters.
+                    // An empty text has no content between its delimiters.
                     let text = if text.is_empty() { String::new() } else { quoted(text) };
                     self.rule(&format!("{escape} {text} {escape}"))
                 }

@@ -1,4 +1,4 @@
-//! What the documented format of FunctionGemma asks for.
+//! Tests against the documented format of FunctionGemma.
 //!
 //! Must never: need weights.
 

@@ -14,11 +14,11 @@ use crate::toolset::DialectTool;
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";
 
-/// What small models need to be told: without it they call again, or write code that would read the outcome.
+/// An instruction for small models: without it they call again, or write code to read the outcome.
 const AFTER: &str =
     "\nIf this is what I asked for, tell me in plain words what it says. Otherwise go on.";
 
-/// The dialect; `Plain` has the same calls in another frame.
+/// The dialect of Hermes; `Plain` uses these calls with other turn separators.
 pub(crate) struct Hermes {
     name: DialectName,
     frame: TurnSeparators,
@@ -109,7 +109,7 @@ impl Dialect for Hermes {
     }
 }
 
-/// A tool as most templates show it.
+/// Returns a tool in the JSON form of most templates.
 pub(crate) fn signature(tool: &DialectTool) -> Value {
     json!({
         "type": "function",
@@ -121,7 +121,7 @@ pub(crate) fn signature(tool: &DialectTool) -> Value {
     })
 }
 
-/// The grammar of `{"name": …, "arguments": …}` over all tools.
+/// Returns the grammar of `{"name": …, "arguments": …}` over all tools.
 pub(crate) fn json_grammar(tools: &[DialectTool], arguments: &str) -> String {
     let rules = (0..tools.len()).map(|index| format!("t{index}")).collect::<Vec<_>>().join(" | ");
     let mut grammar = format!("start: {rules}\n");
@@ -134,7 +134,7 @@ pub(crate) fn json_grammar(tools: &[DialectTool], arguments: &str) -> String {
     grammar
 }
 
-/// The name in the beginning of such an object.
+/// Returns the tool's name in an unfinished object of that form.
 pub(crate) fn name_in_json(written: &str) -> Option<String> {
     let rest = written.trim_start().strip_prefix("{\"name\": ")?;
     let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
@@ -142,7 +142,7 @@ pub(crate) fn name_in_json(written: &str) -> Option<String> {
     rest.get(values.byte_offset()..).is_some_and(|rest| rest.starts_with(',')).then_some(name)
 }
 
-/// The call in such an object; its arguments may be called parameters too.
+/// Parses a call from such an object; the key `parameters` is accepted for `arguments`.
 pub(crate) fn call_in_json(written: &str) -> Option<RawToolCall> {
     let value: Value = serde_json::from_str(written.trim()).ok()?;
     call_of_value(&value)

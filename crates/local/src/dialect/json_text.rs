@@ -32,7 +32,7 @@ impl Formatter for SpacedFormatter {
     }
 }
 
-/// The value as text, with spaces.
+/// Formats a value as text, with spaces.
 pub(crate) fn to_spaced_json(value: &Value) -> String {
     let mut bytes = Vec::new();
     value

@@ -1,6 +1,6 @@
 //! The dialect of Llama 3: a call is the whole answer, `{"name": …, "parameters": …}`.
 //!
-//! Must never: write more than one call in an answer; the model was not taught to.
+//! Must never: write more than one call in an answer; the model was not trained for it.
 
 use agentry_protocol::message::RawToolCall;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::dialect::{Dialect, DialectRole, PromptFragment, RenderedOutcome, to_s
 use crate::model_summary::DialectName;
 use crate::toolset::DialectTool;
 
-/// The dialect.
+/// The dialect of Llama 3.
 pub(crate) struct Llama;
 
 impl Dialect for Llama {

@@ -1,13 +1,13 @@
-//! The dialect of models whose template knows no tools: described in the system prompt, called as
-//! Hermes does, in the frame of the file's own template.
+//! The dialect of models whose template has no tools: the system prompt describes them, calls have
+//! the form of Hermes, and the turn separators come from the file's own template.
 //!
-//! Must never: pretend that such a model was taught to call.
+//! Must never: pretend that such a model was trained to call.
 
 use crate::dialect::hermes::Hermes;
 use crate::dialect::separators::TurnSeparators;
 use crate::model_summary::DialectName;
 
-/// The dialect in the frame of the file.
+/// Returns the dialect with the turn separators of the file.
 pub(crate) fn plain(frame: TurnSeparators) -> Hermes {
     Hermes::framed(DialectName::Plain, frame)
 }

@@ -1,6 +1,6 @@
 //! A call that a model wrote in a free answer, in a code fence or as the whole answer.
 //!
-//! Must never: take what is not a whole call; whether it is valid is told by the toolset.
+//! Must never: accept an incomplete call; the toolset decides if it is valid.
 
 use agentry_protocol::message::RawToolCall;
 
@@ -13,7 +13,7 @@ pub(crate) struct RecoveredCall {
     pub(crate) before: String,
 }
 
-/// The first whole call in a text that `valid` takes.
+/// Finds the first complete call in a text for which `valid` is true.
 pub(crate) fn find_call(text: &str, valid: impl Fn(&RawToolCall) -> bool) -> Option<RecoveredCall> {
     let whole = unmarked(text.trim());
     if let Some(call) = call_in_json(whole).filter(&valid) {
@@ -36,7 +36,7 @@ pub(crate) fn find_call(text: &str, valid: impl Fn(&RawToolCall) -> bool) -> Opt
     None
 }
 
-/// Without the marks of a call, which a model may have written as text.
+/// Removes the marks of a call, which a model may have written as text.
 fn unmarked(text: &str) -> &str {
     text.strip_prefix("<tool_call>")
         .map_or(text, |text| text.strip_suffix("</tool_call>").unwrap_or(text))

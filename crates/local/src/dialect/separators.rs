@@ -1,18 +1,18 @@
-//! The turns of a talk: what is written between two of them.
+//! The texts between the turns of a conversation.
 //!
-//! A template that knows no tools is learned: a talk of placeholders is rendered with it, and what
-//! stands between them is the frame.
+//! They are learned from a template without tools: it renders a conversation of placeholders, and
+//! the texts between the placeholders are the separators.
 //!
-//! Must never: hold anything that somebody said.
+//! Must never: contain text of a conversation.
 
 use crate::dialect::DialectRole;
 
-/// What stands between turns.
+/// The texts between turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnSeparators {
-    /// Before the system prompt.
+    /// The text before the system prompt.
     pub(crate) starts: String,
-    /// Before the first user, if there is no system prompt.
+    /// The text before the first user message, if there is no system prompt.
     pub(crate) starts_with_user: String,
     pub(crate) system_to_user: String,
     pub(crate) user_to_user: String,
@@ -21,12 +21,12 @@ pub(crate) struct TurnSeparators {
     pub(crate) model_to_model: String,
 }
 
-/// Placeholders that no template and no person writes.
+/// Placeholders that appear in no template and no message.
 const PLACES: [&str; 5] =
     ["\u{f8ff}one", "\u{f8ff}two", "\u{f8ff}three", "\u{f8ff}four", "\u{f8ff}five"];
 
 impl TurnSeparators {
-    /// The frame that ChatML has.
+    /// Returns the separators of ChatML.
     pub(crate) fn chatml() -> Self {
         let turn = |role: &str| format!("<|im_start|>{role}\n");
         let next = |role: &str| format!("<|im_end|>\n<|im_start|>{role}\n");
@@ -41,7 +41,7 @@ impl TurnSeparators {
         }
     }
 
-    /// The frame in what `rendered` makes of a talk, given as role and text.
+    /// Extracts the separators; `rendered` renders a conversation, given as role and text.
     pub(crate) fn from_template(
         mut rendered: impl FnMut(&[(&str, &str)], bool) -> Option<String>,
     ) -> Option<Self> {
@@ -80,7 +80,7 @@ impl TurnSeparators {
         })
     }
 
-    /// What stands between two turns; results are told by a user.
+    /// Returns the text between two turns; outcomes have the role of a user.
     pub(crate) fn between(&self, from: Option<DialectRole>, to: DialectRole) -> String {
         use DialectRole::{Model, Results, System, User};
         match (from, to) {
@@ -102,7 +102,7 @@ impl TurnSeparators {
 mod tests {
     use super::*;
 
-    /// What the template of ChatML makes of a talk.
+    /// Renders a conversation as the template of ChatML does.
     fn chatml(talk: &[(&str, &str)], answer: bool) -> Option<String> {
         let mut text: String = talk
             .iter()

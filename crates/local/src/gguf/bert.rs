@@ -1,8 +1,8 @@
-//! A BERT embedder from its published form (safetensors, vocabulary, config) to a GGUF file.
+//! Converts a BERT embedder from its published form (safetensors, vocabulary, config) to GGUF.
 //!
-//! Numbers stay as they are, in 32 bits.
+//! Numbers are copied unchanged, in 32 bits.
 //!
-//! Must never: guess a size that the config does not say.
+//! Must never: guess a size that the config does not have.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::error::LocalError;
 use crate::gguf::safetensors::Tensors;
 use crate::gguf::write::{GgufValue, Tensor, write};
 
-/// The tensors of a layer: ours and theirs.
+/// The tensors of a layer: GGUF name and published name.
 const LAYER: [(&str, &str); 8] = [
     ("attn_q", "attention.self.query"),
     ("attn_k", "attention.self.key"),
@@ -24,7 +24,7 @@ const LAYER: [(&str, &str); 8] = [
     ("ffn_down", "output.dense"),
     ("layer_output_norm", "output.LayerNorm"),
 ];
-/// What stands before a word that begins anew.
+/// The mark of a token that begins a word.
 const WORD_BEGINS: char = '\u{2581}';
 const MEAN: u32 = 1;
 const NORMAL_TOKEN: i32 = 1;
@@ -56,16 +56,16 @@ fn read_config(file: &Path) -> Result<BertConfig, String> {
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
     let config: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     if config.get("model_type").and_then(Value::as_str) != Some("bert") {
-        return Err("it is not a model of the type `bert`".into());
+        return Err("its `model_type` is not `bert`".into());
     }
     let number = |key: &str| {
         let number = config.get(key).and_then(Value::as_u64);
         let number = number.and_then(|number| u32::try_from(number).ok());
-        number.ok_or_else(|| format!("it does not say `{key}`"))
+        number.ok_or_else(|| format!("it lacks the number `{key}`"))
     };
     let epsilon = config.get("layer_norm_eps").and_then(Value::as_f64);
     #[expect(clippy::cast_possible_truncation, reason = "it is a tiny number")]
-    let epsilon = epsilon.ok_or("it does not say `layer_norm_eps`")? as f32;
+    let epsilon = epsilon.ok_or("it lacks the number `layer_norm_eps`")? as f32;
     Ok(BertConfig {
         layers: number("num_hidden_layers")?,
         width: number("hidden_size")?,
@@ -133,7 +133,7 @@ fn entries(
 
 fn tensors(file: &Path, layers: u32) -> Result<Vec<Tensor>, String> {
     let from = Tensors::read(file)?;
-    // Some files name the network before each tensor.
+    // Some files prefix each tensor with the name of the network.
     let prefix =
         if from.find("bert.embeddings.word_embeddings.weight").is_ok() { "bert." } else { "" };
     let mut tensors = Vec::new();

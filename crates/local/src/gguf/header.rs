@@ -1,6 +1,6 @@
-//! The header of a GGUF file: what the model is, and how long the file must be.
+//! The header of a GGUF file: the facts about the model, and the length that the file must have.
 //!
-//! Must never: trust a length in the file; each is bounded before memory is spent.
+//! Must never: trust a length in the file; each is checked before memory is allocated.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use crate::error::LocalError;
 use crate::gguf::{ALIGNMENT, MAGIC};
 use crate::limits::{HEADER_BYTES_MAX, HEADER_ENTRIES_MAX};
 
-/// What the header of a file says.
+/// The header of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Header {
     numbers: BTreeMap<String, u64>,
@@ -21,7 +21,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Reads the header of a file and checks that the file is whole.
+    /// Reads the header of a file and checks that the file is complete.
     pub(crate) fn of(file: &Path) -> Result<Self, LocalError> {
         let unreadable = |error: &io::Error| LocalError::Unreadable {
             file: file.to_owned(),
@@ -59,17 +59,17 @@ impl Header {
         }
     }
 
-    /// A text of the header.
+    /// Returns a text of the header; empty if there is none.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.texts.get(key).map_or("", String::as_str)
     }
 
-    /// A number under the name of the architecture.
+    /// Returns a number whose key begins with the name of the architecture.
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
         self.numbers.get(&format!("{}.{key}", self.text("general.architecture"))).copied()
     }
 
-    /// The bytes that one token needs in the context, with numbers of 16 bits.
+    /// Returns the bytes of context memory for one token, with numbers of 16 bits.
     pub(crate) fn bytes_per_token(&self) -> u64 {
         let layers = self.number("block_count").unwrap_or(1);
         let heads = self.number("attention.head_count").unwrap_or(1).max(1);
@@ -90,7 +90,7 @@ impl<R: Read> GgufReader<R> {
     fn header(&mut self) -> io::Result<(Header, u64)> {
         let version = self.u32()?;
         if !(2..=3).contains(&version) {
-            return Err(broken(&format!("version {version} is not known")));
+            return Err(broken(&format!("version {version} is unknown")));
         }
         let tensors = self.count()?;
         let entries = self.count()?;
@@ -124,7 +124,7 @@ impl<R: Read> GgufReader<R> {
                         kind => most = self.number(kind)?.unwrap_or(0).max(most),
                     }
                 }
-                // Some models say such a number for each layer.
+                // Some models have such a number for each layer.
                 if inner != STRING {
                     header.numbers.insert(key, most);
                 }
@@ -138,7 +138,7 @@ impl<R: Read> GgufReader<R> {
         Ok(())
     }
 
-    /// Where a tensor ends, counted from the first one.
+    /// Returns the end of a tensor, in bytes from the first tensor.
     fn tensor(&mut self) -> io::Result<u64> {
         self.skip_text()?;
         let dimensions = self.u32()?;
@@ -151,7 +151,7 @@ impl<R: Read> GgufReader<R> {
         }
         let kind = self.u32()?;
         let starts = self.u64()?;
-        // A kind we do not know is left to the engine.
+        // The engine checks tensors of an unknown type.
         let bytes = block(kind).map_or(0, |(many, bytes)| (numbers / many).saturating_mul(bytes));
         Ok(starts.saturating_add(bytes))
     }
@@ -174,7 +174,7 @@ impl<R: Read> GgufReader<R> {
                 self.array::<8>()?;
                 None
             }
-            other => return Err(broken(&format!("there is no kind {other} of entries"))),
+            other => return Err(broken(&format!("entry type {other} is unknown"))),
         })
     }
 
@@ -242,7 +242,7 @@ fn broken(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// How many numbers of a kind stand in one block, and its bytes.
+/// Returns the numbers in one block of a type, and the block's length in bytes.
 fn block(kind: u32) -> Option<(u64, u64)> {
     Some(match kind {
         0 | 26 => (1, 4),

@@ -1,6 +1,6 @@
 //! Reads the tensors of a safetensors file.
 //!
-//! Must never: read outside the file, whatever its header says.
+//! Must never: read outside the file, even if its header says so.
 
 use std::fs;
 use std::path::Path;
@@ -38,10 +38,10 @@ impl Tensors {
         Ok(Self { header, bytes, starts })
     }
 
-    /// A tensor by its name.
+    /// Returns a tensor by its name, or the reason why it cannot be used.
     pub(crate) fn find(&self, name: &str) -> Result<SourceTensor, String> {
         let entry = self.header.get(name).ok_or_else(|| format!("it has no tensor `{name}`"))?;
-        let wrong = || format!("the tensor `{name}` is not as it should be");
+        let wrong = || format!("the tensor `{name}` has a wrong shape or length");
         if entry.get("dtype").and_then(Value::as_str) != Some("F32") {
             return Err(format!("the tensor `{name}` has no 32-bit numbers"));
         }

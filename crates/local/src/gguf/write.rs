@@ -1,4 +1,4 @@
-//! Writes a GGUF file of plain numbers.
+//! Writes a GGUF file of unquantized numbers.
 //!
 //! Must never: leave a part of a file under its final name.
 
@@ -25,7 +25,7 @@ pub(crate) struct Tensor {
     pub(crate) numbers: Vec<f32>,
 }
 
-/// Writes the file beside its place and then moves it there.
+/// Writes the file under a temporary name and then renames it.
 pub(crate) fn write(
     to: &Path,
     entries: &[(&str, GgufValue)],
@@ -34,7 +34,7 @@ pub(crate) fn write(
     let beside = to.with_extension("gguf.part");
     let written = write_file(&beside, entries, tensors).and_then(|()| fs::rename(&beside, to));
     if written.is_err() {
-        // What went wrong first is what matters.
+        // The first error is returned, not that of the removal.
         fs::remove_file(&beside).ok();
     }
     written

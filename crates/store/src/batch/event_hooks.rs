@@ -1,6 +1,6 @@
-//! What the state of the hooks that look at events forbids.
+//! Checks changes of event hooks against their state.
 //!
-//! Must never: let an event set off its hooks twice, or be settled before they are through.
+//! Must never: let an event match its hooks twice, or be settled before they have finished.
 
 use agentry_protocol::event_hook::{EventHook, EventHookChange, Invocation};
 use agentry_protocol::inbound::EventId;
@@ -39,7 +39,7 @@ pub(super) fn check(sql: &Connection, change: &EventHookChange) -> Result<(), Ap
         },
         EventHookChange::Invoked(invocation) => may_be_over(sql, invocation),
         EventHookChange::Settled { event } => may_be_settled(sql, event),
-        // A hook that is gone meanwhile needs no change any more, and nobody has to be told.
+        // Such a change to a deleted hook has no effect, and its author needs no error.
         EventHookChange::Enabled { .. }
         | EventHookChange::Disabled { .. }
         | EventHookChange::Deleted { .. } => Ok(()),

@@ -1,6 +1,6 @@
-//! What the state of a job forbids.
+//! Checks changes of jobs against their state.
 //!
-//! Must never: let two have one job, or let somebody who has lost a job speak for it.
+//! Must never: lease a job to two executors, or accept a report with a stale fence.
 
 use agentry_protocol::JobId;
 use agentry_protocol::job::{JobChange, JobState, Lease};
@@ -32,7 +32,7 @@ pub(super) fn check(sql: &Connection, change: &JobChange) -> Result<(), AppendEr
         JobChange::Ended { state, .. } if !state.is_over() => Err(moved(id, Some(*state))),
         JobChange::Ended { fence: Some(fence), .. } => must_hold(id, &found, *fence),
         JobChange::Ended { fence: None, state, .. } => {
-            // Nobody has it, or it is taken out of the hands of who has it.
+            // Without a fence: the job has no executor, or is taken away from its executor.
             let may = found.state == JobState::Queued
                 || matches!(state, JobState::Uncertain | JobState::Cancelled);
             if may { Ok(()) } else { Err(fenced(id, None, &found)) }

@@ -1,6 +1,6 @@
-//! Questions to people, and whether they were answered.
+//! Approvals and requests for permission, with their answers.
 //!
-//! A question whose turn or run ended is withdrawn: there is nothing left to allow.
+//! An approval is withdrawn when its turn or run ends: no call is left to allow.
 //!
 //! Must never: change an answer.
 
@@ -10,50 +10,50 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{PlacedEntry, of_word, run, runs};
 
-/// A question as it stands.
+/// An approval with its status and answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApprovalRow {
-    /// What was asked, about which call.
+    /// The question, with the call.
     pub approval: Approval,
-    /// Its run.
+    /// The run of the call.
     pub run: Option<RunId>,
-    /// Its turn.
+    /// The turn of the call.
     pub turn: Option<TurnId>,
-    /// Its session.
+    /// The session of the call.
     pub session: Option<SessionId>,
-    /// How it stands.
+    /// The status.
     pub status: ApprovalStatus,
-    /// The answer, if there is one.
+    /// The answer; None while there is none.
     pub answer: Option<ApprovalAnswer>,
     /// The entry that asked.
     pub asked_seq: u64,
-    /// When it was asked, in milliseconds since 1970.
+    /// The time of asking, in milliseconds since 1970.
     pub asked: u64,
-    /// The entry that answered.
+    /// The entry with the answer.
     pub answered_seq: Option<u64>,
-    /// When it was answered, in milliseconds since 1970.
+    /// The time of the answer, in milliseconds since 1970.
     pub answered: Option<u64>,
 }
 
-/// How a question stands.
+/// The status of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalStatus {
-    /// Nobody answered yet.
+    /// No answer came yet.
     Waiting,
-    /// It may.
+    /// The call was allowed.
     Yes,
-    /// It may not.
+    /// The call was denied.
     No,
-    /// Its turn ended before anybody answered.
+    /// The turn or run ended before an answer came.
     Withdrawn,
-    /// Its time was over before anybody answered.
+    /// The request expired before an answer came.
     Expired,
 }
 
 impl ApprovalStatus {
     const ALL: [Self; 5] = [Self::Waiting, Self::Yes, Self::No, Self::Withdrawn, Self::Expired];
 
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -70,7 +70,7 @@ impl ApprovalStatus {
     }
 }
 
-/// Where to find what an `ApprovalRow` says.
+/// The entries of an `ApprovalRow`, and its status.
 pub(crate) struct FoundApproval {
     pub(crate) asked_seq: u64,
     pub(crate) answered_seq: Option<u64>,
@@ -92,7 +92,7 @@ impl FoundApproval {
             .optional()
     }
 
-    /// Those that wait, the oldest first.
+    /// Returns the waiting approvals, the oldest first.
     pub(crate) fn waiting(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
@@ -102,7 +102,7 @@ impl FoundApproval {
         .collect()
     }
 
-    /// Those of a run that wait, the oldest first.
+    /// Returns the waiting approvals of a run, the oldest first.
     pub(crate) fn waiting_of(sql: &Connection, run: &RunId) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
@@ -125,7 +125,7 @@ impl FoundApproval {
         .collect()
     }
 
-    /// Requests for permission, the oldest first.
+    /// Returns the requests for permission, the oldest first.
     pub(crate) fn requests(sql: &Connection, only_waiting: bool) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
@@ -135,7 +135,7 @@ impl FoundApproval {
         .collect()
     }
 
-    /// Those that wait and whose time is over, the oldest first.
+    /// Returns the waiting approvals that have expired, the oldest first.
     pub(crate) fn due(sql: &Connection, now: u64) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
@@ -145,7 +145,7 @@ impl FoundApproval {
         .collect()
     }
 
-    /// The newest first, at most so many; perhaps only requests for permission.
+    /// Returns the newest first, at most `limit`; on request only requests for permission.
     pub(crate) fn newest(
         sql: &Connection,
         only_requests: bool,
@@ -159,7 +159,7 @@ impl FoundApproval {
         .collect()
     }
 
-    /// All, the oldest first.
+    /// Returns all approvals, the oldest first.
     pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals ORDER BY asked_seq",
@@ -169,19 +169,19 @@ impl FoundApproval {
     }
 }
 
-/// What somebody asked the owner for so far.
+/// The past requests of a principal to the owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestHistory {
-    /// How many requests wait for an answer.
+    /// The number of requests that wait for an answer.
     pub pending: u32,
-    /// When the last one was made, in milliseconds since 1970.
+    /// The time of the last request, in milliseconds since 1970.
     pub last_asked: Option<u64>,
-    /// When the last ones were denied, the newest first.
+    /// The times of the last denials, in milliseconds since 1970, the newest first.
     pub denied: Vec<u64>,
 }
 
 impl RequestHistory {
-    /// The history of one principal, with at most so many denials.
+    /// Returns the history of one principal, with at most `denials_max` denials.
     pub(crate) fn of(
         sql: &Connection,
         requester: &str,
@@ -211,7 +211,7 @@ impl RequestHistory {
     }
 }
 
-/// How a question stands, if it was ever asked.
+/// Returns the status of an approval; None if it was never asked.
 pub(crate) fn status(
     sql: &Connection,
     approval: &ApprovalId,

@@ -1,4 +1,4 @@
-//! Decisions about who may: one row for each, allowed or denied, until they are old.
+//! The audit: one row for each access decision, allowed or denied, until it is trimmed.
 //!
 //! Must never: lack a decision that was recorded and is not too old to be listed.
 
@@ -54,8 +54,8 @@ pub(super) fn decided(
     Ok(())
 }
 
-/// What is too old is not listed any more; what became of grants is listed for longer than what it
-/// points at.
+/// Removes rows before the cutoff. Grant activity is kept longer than the decisions that it refers
+/// to, so references to removed decisions are cleared.
 pub(super) fn trimmed(sql: &Connection, trimmed: AuditCutoff) -> rusqlite::Result<()> {
     let (access, grants) =
         (super::whole(trimmed.access_before), super::whole(trimmed.grants_before));

@@ -1,6 +1,6 @@
-//! Calls of tools: proposed, started, finished, each by the entry that says so.
+//! Tool calls: proposed, started, finished, each with the entry that records it.
 //!
-//! Must never: let a call that finished be anything else again.
+//! Must never: change a call that finished.
 
 use agentry_protocol::event::{CallConfinement, Permit};
 use agentry_protocol::tool::ToolName;
@@ -10,24 +10,24 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{PlacedEntry, run, strange};
 
-/// A call as it stands.
+/// A call with its status and entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRow {
-    /// Which one.
+    /// The id of the call.
     pub id: CallId,
-    /// Its run.
+    /// The run of the call.
     pub run: Option<RunId>,
-    /// Its turn.
+    /// The turn of the call.
     pub turn: Option<TurnId>,
-    /// Its session.
+    /// The session of the call.
     pub session: Option<SessionId>,
     /// The tool.
     pub tool: ToolName,
-    /// How it stands.
+    /// The status.
     pub status: CallStatus,
-    /// What allowed it, once it started.
+    /// The permit; None before the start.
     pub permit: Option<Permit>,
-    /// What it ran under, once it started.
+    /// The confinement; None before the start.
     pub under: Option<CallConfinement>,
     /// The entry that proposed it.
     pub proposed_seq: u64,
@@ -37,16 +37,16 @@ pub struct CallRow {
     pub finished_seq: Option<u64>,
 }
 
-/// How a call stands.
+/// The status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStatus {
-    /// It is on the table.
+    /// The model proposed it, and it has not started.
     Proposed,
-    /// It was started, and nothing came back yet.
+    /// It has started and has no outcome.
     Started,
-    /// It was started, and was asked to stop.
+    /// It has started and was asked to stop.
     Stopping,
-    /// It was settled.
+    /// It has this outcome.
     Finished(OutcomeStatus),
 }
 
@@ -65,7 +65,7 @@ impl CallStatus {
         Self::Finished(OutcomeStatus::Uncertain),
     ];
 
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Proposed => "proposed",
@@ -116,13 +116,13 @@ impl CallRow {
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
-    /// The calls of a run, in the order they were proposed.
+    /// Returns the calls of a run, in the order of their proposals.
     pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM calls WHERE run = ?1 ORDER BY proposed_seq");
         sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
     }
 
-    /// The calls of a turn, in the order they were proposed.
+    /// Returns the calls of a turn, in the order of their proposals.
     pub(crate) fn of_turn(sql: &Connection, id: &TurnId) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM calls WHERE turn = ?1 ORDER BY proposed_seq");
         sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
@@ -191,7 +191,7 @@ pub(super) fn refused(
     finished(sql, entry, call, OutcomeStatus::Refused)
 }
 
-/// A call that was not made after all is on the table again.
+/// Sets a call back to proposed, since it was not made after all.
 pub(super) fn withheld(sql: &Connection, call: &CallId) -> rusqlite::Result<()> {
     run(
         sql,

@@ -1,7 +1,7 @@
-//! The hooks that look at events, as they stand; what they did is in `invocations`.
+//! Event hooks with their status; their invocations are in `invocations`.
 //!
-//! Must never: let a hook that is gone or disabled look as if it were set off, or count a running that did not
-//! fire as one that did.
+//! Must never: list a deleted or disabled hook as active, or count an invocation that did not fire
+//! as one that did.
 
 use agentry_protocol::EventHookId;
 use agentry_protocol::event_hook::{
@@ -11,59 +11,59 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::{PlacedEntry, inbounds, invocations, json, of_json, run};
 
-/// A hook that looks at events, as it stands.
+/// An event hook with its status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventHookRow {
-    /// Its newest version.
+    /// The newest version.
     pub hook: EventHook,
-    /// How it stands.
+    /// The status.
     pub status: EventHookStatus,
-    /// When what happened to it, in milliseconds since 1970.
+    /// The times of its changes, in milliseconds since 1970.
     pub times: EventHookTimes,
-    /// Why it is disabled.
+    /// The reason why it is disabled.
     pub disabled_reason: Option<String>,
-    /// How often it fired.
+    /// The number of invocations that fired.
     pub trigger_count: u64,
-    /// Why its newest version last did not work.
+    /// The last error of its newest version.
     pub last_error: Option<String>,
-    /// How its breaker stands.
+    /// The state of its breaker.
     pub circuit: Circuit,
     /// The entry with its newest version.
     pub seq: u64,
 }
 
-/// When what happened to a hook, in milliseconds since 1970.
+/// The times of an event hook, in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventHookTimes {
-    /// Its first version came.
+    /// The registration of the first version.
     pub created: u64,
-    /// Something last changed about it.
+    /// The last change.
     pub updated: u64,
-    /// It was last enabled.
+    /// The last time it was enabled.
     pub enabled: u64,
-    /// It was disabled; none while it is enabled.
+    /// The time it was disabled; None while it is enabled.
     pub disabled: Option<u64>,
-    /// It was deleted.
+    /// The time it was deleted.
     pub deleted: Option<u64>,
-    /// It last fired; that it was set off and did not fire is not told here.
+    /// The last invocation that fired; invocations that did not fire are not counted.
     pub last_triggered: Option<u64>,
 }
 
-/// How a hook stands.
+/// The status of an event hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventHookStatus {
-    /// It is set off, and worked last.
+    /// It is enabled, and its last invocation did not fail.
     Active,
-    /// It failed too often, and is left alone for a while.
+    /// It failed too often, and its breaker pauses it.
     Paused,
-    /// Somebody disabled or deleted it, or it fired and was for once.
+    /// It was disabled or deleted, or it ran once and was to run only once.
     Disabled,
-    /// It is set off, and failed last.
+    /// It is enabled, and its last invocation failed.
     Errored,
 }
 
 impl EventHookStatus {
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -130,21 +130,21 @@ impl EventHookRow {
     }
 }
 
-/// Every version of a hook, the first one first.
+/// Returns all versions of a hook, the first one first.
 pub(crate) fn versions(sql: &Connection, id: &EventHookId) -> rusqlite::Result<Vec<EventHook>> {
     sql.prepare_cached("SELECT body FROM event_hook_versions WHERE hook = ?1 ORDER BY version")?
         .query_map([id.as_str()], |row| of_json(0, &row.get::<_, String>(0)?))?
         .collect()
 }
 
-/// The newest version of a hook, and whether it is gone.
+/// Returns the newest version of a hook, and true if the hook is deleted.
 pub(crate) fn newest(sql: &Connection, id: &EventHookId) -> rusqlite::Result<Option<(u32, bool)>> {
     sql.prepare_cached("SELECT version, deleted_at IS NOT NULL FROM event_hooks WHERE id = ?1")?
         .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()
 }
 
-/// Another hook that has a name and is not gone.
+/// Returns another hook with this name that is not deleted.
 pub(crate) fn other_named(
     sql: &Connection,
     name: &str,
@@ -211,7 +211,7 @@ pub(super) fn fold(
     Ok(())
 }
 
-/// A new hook, or the next version of one: enabled, and with a breaker that knows of no errors.
+/// Stores a new hook or the next version of one: enabled, with a closed breaker without errors.
 fn registered(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
@@ -246,7 +246,7 @@ fn registered(
     Ok(changed)
 }
 
-/// What is set off while its breaker is open is the one try; until that is over there is no other.
+/// Marks open breakers as half-open: the matched invocation is their one try until it is over.
 fn tried(sql: &Connection, matched: &[EventHookMatch]) -> rusqlite::Result<usize> {
     let mut changed = 0;
     for one in matched {
@@ -271,7 +271,7 @@ fn tried(sql: &Connection, matched: &[EventHookMatch]) -> rusqlite::Result<usize
     Ok(changed)
 }
 
-/// What a running says about its hook; the breaker of a newer version does not care.
+/// Stores the result of an invocation in its hook; the breaker of a newer version stays.
 fn invoked(sql: &Connection, invocation: &Invocation) -> rusqlite::Result<usize> {
     let id = invocation.hook_id.as_str();
     if invocation.fired {

@@ -1,6 +1,6 @@
-//! Powers that were given for a time, what became of them, and who is known.
+//! Grants with their activity, and entities.
 //!
-//! Must never: forget that a power was taken back.
+//! Must never: forget a revocation.
 
 use agentry_protocol::GrantId;
 use agentry_protocol::access::Grant;
@@ -9,40 +9,40 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{PlacedEntry, audit, of_word, run, tokens};
 
-/// One thing that became of a grant.
+/// One event in the life of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GrantActivityRow {
-    /// The entry that tells it.
+    /// The entry that records it.
     pub seq: u64,
     /// The grant.
     pub grant: GrantId,
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub time: u64,
-    /// What.
+    /// The kind of event.
     pub activity: GrantActivity,
-    /// Who.
+    /// The principal who acted.
     pub actor: Option<String>,
-    /// Why.
+    /// The reason that was given.
     pub reason: Option<String>,
-    /// The decision that used it; not known any more when that is too old to be listed.
+    /// The decision that used the grant; None once that decision is trimmed.
     pub access: Option<String>,
 }
 
-/// What became of a grant.
+/// The kind of an event in the life of a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GrantActivity {
-    /// Somebody gave it.
+    /// It was given.
     Created,
     /// A decision counted it.
     Used,
-    /// Its time was over.
+    /// It expired.
     Expired,
-    /// Somebody took it back.
+    /// It was revoked.
     Revoked,
 }
 
 impl GrantActivity {
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -72,7 +72,7 @@ impl GrantActivityRow {
         })
     }
 
-    /// Of one grant or of all, since a time, oldest first.
+    /// Returns the activity of one grant, or of all, since a time, oldest first.
     pub(crate) fn all(
         sql: &Connection,
         grant: Option<&GrantId>,
@@ -87,7 +87,7 @@ impl GrantActivityRow {
     }
 }
 
-/// Where a grant stands, and whether and when it was taken back.
+/// The entry of a grant, and the time of its revocation.
 pub(crate) struct FoundGrant {
     pub(crate) seq: u64,
     pub(crate) revoked: Option<u64>,
@@ -105,7 +105,7 @@ impl FoundGrant {
             .optional()
     }
 
-    /// All, or only those that nobody took back and whose time was not noted as over.
+    /// Returns all grants, or only those neither revoked nor recorded as expired.
     pub(crate) fn all(sql: &Connection, only_open: bool) -> rusqlite::Result<Vec<Self>> {
         let open = "WHERE revoked IS NULL AND expired_seq IS NULL";
         let text = format!(
@@ -116,14 +116,14 @@ impl FoundGrant {
     }
 }
 
-/// The entries that say who is known now, by id.
+/// Returns the entries with the current state of each entity, by id.
 pub(crate) fn entities(sql: &Connection) -> rusqlite::Result<Vec<u64>> {
     sql.prepare_cached("SELECT seq FROM entities ORDER BY id")?
         .query_map([], |row| row.get::<_, i64>(0).map(i64::cast_unsigned))?
         .collect()
 }
 
-/// Whose an identity is.
+/// Returns the entity that has an identity.
 pub(crate) fn identity(
     sql: &Connection,
     channel: &str,
@@ -140,9 +140,9 @@ pub(super) fn fold(
     change: &AccessChange,
 ) -> rusqlite::Result<()> {
     match change {
-        // What lists show becomes less; nobody may do more or less.
+        // Trimming shortens lists; it changes no permission.
         AccessChange::AuditTrimmed(_)
-        // Who holds a key is looked up each time it is used.
+        // The holder of a key is looked up at each use.
         | AccessChange::TokenIssued { .. }
         | AccessChange::TokenRevoked { .. } => {}
         AccessChange::GrantGiven { .. }

@@ -59,7 +59,7 @@ CREATE TABLE event_hook_versions (
     PRIMARY KEY (hook, version)
 ) WITHOUT ROWID;
 
--- The last entry that changed which hooks are set off; one row.
+-- The last entry that changed the set of active event hooks; one row.
 CREATE TABLE event_hooks_changed (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seq INTEGER NOT NULL

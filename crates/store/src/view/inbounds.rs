@@ -1,6 +1,6 @@
-//! What came in, and how far it is on its way.
+//! Inbounds and their stages.
 //!
-//! Must never: let something that came in be answered by two runs, or be lost between two stages.
+//! Must never: let an inbound be answered by two runs, or be lost between two stages.
 
 use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::event::{Ending, RunPlan};
@@ -13,85 +13,85 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::{PlacedEntry, audit, of_word, run, strange};
 
-/// Something that came in, as it stands.
+/// An inbound with its stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InboundRow {
-    /// Its id.
+    /// The id of the event.
     pub id: EventId,
-    /// The entry that it came in with.
+    /// The entry that received it.
     pub seq: u64,
-    /// How far it is.
+    /// The stage.
     pub status: InboundStatus,
-    /// The decision about it, and the entry that holds it.
+    /// The access decision, and the entry that holds it.
     pub decided: Option<(AccessId, u64)>,
-    /// Where it went.
+    /// The route; None before routing.
     pub routed: Option<RoutedRow>,
     /// The run that answers it.
     pub run: Option<RunId>,
     /// The turn that answers it.
     pub turn: Option<TurnId>,
-    /// Why it has no turn.
+    /// The reason why it has no turn.
     pub why: Option<String>,
-    /// The entry after which nothing more was done about it but sending.
+    /// The entry after which only the delivery of the answer was left.
     pub settled_seq: Option<u64>,
-    /// How sending its answer stands.
+    /// The delivery of the answer; None if there is no answer to deliver.
     pub delivery: Option<DeliveryRow>,
 }
 
-/// Where something went.
+/// The route of an inbound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoutedRow {
     /// The session.
     pub session: SessionId,
-    /// The hash of what its sender may do.
+    /// The hash of the sender's permissions.
     pub authority: ContentHash,
-    /// The entry that says so.
+    /// The entry that records the route.
     pub seq: u64,
-    /// The entry that told it to a running turn.
+    /// The entry that added it to a running turn.
     pub steer_seq: Option<u64>,
-    /// Whether whoever said it waits for the answer at the process that runs it.
+    /// True if the sender waits for the answer at the process that runs it.
     pub here: bool,
 }
 
-/// How sending an answer stands.
+/// The delivery of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// How.
+    /// The status.
     pub status: DeliveryStatus,
-    /// How many pieces went out.
+    /// The number of chunks that were sent.
     pub chunks_sent: u32,
-    /// The entry that tells how it ended.
+    /// The entry that ended the delivery.
     pub seq: Option<u64>,
 }
 
-/// How far something that came in is.
+/// The stage of an inbound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboundStatus {
-    /// It is on disk, and nobody looked at it.
+    /// It is on disk, and not routed yet.
     Received,
-    /// It is kept, and there is nothing to do about it.
+    /// It is kept and needs no action.
     Stored,
-    /// Its sender may not.
+    /// Access denied it.
     Denied,
-    /// Its sender may, and hooks look at it that may want something done.
+    /// Access allowed it, and its event hooks have not finished.
     Hooked,
-    /// It lies in a mailbox.
+    /// It waits in a mailbox.
     Waiting,
-    /// It was told to a running turn, which did not take it yet.
+    /// It was added to a running turn, which has not read it yet.
     Steering,
-    /// A running turn took it.
+    /// A running turn has read it.
     Taken,
-    /// A run is about it.
+    /// A run answers it.
     Running,
-    /// Its run waits for a person.
+    /// Its run waits for an approval.
     Paused,
-    /// Its run did what it should.
+    /// Its run is done.
     Answered,
-    /// Its run did not.
+    /// Its run ended otherwise.
     Failed,
-    /// It has no turn.
+    /// It gets no turn.
     Unrun,
-    /// We sent it.
+    /// The agent sent it.
     Sent,
 }
 
@@ -112,7 +112,7 @@ impl InboundStatus {
         Self::Sent,
     ];
 
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Received => "received",
@@ -131,7 +131,7 @@ impl InboundStatus {
         }
     }
 
-    /// Whether nothing more becomes of it but that its answer is sent.
+    /// Returns true if at most the delivery of the answer is left.
     pub fn is_settled(self) -> bool {
         match self {
             Self::Stored
@@ -156,19 +156,19 @@ impl InboundStatus {
     }
 }
 
-/// How sending an answer stands.
+/// The status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryStatus {
-    /// It is to be sent, or half sent.
+    /// Some chunks are still to be sent.
     Pending,
-    /// All of it went out.
+    /// All chunks were sent.
     Done,
-    /// Some of it did not, and will not.
+    /// Some chunks were not sent, and will not be.
     Failed,
 }
 
 impl DeliveryStatus {
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -240,7 +240,7 @@ impl InboundRow {
     }
 }
 
-/// How far something is, if it ever came in, and the entry that it came in with.
+/// Returns the stage of an inbound and the entry that received it; None if it is unknown.
 pub(crate) fn status(
     sql: &Connection,
     id: &EventId,
@@ -252,7 +252,7 @@ pub(crate) fn status(
         .optional()
 }
 
-/// What a session says about how messages wait.
+/// Returns the queue preferences of a session, or None.
 pub(crate) fn wish(
     sql: &Connection,
     session: &SessionId,
@@ -291,7 +291,7 @@ pub(super) fn fold(
 }
 
 fn received(sql: &Connection, entry: &PlacedEntry<'_>, inbound: &Inbound) -> rusqlite::Result<()> {
-    // What is from the past, and what nobody said to us, is kept and starts nothing.
+    // Past messages, and events that are no message to the agent, are kept and start nothing.
     let status = match (inbound.backfill, inbound.direction) {
         (false, Direction::Received) => InboundStatus::Received,
         (true, _)
@@ -340,7 +340,7 @@ fn decided(
     Ok(())
 }
 
-/// Hooks look at what was let in and did not go anywhere yet.
+/// Marks an allowed inbound that is not routed: its event hooks run.
 pub(super) fn hooked(sql: &Connection, event: &EventId) -> rusqlite::Result<()> {
     run(
         sql,
@@ -417,7 +417,7 @@ fn queue_set(
     Ok(())
 }
 
-/// A run began for what waited; the last of it is what the answer goes to.
+/// Marks the inbounds that a run answers; the answer goes to the last of them.
 pub(super) fn run_created(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
@@ -435,7 +435,7 @@ pub(super) fn run_created(
     Ok(())
 }
 
-/// What came in was told to a turn that runs.
+/// Marks an inbound that was added to a running turn.
 pub(super) fn steered(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
@@ -450,7 +450,7 @@ pub(super) fn steered(
     Ok(())
 }
 
-/// A turn took notice of an entry.
+/// Marks inbounds that a turn has read from an entry.
 pub(super) fn taken(sql: &Connection, entry: &PlacedEntry<'_>, input: u64) -> rusqlite::Result<()> {
     run(
         sql,
@@ -470,12 +470,12 @@ pub(super) fn turn_started(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlit
     Ok(())
 }
 
-/// What the turn did not take by now, it will not take. Another turn of the run may, so the entry that told
-/// it stays known until a run is about it.
+/// Returns unread inbounds to the mailbox, since the turn has ended. Another turn of the run may
+/// read them, so the steering entry stays known until a run answers them.
 pub(super) fn turn_ended(sql: &Connection, session: &str) -> rusqlite::Result<()> {
     run(
         sql,
-        // The index is of both, and is found by these very words.
+        // Both status terms are needed: the first one matches the condition of the index.
         "UPDATE inbounds SET status = 'waiting'
          WHERE session = ?1 AND status IN ('waiting', 'steering') AND status = 'steering'",
         [session],

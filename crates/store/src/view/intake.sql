@@ -98,7 +98,7 @@ CREATE TABLE identities (
 ) WITHOUT ROWID;
 CREATE INDEX identities_by_entity ON identities (entity);
 
--- The last entry that changed who is known or who may do what; one row.
+-- The last entry that changed entities or grants; one row.
 CREATE TABLE access_changed (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seq INTEGER NOT NULL

@@ -1,6 +1,6 @@
-//! What the hooks that look at events did: which event set off which, and what came of it.
+//! Invocations of event hooks: the event that each hook matched, and the result.
 //!
-//! Must never: let the programs of one event run a second time because it is not known that they ran.
+//! Must never: let the programs of an event run a second time because their first run is unknown.
 
 use agentry_protocol::event_hook::{EventHookMatch, EventHookUsage, Invocation};
 use agentry_protocol::inbound::EventId;
@@ -9,42 +9,42 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::{PlacedEntry, json, of_json, of_word, run, strange};
 
-/// One running of a hook, as it stands.
+/// An invocation with its status.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InvocationRow {
-    /// Which running.
+    /// The id of the invocation.
     pub id: InvocationId,
-    /// Which hook.
+    /// The hook.
     pub hook: EventHookId,
-    /// Which version of it.
+    /// The version of the hook.
     pub version: u32,
-    /// What set it off.
+    /// The event that the hook matched.
     pub event: EventId,
-    /// The decision that let the event in.
+    /// The decision that allowed the event.
     pub access: AccessId,
-    /// How far it is.
+    /// The status.
     pub status: InvocationStatus,
-    /// The entry with which it was set off.
+    /// The entry with the match.
     pub seq: u64,
-    /// When that was, in milliseconds since 1970.
+    /// The time of the match, in milliseconds since 1970.
     pub time: u64,
-    /// What came of it, once it is over.
+    /// The result; None until the invocation is over.
     pub invocation: Option<Box<Invocation>>,
 }
 
-/// How far a running is.
+/// The status of an invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InvocationStatus {
-    /// The program is still to run.
+    /// The program has not started.
     Matched,
-    /// The program was about to run.
+    /// The program was about to start, and may have run.
     Begun,
     /// It is over.
     Done,
 }
 
 impl InvocationStatus {
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Matched => "matched",
@@ -59,35 +59,35 @@ impl InvocationStatus {
     }
 }
 
-/// An event whose hooks are not through.
+/// An event with unfinished event hooks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookEventRow {
     /// The event.
     pub event: EventId,
-    /// The decision that let it in.
+    /// The decision that allowed it.
     pub access: AccessId,
-    /// The entry that says what it set off.
+    /// The entry with its matches.
     pub seq: u64,
-    /// What it set off, in that order.
+    /// The invocations, in the order of their match.
     pub invocations: Vec<InvocationRow>,
 }
 
-/// How a hook did in its last runnings.
+/// Statistics of a hook's last invocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HookStats {
-    /// How many are looked at.
+    /// The number of invocations that are counted.
     pub invocations: u64,
-    /// How many of them did not work.
+    /// The number of invocations that failed.
     pub errors: u64,
-    /// How many of them fired.
+    /// The number of invocations that fired.
     pub fired: u64,
-    /// How long they took on average, in milliseconds.
+    /// The average duration, in milliseconds.
     pub latency_avg_ms: f64,
-    /// Of a hundred, ninety-five took no longer than this.
+    /// The duration that 95 of 100 invocations did not exceed, in milliseconds.
     pub latency_p95_ms: u64,
-    /// Of a hundred, ninety-nine took no longer than this.
+    /// The duration that 99 of 100 invocations did not exceed, in milliseconds.
     pub latency_p99_ms: u64,
-    /// What they asked of the runtime, together.
+    /// The sum of the resources that they used.
     pub spent: EventHookUsage,
 }
 
@@ -113,7 +113,7 @@ impl HookStats {
     }
 }
 
-/// The smallest that at least so many of a hundred do not exceed.
+/// Returns the smallest value that at least `percent` of the values do not exceed.
 fn percentile(sorted: &[u64], percent: usize) -> u64 {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or_default()
@@ -162,7 +162,7 @@ impl InvocationRow {
 }
 
 impl HookEventRow {
-    /// Events whose hooks are not through, oldest first.
+    /// Returns the events with unfinished event hooks, oldest first.
     pub(crate) fn open(sql: &Connection, limit: i64) -> rusqlite::Result<Vec<Self>> {
         let mut events: Vec<Self> = sql
             .prepare_cached(
@@ -186,7 +186,7 @@ impl HookEventRow {
     }
 }
 
-/// How a hook did in its last runnings, at most so many.
+/// Returns the statistics of a hook's last invocations, at most so many.
 pub(crate) fn stats(
     sql: &Connection,
     hook: &EventHookId,
@@ -202,7 +202,7 @@ pub(crate) fn stats(
     Ok(HookStats::of(&done))
 }
 
-/// How far a running is.
+/// Returns the status of an invocation; None if there is none with this id.
 pub(crate) fn invocation_status(
     sql: &Connection,
     id: &InvocationId,
@@ -212,7 +212,7 @@ pub(crate) fn invocation_status(
         .optional()
 }
 
-/// How far a running is, if it is of the same hook and event.
+/// Returns the status of an invocation; None unless it is of this hook, version and event.
 pub(crate) fn status_of_its_own(
     sql: &Connection,
     invocation: &Invocation,
@@ -233,14 +233,14 @@ pub(crate) fn status_of_its_own(
     .optional()
 }
 
-/// Whether it is known what an event set off, and if so whether that is settled.
+/// Returns true if an event's hooks are settled; None if the event was never matched.
 pub(crate) fn is_settled(sql: &Connection, event: &EventId) -> rusqlite::Result<Option<bool>> {
     sql.prepare_cached("SELECT settled_seq IS NOT NULL FROM hook_events WHERE event = ?1")?
         .query_row([event.as_str()], |row| row.get(0))
         .optional()
 }
 
-/// A running that an event set off and that is not over.
+/// Returns an unfinished invocation for an event, or None.
 pub(crate) fn pending(sql: &Connection, event: &EventId) -> rusqlite::Result<Option<InvocationId>> {
     sql.prepare_cached("SELECT id FROM invocations WHERE event = ?1 AND done_seq IS NULL LIMIT 1")?
         .query_row([event.as_str()], |row| row.get::<_, String>(0).map(InvocationId::new))
@@ -252,7 +252,7 @@ fn event_of(row: &Row<'_>, index: usize) -> rusqlite::Result<EventId> {
     EventId::try_from(text.clone()).map_err(|_| strange(index, &text))
 }
 
-/// Whether an event's hooks were not known before.
+/// Stores the matches of an event; returns false if it was matched before.
 pub(super) fn matched(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
@@ -294,7 +294,7 @@ pub(super) fn begun(sql: &Connection, id: &InvocationId) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Whether a running is over that was not over before.
+/// Stores the result of an invocation; returns false if it was over before.
 pub(super) fn done(
     sql: &Connection,
     entry: &PlacedEntry<'_>,

@@ -1,6 +1,6 @@
-//! Jobs: who has which, and how each stands.
+//! Jobs with their leases and states.
 //!
-//! Must never: let a word count about a job that its speaker has lost, or let two who lock a workspace have it.
+//! Must never: accept a report with a stale fence, or give a locked workspace to two jobs.
 
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease};
@@ -9,28 +9,28 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::{PlacedEntry, json, of_json, of_word, run};
 
-/// A job, as it stands.
+/// A job with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRow {
-    /// What is to be run.
+    /// The job as queued.
     pub job: Job,
-    /// How it stands.
+    /// The state.
     pub state: JobState,
-    /// The number of the last taking; zero if nobody took it.
+    /// The fence of the last lease; zero if there was none.
     pub fence: u32,
-    /// Who has it, or had it when it was over.
+    /// The current lease, or the last one of a job that is over.
     pub lease: Option<Lease>,
-    /// Whose it is.
+    /// The session, run and turn of the job.
     pub about: EntrySubject,
-    /// The entry that made it.
+    /// The entry that queued it.
     pub queued_seq: u64,
-    /// When that was, in milliseconds since 1970.
+    /// The time of queuing, in milliseconds since 1970.
     pub queued: u64,
-    /// The entry with which it began to run.
+    /// The entry that started it.
     pub started_seq: Option<u64>,
     /// The entry that ended it.
     pub ended_seq: Option<u64>,
-    /// What is known of it, once it is over.
+    /// The report; None until the job is over.
     pub report: Option<JobReport>,
 }
 
@@ -77,11 +77,11 @@ impl JobRow {
     }
 }
 
-/// What an append must know of a job.
+/// The part of a job that an append checks.
 pub(crate) struct FoundJob {
     pub(crate) state: JobState,
     pub(crate) fence: u32,
-    /// The workspace, if it locks it.
+    /// The workspace, if the job locks it.
     pub(crate) locks: Option<String>,
 }
 
@@ -101,7 +101,7 @@ impl FoundJob {
     }
 }
 
-/// The job that has a workspace for itself.
+/// Returns the job that holds the lock of a workspace, or None.
 pub(crate) fn holder(sql: &Connection, workspace: &str) -> rusqlite::Result<Option<JobId>> {
     sql.prepare_cached(
         "SELECT id FROM jobs

@@ -1,6 +1,6 @@
-//! Runs and their steps: what was planned, and how far it is.
+//! Runs and their steps: the plan, and the progress.
 //!
-//! A run waits while a person is asked, and after its process let go of it until another takes it up.
+//! A run is paused while an approval waits, and from its release by a process until it resumes.
 //!
 //! Must never: change a run that ended.
 
@@ -11,66 +11,66 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{PlacedEntry, approvals, ending_of, ending_word, of_word, run, strange, whole};
 use crate::limits::VIEW_PROMPT_BYTES_MAX;
 
-/// A run as it stands.
+/// A run with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRow {
-    /// Which one.
+    /// The id of the run.
     pub id: RunId,
-    /// Its session.
+    /// The session of the run.
     pub session: Option<SessionId>,
-    /// Who does it.
+    /// The agent of the run.
     pub agent: AgentId,
-    /// The task, if it is one.
+    /// The task; None for a prompt.
     pub task: Option<TaskId>,
-    /// The model, as asked for.
+    /// The model, as requested.
     pub model: String,
-    /// The mode it is in now.
+    /// The current mode.
     pub mode: Mode,
-    /// How it stands.
+    /// The status.
     pub status: RunStatus,
-    /// How it ended.
+    /// The ending; None until the run is over.
     pub ending: Option<Ending>,
-    /// When it came to be, in milliseconds since 1970.
+    /// The time of creation, in milliseconds since 1970.
     pub created: u64,
-    /// When it ended.
+    /// The time of its end, in milliseconds since 1970.
     pub ended: Option<u64>,
-    /// The beginning of what was asked for.
+    /// The prompt, cut to `VIEW_PROMPT_BYTES_MAX`.
     pub prompt: String,
-    /// Where it works.
+    /// The path of the workspace.
     pub workspace: String,
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunStatus {
-    /// It has not begun.
+    /// It has not started.
     Planned,
     /// It is under way.
     Running,
-    /// It waits for a person.
+    /// It waits for an approval.
     PausedForApproval,
-    /// It did what it should.
+    /// It ended with `Done`.
     Completed,
-    /// It did not.
+    /// It ended otherwise.
     Failed,
-    /// Somebody asked it to end.
+    /// It was cancelled.
     Canceled,
 }
 
-/// One step of a run as it stands.
+/// A step of a run, with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRow {
-    /// Its place, from zero.
+    /// The index, from zero.
     pub index: u32,
-    /// Its name.
+    /// The id of the step.
     pub id: String,
-    /// What it uses.
+    /// The source of the step: `prompt`, or `step:<file>`.
     pub uses: String,
-    /// Who does it.
+    /// The agent of the step.
     pub agent: AgentId,
-    /// How it stands.
+    /// The status.
     pub status: StepStatus,
-    /// The last turn that worked on it.
+    /// The last turn of the step.
     pub turn: Option<TurnId>,
 }
 
@@ -87,7 +87,7 @@ impl RunStatus {
         Self::Canceled,
     ];
 
-    /// The word.
+    /// Returns the word for this value, as stored in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Planned => "planned",
@@ -138,7 +138,7 @@ impl RunRow {
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
-    /// The newest first, after the one that a page ended with.
+    /// Returns a page of runs, the newest first, from behind the last one of the page before.
     pub(crate) fn page(
         sql: &Connection,
         after: Option<&RunId>,
@@ -154,7 +154,7 @@ impl RunRow {
             .collect()
     }
 
-    /// The newest of a session.
+    /// Returns the newest run of a session, or None.
     pub(crate) fn last_of(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<Self>> {
         let text = format!(
             "SELECT {COLUMNS} FROM runs WHERE session = ?1 ORDER BY created_seq DESC LIMIT 1"
@@ -162,7 +162,7 @@ impl RunRow {
         sql.prepare_cached(&text)?.query_row([session.as_str()], Self::read).optional()
     }
 
-    /// The last runs, the newest first.
+    /// Returns the last runs, the newest first.
     pub(crate) fn newest(sql: &Connection, limit: usize) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM runs ORDER BY created_seq DESC LIMIT ?1");
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -193,7 +193,7 @@ impl StepRow {
         })
     }
 
-    /// The steps of a run, in order.
+    /// Returns the steps of a run, in order.
     pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT idx, id, uses, agent, status, turn FROM steps WHERE run = ?1 ORDER BY idx",
@@ -275,7 +275,7 @@ pub(super) fn paused(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Res
     settle(sql, id)
 }
 
-/// Says again how a run stands that did not end.
+/// Updates the status of a run that has not ended.
 pub(super) fn settle(sql: &Connection, id: &str) -> rusqlite::Result<()> {
     run(
         sql,

@@ -1,31 +1,31 @@
-//! Sessions: a name, an agent, and the head of a branch.
+//! Sessions: a key, an agent, and the head of a branch.
 //!
-//! A head moves when a turn ends that added something and did not fail. A turn that failed stays in the
-//! record, and the next one begins where it began.
+//! A head moves when a turn ends that added messages and did not fail. A failed turn stays in the
+//! record, and the next turn starts from the old head.
 //!
-//! Must never: move a head that is not the turn's own session's.
+//! Must never: move the head of another session than the turn's own.
 
 use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{PlacedEntry, run, whole};
 
-/// A session as it stands.
+/// A session with its head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Which one.
+    /// The id of the session.
     pub id: SessionId,
-    /// What people call it.
+    /// The key: a stable name, unique for each agent.
     pub key: SessionKey,
-    /// Who it is with.
+    /// The agent of the session.
     pub agent: AgentId,
-    /// The last turn of its branch.
+    /// The last turn of its branch; None before the first turn.
     pub head: Option<TurnId>,
-    /// How many turns its branch has.
+    /// The number of turns in its branch.
     pub turns: u64,
-    /// When it was opened, in milliseconds since 1970.
+    /// The time of opening, in milliseconds since 1970.
     pub created: u64,
-    /// When a turn last began or ended.
+    /// The time when a turn last started or ended, in milliseconds since 1970.
     pub updated: u64,
 }
 
@@ -49,13 +49,13 @@ impl SessionRow {
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
-    /// All with that name, whoever they are with.
+    /// Returns all sessions with a key, of any agent.
     pub(crate) fn by_key(sql: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM sessions WHERE key = ?1 ORDER BY agent, id");
         sql.prepare_cached(&text)?.query_map([key.as_str()], Self::read)?.collect()
     }
 
-    /// The last used first, after the one that a page ended with.
+    /// Returns a page of sessions, the last used first, from behind the session `after`.
     pub(crate) fn page(
         sql: &Connection,
         after: Option<&SessionId>,
@@ -71,14 +71,14 @@ impl SessionRow {
             .collect()
     }
 
-    /// All, the last used first.
+    /// Returns all sessions, the last used first.
     pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM sessions ORDER BY updated DESC, id DESC");
         sql.prepare_cached(&text)?.query_map([], Self::read)?.collect()
     }
 }
 
-/// The head of a session and the turn that is under way in it.
+/// Returns the head of a session and the turn that is under way in it.
 pub(crate) fn place(
     sql: &Connection,
     session: &SessionId,
@@ -95,7 +95,7 @@ pub(crate) fn place(
     Ok((head.map(TurnId::new), under_way.map(TurnId::new)))
 }
 
-/// The session that an agent has under a name.
+/// Returns the session of an agent with a key, or None.
 pub(crate) fn by_key(
     sql: &Connection,
     key: &SessionKey,
@@ -124,7 +124,7 @@ pub(super) fn opened(
     Ok(())
 }
 
-/// A turn began in the session.
+/// Updates the session of a turn that started.
 pub(super) fn touched(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     run(
         sql,
@@ -134,7 +134,7 @@ pub(super) fn touched(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Re
     Ok(())
 }
 
-/// A turn of the session ended; the head is the one that it becomes, if it becomes one.
+/// Updates the session of a turn that ended, with its new head and depth if the turn moves it.
 pub(super) fn ended(
     sql: &Connection,
     session: &str,

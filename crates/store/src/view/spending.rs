@@ -1,6 +1,6 @@
-//! What models cost: one row for each answer.
+//! Costs of models: one row for each reply.
 //!
-//! Must never: count an answer twice, or take an unknown price for nothing.
+//! Must never: count a reply twice, or count an unknown price as zero.
 
 use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::{AgentId, RunId, SessionId, TurnId};
@@ -9,42 +9,42 @@ use rusqlite::{Connection, params};
 use super::{PlacedEntry, run};
 use crate::limits::DAY_MS;
 
-/// Whose spending is asked for.
+/// The subject whose costs are summed up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpendingSubject {
-    /// A turn's.
+    /// One turn.
     Turn(TurnId),
-    /// A run's.
+    /// One run.
     Run(RunId),
-    /// A session's.
+    /// One session.
     Session(SessionId),
-    /// An agent's.
+    /// One agent.
     Agent(AgentId),
-    /// That of a day, counted from 1970, in universal time.
+    /// One day, counted from 1970, in universal time.
     Day(u64),
-    /// Everybody's.
+    /// The whole ledger.
     All,
 }
 
-/// What was spent.
+/// Sums over the replies of a subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpendingTotal {
-    /// How many answers came.
+    /// The number of replies.
     pub replies: u64,
-    /// For how many of them nobody knows the price.
+    /// The number of replies without a known price.
     pub unknown: u64,
-    /// What the others cost, in billionths of a dollar.
+    /// The cost of the other replies, in billionths of a dollar.
     pub nano_usd: u64,
-    /// The tokens of all.
+    /// The tokens of all replies.
     pub usage: Usage,
 }
 
-/// The database's own sum of whole numbers fails where it is too large; this one stays at the largest.
+/// `TOTAL`, since `SUM` fails where the sum of whole numbers is too large; this cast saturates.
 const SUMS: &str = "COUNT(*), COUNT(*) - COUNT(nano), CAST(TOTAL(nano) AS INTEGER),
     CAST(TOTAL(input) AS INTEGER), CAST(TOTAL(output) AS INTEGER),
     CAST(TOTAL(cached) AS INTEGER), CAST(TOTAL(cache_write) AS INTEGER), COALESCE(MAX(estimated), 0)";
 
-/// What somebody spent.
+/// Returns the costs of a subject.
 pub(crate) fn bill(sql: &Connection, payer: &SpendingSubject) -> rusqlite::Result<SpendingTotal> {
     match payer {
         SpendingSubject::Turn(id) => sums(sql, "turn = ?1", [id.as_str()]),
@@ -112,7 +112,7 @@ pub(super) fn replied(
     Ok(())
 }
 
-/// The database has no larger number.
+/// Converts a number for the database, which has none larger than `i64::MAX`.
 pub(crate) fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,6 +1,6 @@
-//! Keys to the server, and whether they still open anything.
+//! Keys to the server, and their revocations.
 //!
-//! Must never: forget that a key was taken back.
+//! Must never: forget that a key was revoked.
 
 use agentry_protocol::TokenId;
 use agentry_protocol::token::Token;
@@ -8,12 +8,12 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{PlacedEntry, json, of_json, run};
 
-/// A key as it stands.
+/// A key with its revocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRow {
-    /// The key.
+    /// The key as issued, with its scopes and expiry.
     pub token: Token,
-    /// When it was taken back or used up, in milliseconds since 1970.
+    /// The time when it was revoked or used up, in milliseconds since 1970.
     pub revoked: Option<u64>,
 }
 
@@ -30,7 +30,7 @@ impl TokenRow {
             .optional()
     }
 
-    /// All that were ever made, the oldest first.
+    /// Returns all keys ever issued, the oldest first.
     pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached("SELECT token, revoked FROM tokens ORDER BY id")?
             .query_map([], Self::read)?

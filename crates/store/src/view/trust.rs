@@ -1,4 +1,4 @@
-//! What hooks keep about a session, what the owner trusts, and which definitions are known.
+//! The state that hooks keep for a session, the owner's trust, and the known definitions.
 //!
 //! Must never: keep trust in a directory whose trust was withdrawn.
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{PlacedEntry, json, of_json, run};
 
-/// What the hooks of a session keep about it.
+/// Returns the state that the agent's hooks keep for a session.
 pub(crate) fn agent_state(
     sql: &Connection,
     session: &SessionId,
@@ -23,7 +23,7 @@ pub(crate) fn agent_state(
     text.map_or_else(|| Ok(Map::new()), |text| of_json(0, &text))
 }
 
-/// What may run in a directory.
+/// Returns the trusted programs of a directory.
 pub(crate) fn trusted(
     sql: &Connection,
     path: &str,
@@ -33,14 +33,14 @@ pub(crate) fn trusted(
         .optional()
 }
 
-/// All that may run, by directory.
+/// Returns all trusted programs, by directory.
 pub(crate) fn all_trusted(sql: &Connection) -> rusqlite::Result<Vec<(TrustedPrograms, u64)>> {
     sql.prepare_cached("SELECT trusted, seq FROM trust ORDER BY path")?
         .query_map([], read)?
         .collect()
 }
 
-/// The addresses that a project may decide.
+/// Returns the addresses that the project in a directory may set.
 pub(crate) fn trusted_addresses(
     sql: &Connection,
     path: &str,
@@ -51,14 +51,14 @@ pub(crate) fn trusted_addresses(
         .map(|found| found.map(|(trusted, _)| trusted))
 }
 
-/// All addresses that projects may decide, by directory.
+/// Returns the addresses that projects may set, by directory.
 pub(crate) fn all_trusted_addresses(sql: &Connection) -> rusqlite::Result<Vec<TrustedAddresses>> {
     sql.prepare_cached("SELECT trusted, seq FROM trusted_addresses ORDER BY path")?
         .query_map([], |row| read(row).map(|(trusted, _)| trusted))?
         .collect()
 }
 
-/// The definitions of a directory as they were met last, or as they were confirmed last.
+/// Returns the definitions of a directory as last read, or as last confirmed.
 pub(crate) fn known_definitions(
     sql: &Connection,
     path: &str,
@@ -74,12 +74,12 @@ pub(crate) fn known_definitions(
 const KNOW: &str = "INSERT OR REPLACE INTO known_definitions (path, is_confirmed, known, seq) \
                     VALUES (?1, ?2, ?3, ?4)";
 
-/// Which recorded definitions of a directory are meant.
+/// The recorded definitions of a directory that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordedDefinitions {
-    /// Those that were met last, by whatever.
+    /// The definitions as last read, by any command.
     Met,
-    /// Those that were confirmed last.
+    /// The definitions as last confirmed by the owner.
     Confirmed,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn fold(
         )?,
         TrustChange::Definitions(known) => {
             let is_confirmed = known.confirmed_by.is_some();
-            // What was confirmed was also met.
+            // Confirmed definitions are also the last read ones.
             let met = run(sql, KNOW, params![known.path, false, json(known), entry.seq])?;
             match is_confirmed {
                 true => run(sql, KNOW, params![known.path, true, json(known), entry.seq])?,
@@ -121,7 +121,7 @@ pub(super) fn fold(
     Ok(())
 }
 
-/// What a hook of a turn keeps; that it ran is in the entries alone.
+/// Stores the state that a hook set; its start and end are only in the entries.
 pub(super) fn hook(
     sql: &Connection,
     entry: &PlacedEntry<'_>,

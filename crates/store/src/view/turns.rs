@@ -1,6 +1,6 @@
-//! Turns: a tree, each with its parent, and whether it is over.
+//! Turns: a tree, each with its parent and its ending.
 //!
-//! Must never: let a turn end twice, or hang a turn on another parent than the one it started from.
+//! Must never: let a turn end twice, or give a turn another parent than the one it started from.
 
 use agentry_protocol::event::{Ending, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
@@ -10,35 +10,35 @@ use super::{
     PlacedEntry, approvals, ending_of, ending_word, inbounds, run, runs, sessions, strange,
 };
 
-/// A turn as it stands.
+/// A turn with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRow {
-    /// Which one.
+    /// The id of the turn.
     pub id: TurnId,
-    /// The session it began in.
+    /// The session of the turn.
     pub session: Option<SessionId>,
-    /// The run it belongs to.
+    /// The run of the turn.
     pub run: Option<RunId>,
-    /// The turn before.
+    /// The turn before; None for the first turn of a branch.
     pub parent: Option<TurnId>,
-    /// How many turns its branch has, with itself.
+    /// The number of turns in its branch, itself included.
     pub depth: u64,
-    /// Its hash, once it ended. As the entry says it.
+    /// The hash of the turn, from the entry that ended it.
     pub hash: Option<ContentHash>,
-    /// How it stands.
+    /// The status.
     pub status: TurnStatus,
-    /// The entry it began with.
+    /// The entry that started it.
     pub started_seq: u64,
-    /// The entry it ended with.
+    /// The entry that ended it.
     pub ended_seq: Option<u64>,
-    /// The step of the run, from zero.
+    /// The index of the run's step, from zero.
     pub step: u32,
 }
 
-/// How a turn stands.
+/// The status of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnStatus {
-    /// It began and did not end.
+    /// It started and has not ended.
     UnderWay,
     /// It ended.
     Ended(Ending),
@@ -76,21 +76,21 @@ impl TurnRow {
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
-    /// The turns of a run, in the order they began.
+    /// Returns the turns of a run, in the order of their starts.
     pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM turns WHERE run = ?1 ORDER BY started_seq");
         sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
     }
 
-    /// The turn that began in a session and did not end.
+    /// Returns the turn of a session that started and has not ended.
     pub(crate) fn under_way(sql: &Connection, id: &SessionId) -> rusqlite::Result<Option<Self>> {
         let text =
             format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 AND ended_seq IS NULL LIMIT 1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
-    /// The last turns of a branch, oldest first. A parent is never as deep as its child, so that even a
-    /// ledger that makes no sense has no endless branch.
+    /// Returns the last turns of a branch, oldest first. A parent has always a smaller depth than
+    /// its child, so even a ledger that makes no sense has no endless branch.
     pub(crate) fn branch(
         sql: &Connection,
         head: &TurnId,
@@ -113,7 +113,7 @@ impl TurnRow {
     }
 }
 
-/// Whether a turn of a run began and did not end.
+/// Returns true if a turn of a run started and has not ended.
 pub(crate) fn is_under_way(sql: &Connection, run: Option<&RunId>) -> rusqlite::Result<bool> {
     let Some(run) = run else { return Ok(false) };
     sql.prepare_cached("SELECT 1 FROM turns WHERE run = ?1 AND ended_seq IS NULL LIMIT 1")?
@@ -137,7 +137,7 @@ pub(super) fn started(
         return Ok(());
     }
     sessions::touched(sql, entry)?;
-    // A turn that only makes room answers nothing.
+    // A compaction turn answers no inbound.
     if plan.compaction.is_none() {
         inbounds::turn_started(sql, entry)?;
     }

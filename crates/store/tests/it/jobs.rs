@@ -167,13 +167,7 @@ fn who_has_lost_a_job_cannot_speak_for_it() {
     scene.add(&about(1), started(1, 2));
     assert!(matches!(refused(&scene, returned(1)), Error::JobMoved { .. }));
     let late = refused(&scene, ended(1, Some(1), JobState::Succeeded));
-    assert_eq!(
-        late.to_string(),
-        format!(
-            "the job {} is not in these hands: taking 1 is named, and the last taking is 2",
-            job(1)
-        )
-    );
+    assert_eq!(late.to_string(), format!("stale fence for job {}: got 1, current 2", job(1)));
     let nobody = refused(&scene, ended(1, None, JobState::Succeeded));
     assert!(matches!(nobody, Error::Fenced { fence: None, current: 2, .. }));
     // Whoever clears up after an executor that is gone has no taking.

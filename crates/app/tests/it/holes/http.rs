@@ -237,5 +237,6 @@ fn a_server_waits_for_a_one_off_send_and_says_so() {
     assert!(out.map_while(Result::ok).any(|line| line.starts_with("ready")), "it began");
     let second = story.ran_in("", "serve --model scripted:s.jsonl");
     assert_eq!(second.code, Some(2), "{}", second.err);
-    assert!(second.err.contains("what comes is taken in already by process"), "{}", second.err);
+    let told = "another agentry server is already running for this home";
+    assert!(second.err.contains(told), "{}", second.err);
 }
