@@ -40,7 +40,7 @@ pub struct Config {
     pub access: AccessToml,
     /// Further channels to agents, by a name of your choice; only in your own settings.
     pub channels: BTreeMap<String, ChannelToml>,
-    /// How messages wait, and how many turns run at once; only in your own settings.
+    /// Queues of messages, and the number of turns at once; only in your own settings.
     pub queue: QueueToml,
     /// Callers over HTTP, by a name of your choice; only in your own settings.
     pub webhooks: BTreeMap<String, Webhook>,

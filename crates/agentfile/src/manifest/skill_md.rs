@@ -2,7 +2,7 @@
 //!
 //! The first six fields are the Agent Skills specification; the rest are extensions.
 //!
-//! Must never: make a field of the specification mean something else.
+//! Must never: give a field of the specification another meaning.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
