@@ -1,4 +1,4 @@
-//! A context folder: `context/system_prompt.md`, `soul.json`, `user_profile.json`, `tool-access.json`.
+//! A context folder: `system_prompt.md`, `soul.json`, `user_profile.json`, `tool-access.json`.
 //!
 //! Its files become the sections that every other agent has: the base prompt is the instructions,
 //! the soul is the persona, the profile is the user.

@@ -1,6 +1,6 @@
 //! Parses JSON text into a `Node`.
 //!
-//! Exactly JSON: no comments, no trailing commas, no key twice, a limited depth and number of values.
+//! Exactly JSON: no comments, no trailing commas, unique keys, bounded depth and number of values.
 //!
 //! Must never: accept text that another JSON reader would refuse.
 

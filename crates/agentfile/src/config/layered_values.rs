@@ -54,7 +54,7 @@ impl LayeredValues {
         self.0.insert(pointer.to_owned(), word);
     }
 
-    /// Removes the values below and above a pointer: a later layer may turn a table into a value.
+    /// Removes values at, below and above a pointer: a later layer may turn a table into a value.
     pub(crate) fn remove(&mut self, pointer: &str) {
         let mut above = pointer;
         while let Some((shorter, _)) = above.rsplit_once('/') {
