@@ -1,10 +1,10 @@
-//! Who may reach an agent and with what powers: the policies of `access/`, as meant.
+//! The resolved policies of `access/`: who may reach an agent, and with what powers.
 //!
-//! Policies stand in `.agentry/access/` of a project and of the user's home. Those that ship hold unless
-//! one of the same name replaces them. If anything is wrong with any of them, only those that ship hold,
-//! which let nobody in but the owner: half a set of policies could let somebody in.
+//! Policies stand in `.agentry/access/` of a project and of the user's home. The bundled policies
+//! apply unless one of the same name replaces them. A defect in any policy leaves only the bundled
+//! ones active, which admit only the owner: half a set of policies could admit a stranger.
 //!
-//! Must never: decide about an event, or use a policy that something is wrong with.
+//! Must never: decide about an event, or use a defective policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub use key::{KeyPart, KeyTemplate, KeyVariable};
 pub use read::parse;
 pub use time::{LocalTime, MINUTES_PER_DAY, TimeWindow, Weekday};
 
-/// The priority of a policy that does not say.
+/// The priority of a policy that sets none.
 pub const PRIORITY_DEFAULT: u8 = 50;
 
 /// One policy.
@@ -38,30 +38,30 @@ pub const PRIORITY_DEFAULT: u8 = 50;
 pub struct Policy {
     /// Its name.
     pub name: SourcedValue<Arc<str>>,
-    /// What it is for.
+    /// The purpose of the policy.
     pub description: Option<String>,
-    /// Whether it holds.
+    /// False if the policy is disabled.
     pub enabled: bool,
-    /// The higher, the earlier.
+    /// The rank; policies with higher values come first.
     pub priority: u8,
-    /// Whether it lets through or stops.
+    /// The decision for matching events.
     pub effect: Effect,
-    /// Who it concerns; all that is said must hold.
+    /// The principal; all given fields must match.
     pub who: PrincipalCondition,
-    /// Where and when; one of them must hold, and none means always.
+    /// Places and times; one of them must match. An empty list matches always.
     pub conditions: Vec<PolicyCondition>,
-    /// What those it concerns may do.
+    /// The powers of the principals it applies to.
     pub permissions: Permissions,
-    /// Where their messages go.
+    /// The session that receives their messages.
     pub session: Option<SessionRule>,
-    /// How their messages are handled.
+    /// The handling of their messages.
     pub modifiers: ModifierRule,
-    /// Events with what must come of them.
+    /// Events with the expected decision.
     pub examples: Vec<SourcedValue<PolicyExample>>,
 }
 
 impl Policy {
-    /// Whether it only says how messages are handled, and so lets nobody in.
+    /// True if the policy only sets the handling of messages, and so admits no one.
     pub fn only_modifies(&self) -> bool {
         self.effect == Effect::Allow
             && !self.modifiers.is_empty()
@@ -70,171 +70,171 @@ impl Policy {
     }
 }
 
-/// Who a policy concerns.
+/// A test of the principal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrincipalCondition {
-    /// The owner, or everybody else.
+    /// The owner, or every other principal.
     pub is_user: Option<bool>,
-    /// What they are to the owner.
+    /// The relationship to the owner.
     pub relationship: Option<String>,
-    /// Tags that they must all have.
+    /// Tags, all of which the entity must have.
     pub tags: Vec<String>,
-    /// One entity.
+    /// The id of one entity.
     pub person_id: Option<String>,
-    /// Strangers, or everybody else.
+    /// Unknown senders, or every other principal.
     pub unknown: Option<bool>,
-    /// The runtime itself, or everybody else.
+    /// The system, or every other principal.
     pub system: Option<bool>,
-    /// The program that called, or `*`.
+    /// The source of a webhook, or `*`.
     pub webhook: Option<String>,
-    /// The agent that speaks, or `*`.
+    /// The agent that sends the message, or `*`.
     pub agent: Option<String>,
 }
 
-/// Where and when a policy holds.
+/// A place and time; all given fields must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyCondition {
     /// The channel.
     pub channel: Option<String>,
-    /// What the other side is.
+    /// The kind of the other side.
     pub peer_kind: Option<PeerKind>,
-    /// Which account of ours heard it.
+    /// Your account that received the event.
     pub account: Option<String>,
     /// The server or workspace.
     pub guild: Option<String>,
-    /// When.
+    /// The time window.
     pub time: Option<TimeWindow>,
-    /// The hook that a timer woke.
+    /// The id of the hook whose timer fired.
     pub hook_id: Option<String>,
-    /// The kind of event.
+    /// The type of the event.
     pub event_type: Option<String>,
 }
 
-/// What somebody may do.
+/// The powers that a policy gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// Tools; neutral if nothing is said.
+    /// Tools; none means that the policy is neutral about them.
     pub tools: Option<PolicyToolRule>,
-    /// Credentials; neutral if nothing is said.
+    /// Credentials; none means that the policy is neutral about them.
     pub credentials: Option<NameSet>,
-    /// How much may be told; neutral if nothing is said.
-    pub data: Option<DisclosureLevel>,
-    /// Whether nobody it concerns gets more than this.
+    /// The level of data access; none means that the policy is neutral about it.
+    pub data: Option<DataLevel>,
+    /// True if these powers are an upper limit for the principals it applies to.
     pub ceiling: bool,
 }
 
 impl Permissions {
-    /// Whether nothing is said.
+    /// True if no power is set.
     pub fn is_empty(&self) -> bool {
         self.tools.is_none() && self.credentials.is_none() && self.data.is_none()
     }
 }
 
-/// Tools that may be called and tools that may not.
+/// Allowed and denied tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyToolRule {
-    /// Names and patterns that may be called, if any are given; the pattern `*` is all.
+    /// Allowed names and patterns, if any are given; the pattern `*` is all.
     pub allow: Option<Vec<Arc<str>>>,
-    /// Names and patterns that may not.
+    /// Denied names and patterns.
     pub deny: Vec<Arc<str>>,
-    /// Whether whatever `allow` does not name may not be called either.
+    /// True if tools that `allow` does not name are denied too.
     pub deny_the_rest: bool,
 }
 
-/// All, or a list.
+/// All names, or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameSet {
-    /// All.
+    /// All names.
     All,
-    /// These.
+    /// The listed names and patterns.
     Listed(Vec<Arc<str>>),
 }
 
-/// Where messages go.
+/// The session that receives messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionRule {
-    /// Who answers.
+    /// The persona that answers.
     pub persona: Option<Arc<str>>,
     /// The session's key.
     pub key: KeyTemplate,
-    /// Whether it wins over every session of a policy that does not isolate.
+    /// True if it wins over every session of a policy that does not isolate.
     pub isolate: bool,
 }
 
-/// How messages are handled.
+/// The handling of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModifierRule {
-    /// How a message reaches a busy session.
+    /// The delivery to a busy session.
     pub delivery: Option<Delivery>,
-    /// Whether the answer waits until the quiet time is over.
+    /// True if the answer waits until the quiet time is over.
     pub delay_response: Option<bool>,
 }
 
 impl ModifierRule {
-    /// Whether nothing is said.
+    /// True if no modifier is set.
     pub fn is_empty(&self) -> bool {
         self.delivery.is_none() && self.delay_response.is_none()
     }
 }
 
-/// An event, and what must come of it.
+/// An event with the expected decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyExample {
-    /// Who speaks.
+    /// The sender of the event.
     pub principal: Principal,
-    /// Where; its time has no meaning.
+    /// The place of the event; its time is not used.
     pub place: PolicyCondition,
-    /// The other side.
+    /// The id of the other side.
     pub peer_id: Option<String>,
-    /// When.
+    /// The time of the event.
     pub at: LocalTime,
-    /// What must come of it.
+    /// The expected decision.
     pub expect: Effect,
-    /// Tools that must then be allowed.
+    /// Tools that the decision must allow.
     pub tools: Vec<String>,
-    /// Tools that must then be refused.
+    /// Tools that the decision must deny.
     pub no_tools: Vec<String>,
-    /// The key of the session that it must go to.
+    /// The expected key of the session.
     pub session: Option<String>,
 }
 
-/// Every policy of a directory and of those that ship.
+/// All policies of the directories, beside the bundled ones.
 #[derive(Clone, Debug, Default)]
 pub struct PolicySet {
-    /// The policies of the directories; none, if something is wrong with one of them.
+    /// The policies of the directories; empty if one of them is defective.
     pub own: Vec<Policy>,
-    /// Files in which something is wrong; because of them only the policies that ship hold.
+    /// Files with defects; because of them only the bundled policies are active.
     pub broken: Vec<Arc<str>>,
-    // The texts, so that what is found later can point into them.
+    // The texts, so that later findings can point into them.
     sources: BTreeMap<Arc<str>, SourceText>,
 }
 
 impl PolicySet {
-    /// Whether no directory says anything.
+    /// True if no directory has a policy file.
     pub fn has_no_files(&self) -> bool {
         self.sources.is_empty()
     }
 
-    /// All policies: those of the directories, and those that ship unless one of the same name is there.
+    /// Returns all policies: those of directories, and bundled ones that they do not replace.
     pub fn policies(&self) -> Vec<Policy> {
         let is_own = |one: &&Policy| self.own.iter().any(|own| own.name.value == one.name.value);
         let shipped = bundled_policies().iter().filter(|one| !is_own(one));
         shipped.chain(&self.own).cloned().collect()
     }
 
-    /// The text of a file, also of those that ship.
+    /// Returns the text of a file, also of a bundled one.
     pub fn source(&self, file: &str) -> Option<SourceText> {
         let shipped = || STOCK.iter().find(|(name, _)| *name == file);
         let shipped = || shipped().map(|(name, text)| SourceText::new(*name, *text));
         self.sources.get(file).cloned().or_else(shipped)
     }
 
-    /// The files that were read.
+    /// Returns the files that were read.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.sources.keys().map(|file| &**file)
     }
 
-    /// Notes a finding at a place in one of the files.
+    /// Adds a finding at a place in one of the files.
     pub fn report(
         &self,
         code: DiagnosticCode,
@@ -254,14 +254,14 @@ impl PolicySet {
     }
 }
 
-/// Reads the policies of all trees. Findings say what is wrong with them.
+/// Reads the policies of all trees. Defects go to the findings.
 pub fn read(trees: &[&FileTree], findings: &mut Findings) -> PolicySet {
     let paths =
         trees.iter().flat_map(|tree| files(tree).into_iter().map(move |path| (*tree, path)));
     read_each(paths, findings)
 }
 
-/// Reads all policies of a directory that holds nothing else. Findings say what is wrong with them.
+/// Reads all policies of a directory that holds nothing else. Defects go to the findings.
 pub fn read_directory(tree: &FileTree, findings: &mut Findings) -> PolicySet {
     let paths = tree.below("").map(|(path, _)| path).filter(|path| is_policy_file(path));
     read_each(paths.map(|path| (tree, path.to_owned())), findings)
@@ -296,12 +296,12 @@ fn files(tree: &FileTree) -> Vec<String> {
     below.filter(|path| is_policy_file(path)).map(str::to_owned).collect()
 }
 
-/// Where policies stand, below a project or a home.
+/// Returns the directory of policies, below a project or a home.
 pub fn directory() -> String {
     format!("{}/access", PACKS[0])
 }
 
-/// Whether a file holds policies, to go by its name.
+/// True if the name of a file is that of a policy file.
 pub fn is_policy_file(path: &str) -> bool {
     [".yml", ".yaml", ".json"].iter().any(|ending| path.ends_with(ending))
 }

@@ -1,8 +1,8 @@
-//! An agent as meant: all references resolved, all limits set, every decision with its origin.
+//! A resolved agent: all references checked, all limits set, every decision with its origin.
 //!
-//! Whatever form the files have, this is the one value that the rest of Agentry works with.
+//! All forms of agent files become this one value, which the rest of Agentry works with.
 //!
-//! Must never: hold something that was not checked, or a path to be read later.
+//! Must never: hold an unchecked value, or a path to be read later.
 
 use std::collections::BTreeMap;
 
@@ -21,23 +21,23 @@ use crate::tool_access::ToolAccess;
 /// One agent.
 #[derive(Clone, Debug, Serialize)]
 pub struct Agent {
-    /// Its id, from its directory.
+    /// The id, from the agent's directory.
     pub id: AgentId,
-    /// Which form its files have.
+    /// The form of its files.
     pub form: AgentForm,
     /// Its directory, as people see it.
     pub directory: String,
     /// The hash of all of its files.
     pub hash: ContentHash,
-    /// What it is called.
+    /// Its name and description.
     pub identity: AgentIdentity,
-    /// What it is told.
+    /// The texts for its prompt.
     pub texts: PromptTexts,
-    /// Which models it may use.
+    /// The models it may use.
     pub models: AgentModels,
-    /// What it may do.
+    /// Its tools, rules and other powers.
     pub powers: AgentPermissions,
-    /// The voices it may wear.
+    /// The personas it may wear.
     pub personas: AgentPersonas,
     /// The skills it has.
     pub skills: Vec<SourcedValue<SkillId>>,
@@ -59,25 +59,25 @@ pub enum AgentForm {
     ContextFolder,
 }
 
-/// Names.
+/// The agent's name, and descriptive values.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentIdentity {
-    /// What the agent is called.
+    /// The display name.
     pub name: SourcedValue<String>,
-    /// What it is for.
+    /// The purpose of the agent.
     pub description: Option<SourcedValue<String>>,
-    /// Whatever else its files say about it.
+    /// Further values of its files, not used here.
     pub metadata: Option<SourcedValue<Value>>,
 }
 
-/// What goes into the prompt, apart from tools and skills.
+/// The texts of the prompt, apart from tools and skills.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PromptTexts {
     /// Operating instructions.
     pub instructions: Option<SourcedValue<String>>,
     /// The root persona.
     pub soul: Option<SourcedValue<String>>,
-    /// Who the user is.
+    /// The description of the user.
     pub user: Option<SourcedValue<String>>,
     /// The user's name.
     pub user_name: Option<SourcedValue<String>>,
@@ -87,48 +87,48 @@ pub struct PromptTexts {
     pub rules: Option<SourcedValue<String>>,
 }
 
-/// Which models may be used.
+/// The models of an agent.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AgentModels {
     /// Models in the order in which they are tried.
     pub candidates: Vec<SourcedValue<String>>,
     /// Further models that a person may choose.
     pub allowed: Vec<SourcedValue<String>>,
-    /// Whether no others may be used: the agent's front matter names its model. A list of preferences does not bind.
+    /// True if its front matter names its model: no other may be used. Preferences do not bind.
     pub bound: bool,
-    /// How freely the model answers.
+    /// The sampling temperature; higher values vary answers more.
     pub temperature: Option<SourcedValue<f64>>,
     /// The longest answer, in tokens.
     pub max_tokens: Option<SourcedValue<u64>>,
 }
 
-/// What an agent may do.
+/// The powers of an agent.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentPermissions {
     /// The tools it is offered.
     pub toolset: Vec<OfferedTool>,
-    /// Tools it asked for and does not get.
+    /// Tools that it requested and does not get.
     pub left_out: Vec<ExcludedTool>,
-    /// Which tool calls go ahead without a question, in order.
+    /// Approval rules for tool calls, in order.
     pub tool_rules: Vec<ApprovalRule>,
-    /// Which task invocations go ahead without a question, in order.
+    /// Approval rules for task invocations, in order.
     pub task_rules: Vec<ApprovalRule>,
-    /// Which of its programs run at which moment.
+    /// Its programs that run at a moment.
     pub hooks: Vec<Hook>,
-    /// What it may do beyond calling tools.
+    /// Abilities beyond tool calls.
     pub capabilities: CapabilitySwitches,
-    /// What its tool-access file and the environment say.
+    /// The settings of its tool-access file and of the environment.
     pub access: ToolAccess,
-    /// What its files ask of the sandbox.
+    /// The sandbox settings that its files request.
     pub confinement: Vec<SandboxLayer>,
 }
 
-/// What an agent may do beyond calling tools, each with what said so.
+/// Abilities beyond tool calls, each with the origin of its setting.
 #[derive(Clone, Debug, Serialize)]
 pub struct CapabilitySwitches {
     /// The agent may edit its own directory.
     pub self_modify: SourcedValue<bool>,
-    /// The agent may hand work to other agents.
+    /// The agent may delegate work to other agents.
     pub spawn_subagents: SourcedValue<bool>,
 }
 
@@ -144,29 +144,29 @@ impl Default for CapabilitySwitches {
 pub struct OfferedTool {
     /// The canonical name.
     pub name: ToolName,
-    /// Where it comes from.
+    /// The source of the tool, with details of a custom one.
     pub kind: ToolKind,
-    /// What kind of thing it does.
+    /// The category of the tool.
     pub category: ToolCategory,
-    /// How much harm a call can do.
+    /// The harm that a call can do.
     pub risk: Risk,
-    /// What it does, for the model.
+    /// The description of the tool, for the model.
     pub description: String,
-    /// The JSON Schema of its arguments; the host's own tools bring theirs.
+    /// The JSON Schema of its arguments; none for the host's own tools, which have theirs.
     pub parameters: Option<Value>,
-    /// What put it into the toolset.
+    /// The place that put it into the toolset.
     pub origin: Origin,
 }
 
-/// Where a tool comes from.
+/// The source of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
-    /// The host has it.
+    /// A tool of the host.
     Host,
-    /// The agent brings it.
+    /// A tool that the agent brings.
     Custom(Box<CustomTool>),
-    /// An MCP server has it.
+    /// A tool of an MCP server.
     Mcp {
         /// The server.
         server: String,
@@ -180,59 +180,59 @@ pub struct CustomTool {
     pub program: String,
     /// The hash of the program's text when the agent was read.
     pub hash: ContentHash,
-    /// The JSON Schema of what it answers, if it says.
+    /// The JSON Schema of its result, if the file gives one.
     pub output: Option<Value>,
-    /// The folder where it leaves files that are to be kept, below the one it runs in.
+    /// The folder for files that are kept, relative to the working directory of a call.
     pub artifacts: Option<String>,
-    /// How long a call may take, in milliseconds.
+    /// The time limit of a call, in milliseconds.
     pub timeout_ms: u64,
-    /// Whether it says that it only looks, so that a call may be repeated.
+    /// True if the file declares that calls have no side effects and may be repeated.
     pub read_only: bool,
 }
 
-/// A tool that was asked for and is not offered.
+/// A tool that was requested and is not offered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExcludedTool {
     /// The name, as written.
     pub name: String,
-    /// Why it is not offered.
+    /// The reason for a person.
     pub why: String,
-    /// Who asked for it.
+    /// The place of the request.
     pub origin: Origin,
-    /// Whether it is only switched off by tool-access; it would be offered otherwise.
+    /// True if only tool-access disables it; it would be offered otherwise.
     #[serde(skip)]
     pub switched_off: bool,
 }
 
-/// What the agent does with a program of its own at a named moment.
+/// The setting of one program of the agent at a moment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Hook {
     /// The moment.
     pub moment: HookMoment,
-    /// Whether it runs.
+    /// The program, or off.
     pub switch: HookSwitch,
-    /// What switched it on or off.
+    /// The place of the setting.
     pub origin: Origin,
 }
 
-/// Whether a hook runs.
+/// The program of a hook, or off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookSwitch {
-    /// It runs, and so.
+    /// The hook runs as specified.
     On(HookSpec),
-    /// It was switched off.
+    /// The hook is disabled.
     Off,
 }
 
-/// The voices an agent may wear.
+/// The personas of an agent.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentPersonas {
-    /// The one to begin with; none means the root SOUL.md.
+    /// The first persona; none means the root SOUL.md.
     pub default: Option<SourcedValue<PersonaId>>,
-    /// Who chooses.
+    /// The chooser of the persona.
     pub router: SourcedValue<PersonaRouter>,
-    /// All that may be worn.
+    /// All personas that the agent may wear.
     pub available: Vec<Persona>,
 }
 
@@ -243,7 +243,7 @@ impl Default for AgentPersonas {
     }
 }
 
-/// One voice.
+/// One persona.
 #[derive(Clone, Debug, Serialize)]
 pub struct Persona {
     /// Its name.
@@ -252,11 +252,11 @@ pub struct Persona {
     pub soul: Option<SourcedValue<String>>,
     /// Its template, which replaces the root one.
     pub template: Option<SourcedValue<String>>,
-    /// What made it available.
+    /// The place that makes it available.
     pub origin: Origin,
 }
 
-/// Values for the template, and what the agent keeps.
+/// Values for the template, and the agent's memory files.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct AgentValues {
     /// `data/facts.yml`.

@@ -1,10 +1,10 @@
-//! Settings in layers: user, project, environment, flags. Later layers win; every value knows its layer.
+//! Layered settings: user, project, environment, flags. Later layers win; values keep their layer.
 //!
-//! The section `sandbox` is different: there the operator's word (user, environment, flags) is the ceiling,
-//! and what a project or an agent says is a request within it. What may be spent they can only lower.
+//! The section `sandbox` is different: there the operator's settings (user, environment, flags) are
+//! the ceiling, and a project or an agent only requests. Spending limits they can only lower.
 //!
-//! A variable `AGENTRY_AGENT_MODEL` and a flag `-c agent.model=…` are each read as a small TOML text of
-//! their own, so that they are checked and reported like a file.
+//! A variable `AGENTRY_AGENT_MODEL` and a flag `-c agent.model=…` are each read as a small TOML
+//! text, so that they are checked and reported like a file.
 //!
 //! Must never: read the environment or a file itself.
 
@@ -27,10 +27,10 @@ mod spending;
 
 use layered_values::LayeredValues;
 
-/// The file.
+/// The name of the file.
 pub const FILE: &str = "agentry.toml";
 
-/// What the settings are made of, weakest first.
+/// The sources of the settings, weakest first.
 #[derive(Clone, Debug, Default)]
 pub struct ConfigLayers {
     /// The user's `agentry.toml`.
@@ -45,24 +45,24 @@ pub struct ConfigLayers {
     pub flags: Vec<String>,
 }
 
-/// The settings that hold.
+/// The merged settings.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// All values. The section `sandbox` is the operator's word alone.
+    /// All values. The section `sandbox` holds only the operator's settings.
     pub config: Config,
-    // Every value that was said, with where it was said; of the sandbox only what the operator said.
+    // Every given value with its origin; of the sandbox only the operator's values.
     said: LayeredValues,
-    // What everybody says about the sandbox.
+    // The sandbox settings of all authors.
     sandbox: sandbox::SandboxLayers,
-    // What others than the operator say about spending.
+    // The spending limits of a project and its agents.
     spending: Vec<spending::SpendingRequest>,
-    // What they were made of, so that an agent's own can be put between.
+    // The sources, so that an agent's own file can be inserted.
     layers: ConfigLayers,
-    // The providers as the operator alone defines them.
+    // The providers that the operator defines.
     own_providers: BTreeMap<String, ProviderToml>,
 }
 
-/// Whoever shares a file with others does not say who gets their secrets.
+/// Removes `secrets` from a shared file, whose authors must not choose the receivers of secrets.
 fn refuse_secrets(source: &SourceText, node: &mut Node, findings: &mut Findings) {
     if let Some(pair) = node.pair("secrets") {
         let text = FindingText::new("a project may not say who gets a secret")
@@ -74,7 +74,7 @@ fn refuse_secrets(source: &SourceText, node: &mut Node, findings: &mut Findings)
     }
 }
 
-/// The owner's clock is the owner's to name: by it policies say when somebody is let in.
+/// Removes the time zone from a shared file: access policies grant access by the owner's clock.
 fn refuse_timezone(source: &SourceText, node: &mut Node, findings: &mut Findings) {
     if let Some(pair) = node.pair("timezone") {
         let text =
@@ -87,7 +87,7 @@ fn refuse_timezone(source: &SourceText, node: &mut Node, findings: &mut Findings
     }
 }
 
-/// Whoever shares a file with others does not say how often their guests may ask.
+/// Removes `requests` from a shared file, whose authors must not set the limits of requests.
 fn leave_out_requests(source: &SourceText, node: &mut Node, findings: &mut Findings) {
     if let Some(pair) = node.pair("requests") {
         let text = FindingText::new("only your own settings may say how often others may ask you")
@@ -99,7 +99,7 @@ fn leave_out_requests(source: &SourceText, node: &mut Node, findings: &mut Findi
     }
 }
 
-/// Puts the layers on top of each other.
+/// Merges the layers.
 pub fn layered(layers: &ConfigLayers, findings: &mut Findings) -> Settings {
     let mut settings = Settings { layers: layers.clone(), ..Settings::default() };
     let files = [
@@ -138,7 +138,7 @@ pub fn layered(layers: &ConfigLayers, findings: &mut Findings) -> Settings {
     settings
 }
 
-/// One setting as a TOML text. A value that is not TOML is taken as text.
+/// Turns one setting into a TOML text. A value that is not TOML becomes a text.
 fn one_setting(name: &str, key: &str, value: &str) -> SourceText {
     let value = match toml::parse_value(value) {
         Value::String(text) => Value::String(text).to_string(),
@@ -148,8 +148,8 @@ fn one_setting(name: &str, key: &str, value: &str) -> SourceText {
 }
 
 impl Settings {
-    /// The settings that hold for an agent with a file of its own. What is wrong with that file goes to
-    /// the findings.
+    /// Returns the settings for an agent with a file of its own. Defects of that file go to the
+    /// findings.
     pub fn for_agent(&self, own: &SourceText, findings: &mut Findings) -> Self {
         let mut alone = Self::default();
         alone.add(SettingsAuthor::Agent, own, findings);
@@ -162,7 +162,7 @@ impl Settings {
         layered(&layers, &mut Findings::default())
     }
 
-    /// What a project or an agent says about the sandbox is kept apart: it only asks.
+    /// Adds one file. Sandbox settings of a project or an agent are kept apart, as requests.
     fn add(&mut self, speaker: SettingsAuthor, source: &SourceText, findings: &mut Findings) {
         let Some(mut node) = toml::parse(source, findings) else { return };
         if speaker != SettingsAuthor::Operator {
@@ -189,7 +189,7 @@ impl Settings {
 
     fn finish(&mut self, findings: &mut Findings) {
         spending::apply_requests(&self.spending, &mut self.said, findings);
-        // The layers were checked one by one; together they can still not fit only if we are wrong.
+        // The layers were checked one by one; only a defect of ours can make them invalid together.
         match self.said.deserialize::<Config>() {
             Ok(config) => self.config = config,
             Err(error) => findings.about(DiagnosticCode::WrongType, FILE, error.to_string()),
@@ -214,24 +214,24 @@ impl Settings {
         }
     }
 
-    /// Where a value was said; `built-in` if nowhere.
+    /// Returns the origin of a value; `built-in` if it was not given.
     pub fn origin(&self, pointer: &str) -> Origin {
         self.said.origin(pointer)
     }
 
-    /// The providers as the operator alone defines them. What a project adds or changes is in `config` only.
+    /// Returns the providers that the operator defines. Changes by a project are in `config` only.
     pub fn own_providers(&self) -> &BTreeMap<String, ProviderToml> {
         &self.own_providers
     }
 
-    /// Whether a value was said by a project or an agent, which others may have written.
+    /// True if a project or an agent gave a value; others may have written those files.
     pub fn is_shared(&self, pointer: &str) -> bool {
         let said = self.origin(pointer).file;
         let shared = [&self.layers.project, &self.layers.agent];
         shared.into_iter().flatten().any(|source| source.file == said)
     }
 
-    /// Notes a finding at a value.
+    /// Adds a finding at a value.
     pub fn report(
         &self,
         code: DiagnosticCode,
@@ -242,13 +242,13 @@ impl Settings {
         self.said.report(code, (pointer, FILE), text, findings);
     }
 
-    /// What everybody says about the sandbox: the operator's ceiling, and what is asked for within it.
+    /// Returns the sandbox settings of all authors: the operator's ceiling, and the requests.
     pub fn sandbox(&self) -> &sandbox::SandboxLayers {
         &self.sandbox
     }
 
-    /// All values that were said: dotted key, value, origin. What is asked for of the sandbox stands beside
-    /// what the operator says.
+    /// Returns all given values: dotted key, value, origin. The sandbox requests follow the
+    /// operator's values.
     pub fn all(&self) -> Vec<(String, &Value, Origin)> {
         let mut all = self.said.all();
         for request in &self.sandbox.requests {
@@ -267,22 +267,22 @@ impl Settings {
         value.map(|value| SourcedValue::new(value.clone(), self.origin(pointer)))
     }
 
-    /// The model for agents whose own cannot be had.
+    /// Returns the model for agents whose own is not available.
     pub fn default_model(&self) -> Option<SourcedValue<String>> {
         self.text("/agent/model", self.config.agent.model.as_ref())
     }
 
-    /// The user's name.
+    /// Returns the user's name.
     pub fn user_name(&self) -> Option<SourcedValue<String>> {
         self.text("/user/name", self.config.user.name.as_ref())
     }
 
-    /// The name of the agent that the project describes.
+    /// Returns the name of the agent that the project describes.
     pub fn agent_name(&self) -> Option<SourcedValue<String>> {
         self.text("/agent/name", self.config.agent.name.as_ref())
     }
 
-    /// Values for the template.
+    /// Returns the values for the template.
     pub fn args(&self) -> BTreeMap<String, SourcedValue<Value>> {
         let args = self.config.agent.args.iter();
         args.map(|(key, value)| {
@@ -293,7 +293,7 @@ impl Settings {
     }
 }
 
-/// Notes a finding for a variable that has no meaning.
+/// Adds a finding for a variable without a meaning.
 fn report_unknown_variable(name: &str, known: &[&str], findings: &mut Findings) {
     let text =
         FindingText::new(format!("{name} is set but has no meaning")).help(suggestion(name, known));

@@ -1,7 +1,7 @@
-//! A context folder: `context/system_prompt.md`, `soul.json`, `user_profile.json`, `tool-access.json`.
+//! A context folder: `system_prompt.md`, `soul.json`, `user_profile.json`, `tool-access.json`.
 //!
-//! Its layers become the sections of every other agent: the base prompt is the instructions, the soul is
-//! the persona, the profile is the user.
+//! Its files become the sections that every other agent has: the base prompt is the instructions,
+//! the soul is the persona, the profile is the user.
 //!
 //! Must never: change a word of the base prompt.
 
@@ -33,13 +33,13 @@ pub const FILES: [&str; 4] = [
     tool_access::FILES[0],
 ];
 
-/// Whether a directory is an agent in this form.
+/// True if a directory is an agent in this form.
 pub fn is_context_folder(tree: &FileTree) -> bool {
     FILES[..3].iter().any(|file| tree.get(file).is_some())
 }
 
-/// Reads a context folder. `None` if too little of it is right; with an
-/// error among the findings it does not load.
+/// Reads a context folder. `None` if too much of it is defective; with an error among the findings
+/// it does not load.
 pub fn read(
     tree: &FileTree,
     id: &str,
@@ -132,7 +132,7 @@ impl ContextDocument {
     }
 }
 
-/// Reads a JSON layer and writes it out as Markdown, field by field in the order of the file.
+/// Reads a JSON file and renders it as Markdown, field by field in the order of the file.
 fn layer(
     tree: &FileTree,
     path: &str,

@@ -1,8 +1,8 @@
-//! What is wrong with a file, where, and what to do about it.
+//! Diagnostics: a defect of a file, its place, and a remedy.
 //!
-//! Findings are gathered, never thrown: one defect must not hide the next.
+//! Findings are collected, never returned as errors: one defect must not hide the next.
 //!
-//! Must never: print, or decide what happens because of a finding.
+//! Must never: print, or decide on the consequences of a finding.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,32 +16,32 @@ use crate::source::{SourceText, Span};
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnostic {
-    /// What is wrong, for machines.
+    /// The defect, for machines.
     pub code: DiagnosticCode,
-    /// How bad it is.
+    /// The severity, which may differ from the usual one of the code.
     pub severity: Severity,
-    /// The file, as people see it.
+    /// The path of the file, as people see it.
     pub file: Arc<str>,
     /// The line, from one.
     pub line: usize,
     /// The column, from one.
     pub column: usize,
-    /// What is wrong, for people.
+    /// The defect, for people.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
-    /// The bytes of the file that are meant; used for the caret.
+    /// The bytes of the file that the caret marks.
     #[serde(skip)]
     pub span: Span,
 }
 
-/// All findings of one reading, with the texts they speak of.
+/// All findings of one run of the reader, with the texts they refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     diagnostics: Vec<Diagnostic>,
     // Keyed by file name; holds each source a finding points into, for the excerpts.
     sources: BTreeMap<Arc<str>, SourceText>,
-    // How much is wrong with each file; beyond the limit only these numbers grow.
+    // The number of findings of each file; beyond the limit only these numbers grow.
     counts: BTreeMap<Arc<str>, FindingCount>,
 }
 
@@ -50,12 +50,12 @@ struct FindingCount {
     kept: usize,
     errors_kept: usize,
     not_shown: usize,
-    // Among those not shown: an error that is not shown is one all the same.
+    // The part of `not_shown` that is errors, which count as errors all the same.
     errors_not_shown: usize,
 }
 
 impl FindingCount {
-    /// An error takes the place of something less; only errors leave no room for one.
+    /// True if no finding of this severity fits; an error may replace a lesser finding.
     fn is_full_for(&self, severity: Severity) -> bool {
         let kept = if severity == Severity::Error { self.errors_kept } else { self.kept };
         kept >= FINDINGS_PER_FILE_MAX
@@ -68,7 +68,7 @@ impl FindingCount {
 }
 
 impl Findings {
-    /// Notes a finding at a place in a text.
+    /// Adds a finding at a place in a text.
     pub fn at(
         &mut self,
         code: DiagnosticCode,
@@ -81,7 +81,7 @@ impl Findings {
         self.push(code, (source.file.clone(), line, column, span), text.into());
     }
 
-    /// Like `at`, for words that cost something to find: they are made only if the finding is kept.
+    /// Like `at`, for costly messages: the message is made only if the finding is kept.
     pub fn at_with(
         &mut self,
         code: DiagnosticCode,
@@ -95,7 +95,7 @@ impl Findings {
         }
     }
 
-    /// Notes a finding about a file as a whole.
+    /// Adds a finding about a file as a whole.
     pub fn about(
         &mut self,
         code: DiagnosticCode,
@@ -143,7 +143,7 @@ impl Findings {
         }
     }
 
-    /// Takes over the findings of another reading.
+    /// Adds all findings of another collection.
     pub fn append(&mut self, other: Self) {
         self.sources.extend(other.sources);
         for one in other.diagnostics {
@@ -156,7 +156,7 @@ impl Findings {
         }
     }
 
-    /// The findings by file, line and column.
+    /// Returns the findings ordered by file, line and column.
     pub fn sorted(&self) -> Vec<&Diagnostic> {
         let mut all: Vec<&Diagnostic> = self.diagnostics.iter().collect();
         all.sort_by_key(|one| (one.file.clone(), one.line, one.column, one.code));
@@ -164,30 +164,30 @@ impl Findings {
         all
     }
 
-    /// The text a finding points into, when it is one.
+    /// Returns the text of a file that has a finding; `None` for other files.
     pub fn source(&self, file: &str) -> Option<&SourceText> {
         self.sources.get(file)
     }
 
-    /// Files with more findings than are kept, and how many are not shown.
+    /// Returns files with more findings than are kept, each with the number not shown.
     pub fn not_shown(&self) -> impl Iterator<Item = (&str, usize)> {
         let counts = self.counts.iter().filter(|(_, count)| count.not_shown > 0);
         counts.map(|(file, count)| (&**file, count.not_shown))
     }
 
-    /// Whether any finding is an error.
+    /// True if any finding is an error.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|one| one.severity == Severity::Error)
             || self.counts.values().any(|count| count.errors_not_shown > 0)
     }
 
-    /// Whether a file has an error.
+    /// True if a file has an error.
     pub fn has_errors_in(&self, file: &str) -> bool {
         self.diagnostics.iter().any(|one| one.severity == Severity::Error && &*one.file == file)
             || self.counts.get(file).is_some_and(|count| count.errors_not_shown > 0)
     }
 
-    /// Makes every warning an error.
+    /// Turns every warning into an error.
     pub fn promote_warnings(&mut self) {
         for one in &mut self.diagnostics {
             if one.severity == Severity::Warning {
@@ -196,18 +196,18 @@ impl Findings {
         }
     }
 
-    /// How many findings there are.
+    /// Returns the number of findings that are kept.
     pub fn len(&self) -> usize {
         self.diagnostics.len()
     }
 
-    /// Whether there are none.
+    /// True if there is no finding.
     pub fn is_empty(&self) -> bool {
         self.diagnostics.is_empty()
     }
 }
 
-/// The words of a finding.
+/// The message of a finding, with help and severity if given.
 pub struct FindingText {
     message: String,
     help: Option<String>,
@@ -215,18 +215,18 @@ pub struct FindingText {
 }
 
 impl FindingText {
-    /// What is wrong.
+    /// Creates the message that describes the defect.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None, severity: None }
     }
 
-    /// What to do about it.
+    /// Adds the remedy.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Another severity than the code usually has.
+    /// Sets a severity other than the usual one of the code.
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = Some(severity);
         self
@@ -245,7 +245,7 @@ impl From<&str> for FindingText {
     }
 }
 
-/// A message quotes what was written, and what was written may be a megabyte.
+/// Shortens a message, since the text it quotes may be a megabyte.
 fn shortened(text: String) -> String {
     match text.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -253,7 +253,7 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// The candidate that was probably meant, if one is near enough.
+/// Returns the candidate that was probably meant, if one is near enough.
 pub fn nearest<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -274,7 +274,7 @@ pub fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// "did you mean …?" when a candidate is near, else the list of what exists.
+/// Returns "did you mean …?" if a candidate is near, else the list of candidates.
 pub fn suggestion(written: &str, candidates: &[&str]) -> String {
     const SHOWN: usize = 12;
     match nearest(written, candidates.iter().copied()) {

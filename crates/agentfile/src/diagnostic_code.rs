@@ -8,15 +8,15 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing; nothing to mend.
+    /// Information; no change is needed.
     Note,
-    /// It loads, but probably not as meant. `--strict` makes it an error.
+    /// The file loads, but probably not as intended. `--strict` makes it an error.
     Warning,
-    /// It does not load.
+    /// The file does not load.
     Error,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Severity {
 
 macro_rules! codes {
     ($($variant:ident = $code:literal, $severity:ident, $title:literal;)*) => {
-        /// What is wrong.
+        /// The codes of all defects.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum DiagnosticCode { $(#[doc = $title] $variant),* }
 
@@ -40,17 +40,17 @@ macro_rules! codes {
             /// All codes, in order.
             pub const ALL: &'static [DiagnosticCode] = &[$(DiagnosticCode::$variant),*];
 
-            /// The code as it is printed.
+            /// Returns the code as it is printed.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code),* }
             }
 
-            /// What the code means, in one line.
+            /// Returns the meaning of the code, in one line.
             pub fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title),* }
             }
 
-            /// How bad it usually is.
+            /// Returns the usual severity of the code.
             pub fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity),* }
             }
@@ -193,7 +193,7 @@ codes! {
 }
 
 impl DiagnosticCode {
-    /// The code with this printed form.
+    /// Returns the code with this printed form.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
     }

@@ -1,7 +1,7 @@
-//! Event hooks: what the file beside a script says of it.
+//! Event hooks: the manifest beside a script.
 //!
-//! `urgent.yml` belongs to `urgent.py`. It says what sets the script off and what it may spend; the script itself
-//! is kept by whoever registers the hook.
+//! `urgent.yml` belongs to `urgent.py`. It holds the triggers and limits of the script; the script
+//! itself is stored by the code that registers the hook.
 //!
 //! Must never: look for the script, or decide whether a hook may be registered.
 
@@ -20,26 +20,26 @@ use crate::schema::{self, FileKind, ManifestFile};
 use crate::source::Span;
 use crate::yaml;
 
-/// What the file of an event hook says, all limits set.
+/// The manifest of an event hook, all limits set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HookManifest {
-    /// What the hook is called.
+    /// The name of the hook.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the hook.
     pub description: Option<String>,
-    /// Whether it goes on after it fired.
+    /// The behavior after the hook fired.
     pub mode: HookMode,
-    /// What must be so before its script runs.
+    /// The conditions for a run of the script.
     pub triggers: Triggers,
-    /// What its script is told each time.
+    /// Values that are passed to the script at each run.
     pub config: Map<String, Value>,
-    /// How long its script may take, in milliseconds.
+    /// The time limit of the script, in milliseconds.
     pub timeout_ms: u64,
-    /// Whether its script may ask the model.
+    /// True if the script may query the model.
     pub model: bool,
 }
 
-/// Reads the text of a file. `None` if there is an error among the findings about it.
+/// Reads the text of a file. `None` if there is an error among its findings.
 pub fn read(text: &str, file: &str, findings: &mut Findings) -> Option<HookManifest> {
     let mut own = Findings::default();
     let manifest = checked(text, file, &mut own).filter(|_| !own.has_errors());

@@ -1,7 +1,7 @@
-//! A directory as a value: what was there at one moment.
+//! A directory as a value: its content at one moment.
 //!
-//! The runtime reads a directory into a `FileTree`; everything after works on the snapshot, so that
-//! an agent does not change while it is being read. Tests write one as a single text.
+//! The runtime reads a directory into a `FileTree`; all later code works on this snapshot, so that
+//! an agent does not change while it is read. Tests write a tree as a single text.
 //!
 //! Must never: touch the file system.
 
@@ -15,7 +15,7 @@ use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::limits::FILE_BYTES_MAX;
 use crate::source::{SourceText, Span};
 
-/// What was found in a directory, by path below it.
+/// The content of a directory, by path below it.
 #[derive(Clone, Debug, Default)]
 pub struct FileTree {
     /// The directory as people see it; findings begin with it.
@@ -26,49 +26,49 @@ pub struct FileTree {
     entries: BTreeMap<String, FileTreeEntry>,
 }
 
-/// One thing in a directory.
+/// One entry of a directory.
 #[derive(Clone, Debug)]
 pub enum FileTreeEntry {
     /// A regular file.
     File(FileContent),
-    /// Something that is there and was not read.
+    /// An entry that is present and was not read.
     Refused(ReadRefusal),
 }
 
 /// A regular file.
 #[derive(Clone, Debug)]
 pub struct FileContent {
-    /// Its content; `None` when it is larger than a definition may be.
+    /// The content; `None` when the file is larger than a definition may be.
     pub bytes: Option<Arc<Vec<u8>>>,
     /// The hash of all of its content.
     pub hash: ContentHash,
     /// Its full length.
     pub length: u64,
-    /// Whether it may be executed.
+    /// True if the file is executable.
     pub executable: bool,
 }
 
-/// Why something was not read.
+/// The reason why an entry was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadRefusal {
     /// A link whose target lies outside of the directory.
     LinkLeavesRoot,
     /// A pipe, socket or device.
     NotARegularFile,
-    /// The system said no.
+    /// The system's error.
     Unreadable(String),
-    /// There is more than may be read; which limit was hit.
+    /// Too many or too large entries; the text names the limit.
     TooMuch(String),
-    /// Reading did not end in time.
+    /// The time limit of the read.
     Timeout,
-    /// A file stands where a directory is expected, or the other way round; what is expected.
+    /// A file in the place of a directory, or the reverse; the text names the expected kind.
     WrongKind(String),
-    /// Its name is nearly one that is read; this is the one that was probably meant.
+    /// A name that is nearly one that is read; the text is the name that was probably meant.
     Misnamed(String),
 }
 
 impl FileTree {
-    /// An empty tree with a label.
+    /// Creates an empty tree with a label.
     pub fn new(label: impl Into<String>) -> Self {
         Self { label: label.into(), own_name: None, entries: BTreeMap::new() }
     }
@@ -116,17 +116,17 @@ impl FileTree {
         }
     }
 
-    /// Adds an entry.
+    /// Adds an entry, or replaces the entry at this path.
     pub fn insert(&mut self, path: impl Into<String>, entry: FileTreeEntry) {
         self.entries.insert(path.into(), entry);
     }
 
-    /// The entry at a path.
+    /// Returns the entry at a path.
     pub fn get(&self, path: &str) -> Option<&FileTreeEntry> {
         self.entries.get(path)
     }
 
-    /// The regular file at a path.
+    /// Returns the regular file at a path.
     pub fn file(&self, path: &str) -> Option<&FileContent> {
         match self.entries.get(path)? {
             FileTreeEntry::File(file) => Some(file),
@@ -134,7 +134,7 @@ impl FileTree {
         }
     }
 
-    /// Everything below a directory, with paths from the root of the tree, in order.
+    /// Returns all entries below a directory, with paths from the root of the tree, in order.
     pub fn below<'a>(
         &'a self,
         directory: &str,
@@ -146,7 +146,7 @@ impl FileTree {
             .map(|(path, entry)| (path.as_str(), entry))
     }
 
-    /// The names of the files directly in a directory.
+    /// Returns the names of the files directly in a directory.
     pub fn files_in<'a>(
         &'a self,
         directory: &'a str,
@@ -158,7 +158,7 @@ impl FileTree {
         })
     }
 
-    /// The names of the directories directly in a directory.
+    /// Returns the names of the directories directly in a directory.
     pub fn directories_in(&self, directory: &str) -> Vec<&str> {
         let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
         let mut names: Vec<&str> = self
@@ -169,7 +169,7 @@ impl FileTree {
         names
     }
 
-    /// The part of the tree below a directory, as a tree of its own.
+    /// Returns the part of the tree below a directory, as a tree of its own.
     pub fn subtree(&self, directory: &str) -> Self {
         let skip = if directory.is_empty() { 0 } else { directory.len() + 1 };
         let entries = self
@@ -180,7 +180,7 @@ impl FileTree {
         Self { label: self.display_path(directory), own_name, entries }
     }
 
-    /// The name of the directory itself.
+    /// Returns the name of the directory itself.
     pub fn name(&self) -> String {
         let last =
             || self.label.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
@@ -188,7 +188,7 @@ impl FileTree {
         if name.is_empty() || name == "." { "agent".to_owned() } else { name }
     }
 
-    /// A path as people see it.
+    /// Returns a path as people see it.
     pub fn display_path(&self, path: &str) -> String {
         match (self.label.as_str(), path) {
             ("", path) => path.to_owned(),
@@ -197,7 +197,7 @@ impl FileTree {
         }
     }
 
-    /// The text of a file. What is wrong with it as text goes to the findings.
+    /// Returns the text of a file. Defects of the encoding go to the findings.
     pub fn text(&self, path: &str, findings: &mut Findings) -> Option<SourceText> {
         let file = match self.entries.get(path)? {
             FileTreeEntry::File(file) => file,
@@ -216,7 +216,7 @@ impl FileTree {
         decode_utf8(self.display_path(path), bytes, findings)
     }
 
-    /// Notes a finding for everything that is there and was not read.
+    /// Adds a finding for every entry that is present and was not read.
     pub fn report_refusals(&self, findings: &mut Findings) {
         for (path, entry) in &self.entries {
             if let FileTreeEntry::Refused(refusal) = entry {
@@ -226,7 +226,7 @@ impl FileTree {
         }
     }
 
-    /// One hash for all files of the tree: their paths, their content, whether they are executable.
+    /// Returns one hash over all files of the tree: paths, content, and executable bits.
     pub fn hash(&self) -> ContentHash {
         let mut hasher = ContentHasher::default();
         for (path, entry) in &self.entries {
@@ -238,19 +238,19 @@ impl FileTree {
         hasher.finish()
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is nothing.
+    /// True if the tree has no entry.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
 impl FileContent {
-    /// A file with this content.
+    /// Creates a file with this content.
     pub fn new(bytes: Vec<u8>, executable: bool) -> Self {
         let hash = ContentHash::of(&bytes);
         let length = bytes.len() as u64;
@@ -260,7 +260,7 @@ impl FileContent {
 }
 
 impl ReadRefusal {
-    /// What to say of it.
+    /// Returns the code and the message of the refusal.
     pub(crate) fn diagnostic(&self) -> (DiagnosticCode, FindingText) {
         match self {
             Self::LinkLeavesRoot => (
@@ -316,13 +316,13 @@ impl fmt::Display for ReadRefusal {
     }
 }
 
-/// Whether a path is a directory or lies below it. Everything lies in the directory without a name.
+/// True if a path is a directory or lies below it. Everything lies in the directory without a name.
 pub fn lies_in(path: &str, directory: &str) -> bool {
     directory.is_empty()
         || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Bytes to text: no byte order mark, every line ends with `\n`.
+/// Decodes text: removes a byte order mark, ends every line with `\n`.
 pub(crate) fn decode_utf8(
     file: String,
     bytes: &[u8],

@@ -1,12 +1,12 @@
-//! Where the YAML head of a Markdown file ends and its body begins.
+//! Splits a Markdown file into its YAML head and its body.
 //!
-//! The head stands between a first line `---` and the next line `---`. Anything else is body.
+//! The head stands between a first line `---` and the next line `---`. All other text is body.
 //!
-//! Must never: look into the YAML (`yaml` does) or into the Markdown.
+//! Must never: parse the YAML (`yaml` does) or the Markdown.
 
 use crate::source::{SourceText, Span};
 
-/// A Markdown file in its two parts.
+/// The two parts of a Markdown file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontMatterSplit {
     /// The whole file is body.
@@ -15,7 +15,7 @@ pub enum FrontMatterSplit {
     HeadAndBody {
         /// The YAML between the markers.
         head: Span,
-        /// What follows.
+        /// The text after the head.
         body: Span,
     },
     /// The head was opened and never closed; this is the opening marker.

@@ -1,8 +1,8 @@
-//! JSON text in, a `Node` out.
+//! Parses JSON text into a `Node`.
 //!
-//! Exactly JSON: no comments, no trailing commas, no key twice, a limited depth and number of values.
+//! Exactly JSON: no comments, no trailing commas, unique keys, bounded depth and number of values.
 //!
-//! Must never: accept what another JSON reader would refuse.
+//! Must never: accept text that another JSON reader would refuse.
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
@@ -14,7 +14,7 @@ use crate::limits::{NODE_DEPTH_MAX, NODES_MAX};
 use crate::node::{Kind, MapEntry, Node};
 use crate::source::{SourceText, Span};
 
-/// Reads a JSON file. Defects go to the findings; without a usable tree the answer is `None`.
+/// Parses a JSON file. Defects go to the findings; `None` if no tree can be used.
 pub fn parse(source: &SourceText, findings: &mut Findings) -> Option<Node> {
     if let Some(at) = too_deep(&source.text) {
         let text = FindingText::new("this nests too deep")
@@ -45,7 +45,7 @@ pub fn parse(source: &SourceText, findings: &mut Findings) -> Option<Node> {
             return None;
         }
     };
-    // A second opinion: the parser above is made for editors and forgives some escapes.
+    // A second parser: the one above is made for editors and forgives some escapes.
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(&source.text) {
         let at = byte_at(source, error.line(), error.column());
         let message = error.to_string();
@@ -57,7 +57,7 @@ pub fn parse(source: &SourceText, findings: &mut Findings) -> Option<Node> {
     reader.node(parsed.value.as_ref()?)
 }
 
-/// Where brackets nest deeper than is read. Looked for beforehand: the parsers recurse.
+/// Returns the place where brackets nest too deep. Checked first, since the parsers recurse.
 fn too_deep(text: &str) -> Option<usize> {
     let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -138,7 +138,7 @@ impl JsonReader<'_> {
         Some(Kind::Map(pairs))
     }
 
-    /// No number is made up for one that does not fit.
+    /// Returns a number. One that does not fit is a finding, and no other number replaces it.
     fn number(&mut self, text: &str, span: Span) -> Option<Number> {
         let number = serde_json::from_str(text).ok();
         if number.is_none() {

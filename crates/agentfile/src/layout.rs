@@ -1,12 +1,12 @@
-//! Which parts of a directory belong to a definition.
+//! Selects the entries of a directory that belong to a definition.
 //!
-//! The runtime asks for every entry whether to take it, so that a project's own files, however many,
-//! are never read. The places: an agent program's files and folders, `.agentry`, `.nanobot`, skill roots,
-//! a context folder, the settings, and directories below that hold a definition of their own.
+//! The runtime asks for each entry whether to read it, so that a project's own files, however many,
+//! are never read. The places: an agent program's files and folders, `.agentry`, `.nanobot`, skill
+//! roots, a context folder, the settings, and subdirectories with definitions of their own.
 //!
-//! The names stand in `protocol::protected`, where those who protect them find them, too.
+//! The names stand in `protocol::protected`, which the code that write-protects them uses too.
 //!
-//! Must never: look at content, or read a name that is not in that list.
+//! Must never: read content, or include a name that is not in that list.
 
 pub use agentry_protocol::protected::PACKS;
 use agentry_protocol::protected::{
@@ -14,21 +14,21 @@ use agentry_protocol::protected::{
     PROJECT_FILES, SKILL_AND_TASK_MARKERS, SKILL_HOMES,
 };
 
-/// How a directory is read.
+/// The way to read a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DirectoryRole {
-    /// It may hold a definition; its known parts are read.
+    /// A directory that may hold a definition; its known entries are read.
     Candidate {
-        /// How many directories below the root it is.
+        /// The number of directories between it and the root.
         depth: usize,
     },
-    /// Everything in it is read.
+    /// A directory that is read completely.
     Whole,
-    /// Everything in it is read, with the packages that programs load from it.
+    /// A directory that is read completely, with the packages that programs load from it.
     Code,
-    /// Only its `skills` directory is read.
+    /// A directory of which only `skills` is read.
     SkillsOnly,
-    /// Only the files of a context folder are read.
+    /// A directory of which only the files of a context folder are read.
     Context,
 }
 
@@ -40,22 +40,22 @@ pub const MARKERS: [&str; 5] = [
     SKILL_AND_TASK_MARKERS[1],
     SKILL_AND_TASK_MARKERS[2],
 ];
-/// The file that switches tools on and off stands beside the agent's other files, or beside its context folder.
+/// The tool-access file. It stands beside the agent's other files, or beside its context folder.
 const TOOL_ACCESS: &str = "tool-access.json";
-/// What the programs of an agent read or run. They are called so in many a project, so they count only beside
-/// `agent.yml`, and a name like these is no mistake.
+/// Folders that the programs of an agent read or run. Many projects use these names, so they count
+/// only beside `agent.yml`, and a similar name is no mistake.
 const CODE_DIRECTORIES: [&str; 2] = ["bin", "lib"];
-/// What a pack has at its top.
+/// The directories at the top of a pack.
 pub const PACK_DIRECTORIES: [&str; 4] = ["access", "agents", "skills", "tasks"];
-/// Packages of Node.js; read only where the programs of an agent lie.
+/// Packages of Node.js; read only inside folders of an agent's programs.
 const PACKAGES: &str = "node_modules";
-/// Folders of an agent that hold programs and what they load.
+/// Folders of an agent that hold programs and the files they load.
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "hooks", "lib", "tools"];
-/// Definitions are looked for this many directories below the root that was asked for.
+/// Definitions are searched up to this many directories below the requested root.
 const PLACES_BELOW: usize = 3;
 
-/// The name that was probably meant by one that is not read: another case, a missing or added `s`, or
-/// the other ending of YAML.
+/// Returns the name that was probably meant by an ignored name: another case, a missing or added
+/// `s`, or the other ending of YAML.
 pub fn suggested_name(role: &DirectoryRole, name: &str, beside: &[&str]) -> Option<&'static str> {
     let depth = match role {
         DirectoryRole::Candidate { depth } => depth,
@@ -64,17 +64,17 @@ pub fn suggested_name(role: &DirectoryRole, name: &str, beside: &[&str]) -> Opti
     };
     let program = beside.iter().any(|name| MARKERS[..2].contains(name));
     let parts = AGENT_FILES.iter().chain(&AGENT_DIRECTORIES).chain(&PROJECT_FILES);
-    // Elsewhere in a project a name like these may well mean something else.
+    // Elsewhere in a project a similar name may have another meaning.
     let main = MARKERS[..2].iter().filter(|_| program || *depth == 0);
     nearly(name, main.chain(parts.filter(|_| program)).copied())
 }
 
-/// Like `probably_meant`, for a file anywhere in a pack.
+/// Like `suggested_name`, for a file anywhere in a pack.
 pub fn suggested_name_in_pack(name: &str) -> Option<&'static str> {
     nearly(name, MARKERS.into_iter())
 }
 
-/// Like `probably_meant`, for a directory at the top of a pack.
+/// Like `suggested_name`, for a directory at the top of a pack.
 pub fn suggested_name_at_pack_root(name: &str) -> Option<&'static str> {
     nearly(name, PACK_DIRECTORIES.into_iter())
 }
@@ -95,7 +95,7 @@ fn nearly(name: &str, known: impl Iterator<Item = &'static str> + Clone) -> Opti
     if is_known { None } else { known.find(|one| plain(one) == plain(name)) }
 }
 
-/// What is expected under a name, when something else stands there.
+/// Returns the expected kind of entry if an entry of another kind has this name.
 pub fn expected_kind(
     role: &DirectoryRole,
     name: &str,
@@ -110,20 +110,20 @@ pub fn expected_kind(
     (!is_directory && program && AGENT_DIRECTORIES.contains(&name)).then_some("a directory")
 }
 
-/// How to read the root that was asked for.
+/// Returns the role of the requested root.
 pub fn root() -> DirectoryRole {
     DirectoryRole::Candidate { depth: 0 }
 }
 
-/// How to read a folder of an agent that its trust covers.
+/// Returns the role of a folder of an agent that its trust covers.
 pub fn trusted_folder(name: &str) -> DirectoryRole {
     if PROGRAM_FOLDERS.contains(&name) { DirectoryRole::Code } else { DirectoryRole::Whole }
 }
 
-/// How to read a user's home: only the packs and the skills.
+/// The entries of a user's home that are read: only packs and skills.
 pub const HOME_ENTRIES: [&str; 4] = [PACKS[0], PACKS[1], SKILL_HOMES[0], SKILL_HOMES[1]];
 
-/// Whether to read a file, given its directory's role and what stands beside it.
+/// True if a file is read, given its directory's role and the names beside it.
 pub fn includes_file(role: &DirectoryRole, name: &str, beside: &[&str]) -> bool {
     match role {
         DirectoryRole::Whole | DirectoryRole::Code => true,
@@ -140,7 +140,7 @@ pub fn includes_file(role: &DirectoryRole, name: &str, beside: &[&str]) -> bool 
     }
 }
 
-/// How to read a directory below, or `None` to pass it over.
+/// Returns the role of a subdirectory; `None` if it is not read.
 pub fn directory_role(role: &DirectoryRole, name: &str, beside: &[&str]) -> Option<DirectoryRole> {
     if LOADER_SKIPS.contains(&name) && (*role != DirectoryRole::Code || name != PACKAGES) {
         return None;

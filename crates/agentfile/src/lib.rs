@@ -1,10 +1,10 @@
-//! Text of agent directories in, `Agent` values and findings out.
+//! Parses the text of agent directories into `Agent` values and diagnostics.
 //!
-//! Every form the seeds give an agent is read here: agent programs, packs, context folders, skills,
-//! tasks, project settings. As written it is a manifest; as meant it is an `Agent`, in which every
-//! decision knows the file and line it came from.
+//! Reads agent programs, packs, context folders, skills, tasks and project settings. The file as
+//! written is a manifest; the resolved form is an `Agent`, in which every decision knows the file
+//! and line it came from.
 //!
-//! Must never: touch the file system, the network, the clock or the environment. Input is a `FileTree`.
+//! Must never: touch the file system, network, clock or environment. The input is a `FileTree`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod access;

@@ -1,8 +1,8 @@
-//! Everything that a directory defines: agents, skills, tasks, MCP servers, rules.
+//! All definitions of a directory: agents, skills, tasks, MCP servers, rules.
 //!
-//! Two passes: first every skill and task is read and every agent found, so that all names are known;
-//! then references are checked and agents resolved. What is broken is left out by name, and whoever
-//! refers to it is told.
+//! Two passes: the first reads every skill and task and finds every agent, so that all names are
+//! known; the second checks references and resolves agents. A broken definition is left out, but
+//! its name stays known, so that a reference to it gets a message.
 //!
 //! Must never: let one broken definition keep another from loading.
 
@@ -35,54 +35,54 @@ mod ids;
 
 use discovery::{DefinitionKind, FoundDefinition};
 
-/// What is read, and against what.
+/// The input of one reading.
 pub struct LibraryInput<'a> {
-    /// The directory that was asked for.
+    /// The project's directory.
     pub project: &'a FileTree,
     /// The user's packs and skills.
     pub home: Option<&'a FileTree>,
     /// Further skill roots from the settings.
     pub skill_roots: &'a [FileTree],
-    /// Settings in layers.
+    /// The layered settings.
     pub settings: Settings,
-    /// The variables that bound the tools.
+    /// The environment variables that limit the tools.
     pub environment: BTreeMap<String, String>,
-    /// Tools that the host offers.
+    /// Tools of the host.
     pub host: BTreeSet<ToolName>,
-    /// How strictly skills are read.
+    /// The strictness for skills.
     pub level: SkillLevel,
-    /// Tries templates and says what is wrong with them. It runs elsewhere, confined.
+    /// Renders templates, confined in another process, and returns their defects.
     pub try_templates: &'a dyn Fn(TemplateTrial<'_>) -> Vec<TemplateDefect>,
-    /// Tries the examples of approval rules, which are evaluated elsewhere.
+    /// Tests the examples of approval rules; the kernel evaluates them.
     pub try_examples: ExampleChecker,
 }
 
-/// Which templates are tried.
+/// The templates to render.
 pub enum TemplateTrial<'a> {
-    /// All of an agent, with its values.
+    /// All templates of an agent, with its values.
     Agent(&'a Agent),
-    /// Those of an agent that does not load: there are no values, so only whether they parse counts.
+    /// The templates of an agent that does not load: without values, only parse errors count.
     Texts(&'a [SourceText]),
 }
 
-/// What is wrong with a template.
+/// A defect of a template.
 #[derive(Clone, Debug)]
 pub struct TemplateDefect {
     /// The file, as the agent's origins name it.
     pub file: String,
-    /// What kind of defect.
+    /// The kind of the defect.
     pub code: DiagnosticCode,
     /// The line, from one.
     pub line: usize,
     /// The column, from one.
     pub column: usize,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
-/// Everything that was found.
+/// All definitions that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     /// Agents that load, by id.
@@ -103,28 +103,28 @@ pub struct Library {
     pub mcp: BTreeMap<String, McpServer>,
     /// The workspace's rules.
     pub rules: Option<SourcedValue<String>>,
-    /// Who may reach an agent and with what powers.
+    /// The access policies.
     pub access: access::PolicySet,
-    /// The settings that hold.
+    /// The merged settings.
     pub settings: Settings,
-    /// What of each agent would run, by id; or why that cannot be said. Whoever reads the agents' directories fills it.
+    /// The programs of each agent by id, or why they are unknown. The caller fills it in.
     pub programs: BTreeMap<String, Result<trust::TrustManifest, trust::TrustError>>,
 }
 
 impl Library {
-    /// A skill of an agent: its own first.
+    /// Returns a skill of an agent: its own one if it has it, else a shared one.
     pub fn skill(&self, agent: &Agent, id: &str) -> Option<&Skill> {
         let own = self.own_skills.get(agent.id.as_str());
         own.and_then(|skills| skills.iter().find(|skill| skill.id.as_str() == id))
             .or_else(|| self.skills.get(id))
     }
 
-    /// The MCP servers that the project's own files define, one line each.
+    /// Returns the MCP servers that the project's own files define, one line each.
     pub fn project_servers(&self) -> Vec<String> {
         trust::server_lines(self.mcp.values())
     }
 
-    /// Whether nothing was found.
+    /// True if there is no definition.
     pub fn is_empty(&self) -> bool {
         self.agents.is_empty()
             && self.broken_agents.is_empty()
@@ -136,7 +136,7 @@ impl Library {
     }
 }
 
-/// Reads everything. Findings say what is wrong with what did not load.
+/// Reads all definitions. Findings name the defects of those that do not load.
 pub fn read(input: LibraryInput<'_>, findings: &mut Findings) -> Library {
     let mut reading = LibraryReader {
         input: &input,
@@ -158,7 +158,7 @@ pub fn read(input: LibraryInput<'_>, findings: &mut Findings) -> Library {
     library
 }
 
-/// Root `AGENTS.md`, or the files that the settings name, one after the other.
+/// Returns the root `AGENTS.md`, or the files that the settings name, one after the other.
 fn rules(input: &LibraryInput<'_>, findings: &mut Findings) -> Option<SourcedValue<String>> {
     let configured = input.settings.config.rules.named("/rules");
     if configured.is_empty() {
@@ -182,7 +182,7 @@ fn rules(input: &LibraryInput<'_>, findings: &mut Findings) -> Option<SourcedVal
     Some(SourcedValue::new(all.join("\n\n"), origin))
 }
 
-/// Reads all skills, in their order. They do not know of each other, so several are read at once.
+/// Reads all skills, in their order. Skills do not depend on each other, so threads share the work.
 fn read_skills(
     found: &[FoundDefinition<'_>],
     level: SkillLevel,
@@ -211,7 +211,7 @@ fn read_skills(
                 drafts.extend(some);
                 findings.append(own);
             }
-            // A defect of ours; it goes on as if it had happened here.
+            // A defect of ours; the panic continues here.
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
@@ -234,7 +234,7 @@ struct LibraryReader<'a> {
     input: &'a LibraryInput<'a>,
     index: NameIndex,
     library: Library,
-    /// The ids of agents, by how they are compared.
+    /// The ids of agents, by their folded form.
     ids: BTreeMap<String, String>,
 }
 
@@ -320,8 +320,8 @@ impl LibraryReader<'_> {
         }
     }
 
-    /// Tasks name agents and agents name tasks. Agents were resolved first; here they learn which of
-    /// their tasks did not load after all.
+    /// Removes broken tasks from the agents: agents are resolved before tasks, since tasks name
+    /// agents, so they may refer to tasks that do not load after all.
     fn drop_broken_tasks(&mut self, one: &FoundDefinition<'_>, findings: &mut Findings) {
         let Some(agent) = self.library.agents.get_mut(&one.id).filter(|_| one.what.is_agent())
         else {
@@ -358,7 +358,7 @@ impl LibraryReader<'_> {
         self.library.broken_agents.insert(one.id.clone(), one.shown());
     }
 
-    /// An agent that lies in a project may have settings of its own on top of the project's.
+    /// Returns the settings of an agent; one inside a project may have a file of its own.
     fn settings_of<'s>(
         &'s self,
         one: &FoundDefinition<'_>,
@@ -430,7 +430,7 @@ impl LibraryReader<'_> {
         }
     }
 
-    /// What was refused outside of any agent, and what the settings name.
+    /// Reports refused files outside of agents, and references from the settings.
     fn report_rest(&self, found: &[FoundDefinition<'_>], findings: &mut Findings) {
         let mut own = Findings::default();
         self.input.project.report_refusals(&mut own);
@@ -479,7 +479,7 @@ impl LibraryReader<'_> {
         }
     }
 
-    /// The persona that the settings name must be one of some agent's.
+    /// Checks that the persona of the settings is one of an agent's.
     fn check_persona(&self, findings: &mut Findings) {
         let Some(persona) = &self.input.settings.config.agent.persona else { return };
         let agents = self.library.agents.values();
@@ -499,7 +499,7 @@ impl LibraryReader<'_> {
     }
 }
 
-/// Whether an agent's templates render.
+/// True if an agent's templates render.
 fn check_templates(
     tree: &FileTree,
     agent: Option<&Agent>,

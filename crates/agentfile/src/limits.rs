@@ -4,31 +4,31 @@
 //!
 //! Must never: be changed without the page in `docs/errors` that quotes it.
 
-/// The largest definition file that is read as text.
+/// The largest definition file that is read as text, in bytes.
 pub const FILE_BYTES_MAX: usize = 1024 * 1024;
-/// How deep lists and maps may nest in a definition file.
+/// The largest nesting depth of lists and maps in a definition file.
 pub const NODE_DEPTH_MAX: usize = 32;
-/// How many values a definition file may hold.
+/// The largest number of values in a definition file.
 pub const NODES_MAX: usize = 50_000;
-/// How many defects are reported for one file before the rest are counted only.
+/// The largest number of findings kept for one file; the rest are only counted.
 pub const FINDINGS_PER_FILE_MAX: usize = 100;
-/// How many names are looked at for the one that was probably meant.
+/// The largest number of names compared to find the one that was probably meant.
 pub const CANDIDATES_MAX: usize = 1000;
 /// The longest message or help of a finding, in characters.
 pub const MESSAGE_CHARS_MAX: usize = 500;
 /// The largest whole number that every reader of JSON and YAML agrees on.
 pub const WHOLE_NUMBER_MAX: u64 = 1 << 53;
-/// The largest compiled form of a `matches` expression.
+/// The largest compiled form of a `matches` expression, in bytes.
 pub const REGEX_BYTES_MAX: usize = 256 * 1024;
-/// How many `matches` expressions the approval rules of one file may hold.
+/// The largest number of `matches` expressions in the approval rules of one file.
 pub const REGEXES_MAX: usize = 200;
-/// How many threads read skills.
+/// The largest number of threads that read skills.
 pub const READERS_MAX: usize = 4;
-/// How many skills make a thread of their own worth its start.
+/// The smallest number of skills that justifies a further thread.
 pub const SKILLS_PER_READER_MIN: usize = 64;
-/// How many steps a task may have.
+/// The largest number of steps of a task.
 pub const TASK_STEPS_MAX: usize = 200;
-/// How deep `anyOf` and `allOf` may nest.
+/// The largest nesting depth of `anyOf` and `allOf`.
 pub const MATCHER_DEPTH_MAX: usize = 8;
 
 /// The longest name of a skill, in characters.
@@ -40,37 +40,37 @@ pub const SKILL_COMPATIBILITY_CHARS_MAX: usize = 500;
 /// The longest body of a skill that loads well, in lines.
 pub const SKILL_BODY_LINES_MAX: usize = 500;
 
-/// The time a shell call gets when nobody says otherwise, in milliseconds.
+/// The default time limit of a shell call, in milliseconds.
 pub const SHELL_TIMEOUT_MS_DEFAULT: u64 = 15_000;
-/// The most time a shell call can be given, in milliseconds.
+/// The largest time limit of a shell call, in milliseconds.
 pub const SHELL_TIMEOUT_MS_MAX: u64 = 120_000;
-/// The output of a shell call that is kept when nobody says otherwise, in characters.
+/// The default limit of the output kept of a shell call, in characters.
 pub const SHELL_OUTPUT_CHARS_DEFAULT: u64 = 20_000;
-/// The most output of a shell call that can be kept, in characters.
+/// The largest limit of the output kept of a shell call, in characters.
 pub const SHELL_OUTPUT_CHARS_MAX: u64 = 200_000;
-/// The longest name of a host.
+/// The longest name of a host, in bytes.
 pub const DOMAIN_BYTES_MAX: usize = 253;
 /// The largest amount that may be spent, in dollars.
 pub const SPENDING_DOLLARS_MAX: f64 = 1_000_000_000.0;
 
-/// The time a hook gets when nobody says otherwise, in milliseconds.
+/// The default time limit of a hook, in milliseconds.
 pub const HOOK_TIMEOUT_MS_DEFAULT: u64 = 30_000;
-/// The most time a hook can be given, in milliseconds.
+/// The largest time limit of a hook, in milliseconds.
 pub const HOOK_TIMEOUT_MS_MAX: u64 = 300_000;
-/// How many hooks an agent may have, over all moments.
+/// The largest number of hooks of an agent, over all moments.
 pub const HOOKS_MAX: usize = 64;
-/// The time a call of a custom tool gets when nobody says otherwise, in milliseconds.
+/// The default time limit of a custom tool's call, in milliseconds.
 pub const TOOL_TIMEOUT_MS_DEFAULT: u64 = 120_000;
-/// The most time a call of a custom tool can be given, in milliseconds.
+/// The largest time limit of a custom tool's call, in milliseconds.
 pub const TOOL_TIMEOUT_MS_MAX: u64 = 600_000;
-/// The longest name of a custom tool that every model takes, in characters.
+/// The longest name of a custom tool that every model accepts, in characters.
 pub const TOOL_NAME_CHARS_MAX: usize = 64;
 /// The longest name of an event hook, in characters.
 pub const EVENT_HOOK_NAME_CHARS_MAX: usize = 64;
-/// The time an event hook gets when nobody says otherwise, in milliseconds.
+/// The default time limit of an event hook, in milliseconds.
 pub const EVENT_HOOK_TIMEOUT_MS_DEFAULT: u64 = 5_000;
-/// The most time an event hook can be given, in milliseconds; what one that asks the model gets when nobody says
-/// otherwise.
+/// The largest time limit of an event hook, in milliseconds; also the default of one that queries
+/// the model.
 pub const EVENT_HOOK_TIMEOUT_MS_MAX: u64 = 30_000;
 /// The largest `config` of an event hook, in bytes of JSON.
 pub const EVENT_HOOK_CONFIG_BYTES_MAX: usize = 16 * 1024;

@@ -1,7 +1,7 @@
 //! Definition files as written: one type for each kind of file.
 //!
-//! The JSON Schemas that editors use and that `check` applies are generated from these types, so what
-//! is documented, what is offered and what is refused cannot drift apart.
+//! The JSON Schemas that editors use and that `check` applies are generated from these types, so
+//! documented and accepted fields cannot differ.
 //!
 //! Must never: be used past resolution; downstream there is only `Agent`.
 

@@ -9,7 +9,7 @@ use crate::node::Node;
 use crate::source::{SourceText, SourcedValue, Span};
 use crate::yaml;
 
-/// A Markdown file in its two parts.
+/// The two parts of a Markdown file.
 #[derive(Clone, Debug)]
 pub struct MarkdownFile {
     /// The text.
@@ -20,7 +20,7 @@ pub struct MarkdownFile {
     pub body: SourcedValue<String>,
 }
 
-/// How much the head is forgiven.
+/// The strictness for the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontMatterStrictness {
     /// The YAML must be right.
@@ -29,7 +29,7 @@ pub enum FrontMatterStrictness {
     Forgiving,
 }
 
-/// Reads a Markdown file. `None` if it is not there or its head is broken; then a finding says so.
+/// Reads a Markdown file. `None`, with a finding, if it is missing or its head is broken.
 pub fn read(
     tree: &FileTree,
     path: &str,
@@ -61,7 +61,7 @@ pub fn read(
     Some(MarkdownFile { source, head, body })
 }
 
-/// The whole text of a file that has no head, without the blank lines around it.
+/// Returns the whole text of a file that has no head, without the blank lines around it.
 pub fn plain(tree: &FileTree, path: &str, findings: &mut Findings) -> Option<SourcedValue<String>> {
     let source = tree.text(path, findings)?;
     let text = source.text.trim().to_owned();

@@ -1,6 +1,6 @@
-//! `.mcp.json`, as it is found in the wild, and `[[mcp.servers]]`: which MCP servers there are.
+//! The MCP servers of `.mcp.json`, as other tools write it, and of `[[mcp.servers]]`.
 //!
-//! Other tools write fields of their own into `.mcp.json`; they are left alone.
+//! Other tools write fields of their own into `.mcp.json`; unknown fields are ignored.
 //!
 //! Must never: start a server.
 
@@ -17,34 +17,34 @@ use crate::node::{Kind, Node, pointer_part};
 use crate::schema::{self, FileKind};
 use crate::source::{Origin, SourceText, Span};
 
-/// The file.
+/// The name of the file.
 pub const FILE: &str = ".mcp.json";
 
 /// One MCP server.
 #[derive(Clone, Debug, Serialize)]
 pub struct McpServer {
-    /// The first half of its tools' names.
+    /// The id, which is the first half of its tools' names.
     pub id: String,
-    /// How it is reached.
+    /// The command or address of the server.
     pub reach: McpEndpoint,
-    /// What said so.
+    /// The place of the definition.
     pub origin: Origin,
-    /// Whether a file of the project said so, which others may have written.
+    /// True if a file of the project defines it, which others may have written.
     #[serde(skip)]
     pub is_of_project: bool,
 }
 
-/// How a server is reached.
+/// The command or address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum McpEndpoint {
-    /// As a child process.
+    /// A child process, as its command line.
     Command(Vec<String>),
-    /// Over HTTP.
+    /// A server over HTTP, as its address.
     Url(String),
 }
 
-/// All servers: those of the file, then those of the settings, which win.
+/// Returns all servers: those of the file, then those of the settings, which win.
 pub fn read(
     tree: &FileTree,
     settings: &Settings,
@@ -161,7 +161,7 @@ fn form(id: &str) -> (DiagnosticCode, FindingText) {
     )
 }
 
-/// Who defines a server.
+/// The place and owner of a server's definition.
 struct McpServerSource {
     origin: Origin,
     is_of_project: bool,

@@ -1,9 +1,9 @@
-//! What exists: every name that a definition may refer to, and whether it loads.
+//! All names that a definition may refer to, and whether each definition loads.
 //!
-//! Built in a first pass over all files, used in the second to check references. A definition that
-//! is there but broken is known as broken, so that whoever refers to it is told so.
+//! Built in a first pass over all files, used in the second to check references. A broken
+//! definition is recorded as broken, so that a reference to it gets its own message.
 //!
-//! Must never: hold more than names and the one way to try a rule.
+//! Must never: hold more than names and the function that tests a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +13,25 @@ use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
 use crate::scope::ExampleChecker;
 use crate::source::{SourceText, Span};
 
-/// Whether a definition loads.
+/// The state of a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefinitionHealth {
-    /// It does.
+    /// The definition loads.
     Valid,
-    /// It does not; this is its file.
+    /// The definition does not load; this is its file.
     Broken(String),
 }
 
-/// All names.
+/// All names that a definition may refer to.
 #[derive(Clone, Debug, Default)]
 pub struct NameIndex {
-    /// Tools that the host offers.
+    /// Tools of the host.
     pub host: BTreeSet<ToolName>,
     /// Names of MCP servers.
     pub mcp: BTreeSet<String>,
     /// The file of MCP servers, if it does not load.
     pub mcp_broken: Option<String>,
-    /// Tools that some agent brings itself.
+    /// Tools that any agent brings itself.
     pub custom: BTreeSet<String>,
     /// Skills by id.
     pub skills: BTreeMap<String, DefinitionHealth>,
@@ -39,11 +39,11 @@ pub struct NameIndex {
     pub tasks: BTreeMap<String, DefinitionHealth>,
     /// Agents by id.
     pub agents: BTreeMap<String, DefinitionHealth>,
-    /// How the examples of approval rules are tried.
+    /// The function that tests the examples of approval rules.
     pub try_examples: Option<ExampleChecker>,
 }
 
-/// What a name refers to.
+/// The kinds of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
     /// A skill.
@@ -55,7 +55,7 @@ pub enum ReferenceKind {
 }
 
 impl NameIndex {
-    /// Whether a tool has this canonical name, here or on an MCP server.
+    /// True if a tool has this canonical name, or if an MCP server is known that may have it.
     pub fn tool_exists(&self, name: &str) -> bool {
         let name = ToolName::canonical(name);
         match name.mcp() {
@@ -64,7 +64,7 @@ impl NameIndex {
         }
     }
 
-    /// Notes that no tool has this name.
+    /// Adds a finding that no tool has this name.
     pub fn report_tool(
         &self,
         name: &str,
@@ -104,7 +104,7 @@ impl NameIndex {
         }
     }
 
-    /// Notes a finding if nothing, or only something broken, has this id.
+    /// Adds a finding if no definition, or only a broken one, has this id.
     pub fn report_reference(
         &self,
         lookup: ReferenceKind,

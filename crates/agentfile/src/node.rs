@@ -1,6 +1,6 @@
 //! A value of a definition file that knows its place in the text.
 //!
-//! YAML, JSON and TOML all become this one tree; what is said of a value later can point at it.
+//! YAML, JSON and TOML are all parsed into this one tree, so that later findings have a place.
 //!
 //! Must never: hold an alias, a tag, or a key twice (the parsers refuse them).
 
@@ -11,18 +11,18 @@ use crate::source::Span;
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where it stands.
+    /// The place in the text.
     pub span: Span,
-    /// What it is.
+    /// The value itself.
     pub kind: Kind,
 }
 
-/// What a value is.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
-    /// Nothing.
+    /// No value.
     Null,
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Number(Number),
@@ -39,14 +39,14 @@ pub enum Kind {
 pub struct MapEntry {
     /// The name.
     pub key: String,
-    /// Where the name stands.
+    /// The place of the name.
     pub key_span: Span,
     /// The value.
     pub value: Node,
 }
 
 impl Node {
-    /// The entry of a map with this name.
+    /// Returns the entry of a map with this name.
     pub fn pair(&self, key: &str) -> Option<&MapEntry> {
         match &self.kind {
             Kind::Map(pairs) => pairs.iter().find(|pair| pair.key == key),
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// The value at a JSON pointer.
+    /// Returns the value at a JSON pointer.
     pub fn at(&self, pointer: &str) -> Option<&Node> {
         pointer.split('/').skip(1).try_fold(self, |node, part| {
             let part = plain_part(part);
@@ -68,7 +68,7 @@ impl Node {
         })
     }
 
-    /// The place of a JSON pointer, or of the nearest value above it that exists.
+    /// Returns the place of a JSON pointer, or of the nearest existing value above it.
     pub fn span_at(&self, pointer: &str) -> Span {
         let mut pointer = pointer;
         loop {
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// The same value without places.
+    /// Returns the value without places.
     pub fn to_value(&self) -> Value {
         match &self.kind {
             Kind::Null => Value::Null,
@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// Nothing as a map without fields, for files whose fields are all optional.
+    /// Turns null into a map without fields, for files whose fields are all optional.
     pub fn or_empty_map(mut self) -> Self {
         if self.kind == Kind::Null {
             self.kind = Kind::Map(Vec::new());
@@ -104,7 +104,7 @@ impl Node {
         self
     }
 
-    /// Whether fields with names can be looked for in it.
+    /// True for a map, and for null, which counts as an empty map.
     pub fn is_map_or_nothing(&self) -> bool {
         match &self.kind {
             Kind::Map(_) | Kind::Null => true,
@@ -112,7 +112,7 @@ impl Node {
         }
     }
 
-    /// What the value is, in words.
+    /// Returns the type of the value for a message.
     pub fn noun(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "nothing",
@@ -125,12 +125,12 @@ impl Node {
     }
 }
 
-/// A step of a JSON pointer as the name it stands for.
+/// Returns the name that a part of a JSON pointer stands for.
 pub fn plain_part(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 
-/// One step of a JSON pointer, escaped.
+/// Escapes a name as a part of a JSON pointer.
 pub fn pointer_part(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

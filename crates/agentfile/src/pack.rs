@@ -1,6 +1,6 @@
 //! An agent of a pack: one `AGENT.md` whose front matter defines it.
 //!
-//! Lists default to `inherit`: what the host, the project and the user offer.
+//! Lists default to `inherit`: all that the host, the project and the user offer.
 //!
 //! Must never: take an id from the file; it comes from the directory.
 
@@ -31,7 +31,7 @@ use crate::toolset::{ToolsetBuilder, report_left_out};
 /// The file that defines an agent of a pack.
 pub const FILE: &str = "AGENT.md";
 
-/// Reads an agent of a pack; the tree is its directory. `None` if too little of it is right; with an
+/// Reads an agent of a pack from its directory. `None` if too much of it is defective; with an
 /// error among the findings it does not load.
 pub fn read(
     tree: &FileTree,
@@ -110,7 +110,7 @@ fn powers(
     }
 }
 
-/// The models that the front matter speaks of.
+/// Returns the models that the front matter names.
 pub(crate) fn models_of(doc: &ManifestFile<AgentMd>) -> AgentModels {
     let manifest = &doc.manifest;
     let allowed = manifest.allowed_models.iter().enumerate();
@@ -125,19 +125,19 @@ pub(crate) fn models_of(doc: &ManifestFile<AgentMd>) -> AgentModels {
     }
 }
 
-/// The models without those that stood earlier.
+/// Returns the models without repetitions; the first of equals stays.
 pub(crate) fn each_once(models: Vec<SourcedValue<String>>) -> Vec<SourcedValue<String>> {
     let mut seen = HashSet::new();
     models.into_iter().filter(|model| seen.insert(model.value.clone())).collect()
 }
 
-/// The skills that a scope gives, of those that load.
+/// Returns the skills of a scope that load.
 pub(crate) fn skills_of(scope: &DefinitionScope, index: &NameIndex) -> Vec<SourcedValue<SkillId>> {
     let ids = chosen(&scope.skills, &index.skills);
     ids.into_iter().map(|(id, origin)| SourcedValue::new(SkillId::new(id), origin)).collect()
 }
 
-/// The tasks that a scope gives, of those that load.
+/// Returns the tasks of a scope that load.
 pub(crate) fn tasks_of(scope: &DefinitionScope, index: &NameIndex) -> Vec<SourcedValue<TaskId>> {
     let ids = chosen(&scope.tasks, &index.tasks);
     ids.into_iter().map(|(id, origin)| SourcedValue::new(TaskId::new(id), origin)).collect()

@@ -1,13 +1,13 @@
-//! Regular expressions as people write them, and what is wrong with them.
+//! Checks regular expressions of definition files, and describes their defects.
 //!
-//! Must never: take one that cannot be run in linear time.
+//! Must never: accept an expression that cannot run in linear time.
 
 use regex::RegexBuilder;
 
 use crate::diagnostic::FindingText;
 use crate::limits::REGEX_BYTES_MAX;
 
-/// What to say of an expression that does not compile.
+/// Returns the message for an expression that does not compile.
 pub(crate) fn defect(pattern: &str) -> Option<FindingText> {
     let error = RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build().err()?;
     let words = error.to_string();
@@ -18,7 +18,7 @@ pub(crate) fn defect(pattern: &str) -> Option<FindingText> {
     Some(text)
 }
 
-/// Like `defect`, for one that must hold for a whole text.
+/// Like `defect`, for an expression that must match a whole text.
 pub(crate) fn defect_of_whole(pattern: &str) -> Option<FindingText> {
     // Alone first: `a)(b` compiles only in brackets.
     defect(pattern).or_else(|| defect(&format!("^(?:{pattern})$")))

@@ -1,9 +1,9 @@
-//! An agent program: `agent.yml`, `AGENT.md` and what stands beside them.
+//! An agent program: `agent.yml`, `AGENT.md` and the files beside them.
 //!
-//! Both files are required. Front matter in `AGENT.md` may add what `agent.yml` has no word for
-//! (approval rules, further models); where both speak of one thing they must agree.
+//! Both files are required. Front matter in `AGENT.md` may add fields that `agent.yml` does not
+//! have (approval rules, further models); if both set the same field, they must agree.
 //!
-//! Must never: let a broken optional part pass as if it were absent.
+//! Must never: treat a broken optional file as absent.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -46,22 +46,22 @@ pub(crate) use values::{diary, yaml_value};
 /// The file that makes a directory an agent program.
 pub const FILE: &str = "agent.yml";
 
-/// What an agent is resolved against.
+/// The names and settings against which an agent is resolved.
 pub struct ResolveContext<'a> {
-    /// All names.
+    /// All names that a reference may use.
     pub index: &'a NameIndex,
     /// The project's and the user's settings.
     pub settings: &'a Settings,
-    /// The variables that bound the tools.
+    /// The environment variables that limit the tools.
     pub environment: &'a BTreeMap<String, String>,
-    /// How strictly skills are read.
+    /// The strictness for skills.
     pub level: SkillLevel,
-    /// The workspace's rules.
+    /// The rules of the workspace.
     pub rules: Option<&'a SourcedValue<String>>,
 }
 
-/// Reads an agent program. Its own skills come with it. `None` if too little of it is right; with
-/// an error among the findings it does not load.
+/// Reads an agent program and its own skills. `None` if too much of it is defective; with an error
+/// among the findings it does not load.
 pub fn read(
     tree: &FileTree,
     id: &str,
@@ -139,7 +139,7 @@ impl ProgramReader<'_> {
         schema::read(FileKind::AgentYml, &source, node, findings)
     }
 
-    /// `AGENT.md`, and its front matter if it has some.
+    /// Reads `AGENT.md`, and its front matter if it has some.
     fn instructions(
         &self,
         id: &str,
@@ -170,8 +170,8 @@ impl ProgramReader<'_> {
         Some((markdown, Some(front)))
     }
 
-    /// What the front matter says. Where it is silent a program has only what `agent.yml` gives it, so
-    /// nothing is inherited.
+    /// Reads the scope of the front matter. A field without a value there inherits nothing: a
+    /// program has only the names that `agent.yml` gives it.
     fn scope(
         &self,
         front: &ManifestFile<AgentMd>,
@@ -198,7 +198,7 @@ impl ProgramReader<'_> {
         powers: &AgentPermissions,
         findings: &mut Findings,
     ) {
-        // A tool that cannot be had here is one of the agent's all the same.
+        // A requested tool that is unavailable here still counts as one of the agent's.
         let offered = powers.toolset.iter().map(|tool| tool.name.clone());
         let left_out = powers.left_out.iter().map(|one| ToolName::canonical(&one.name));
         let tools: HashSet<ToolName> = offered.chain(left_out).collect();
@@ -389,7 +389,7 @@ fn with_name(mut node: Node, name: &str) -> Node {
     node
 }
 
-/// Where both files speak of one thing they must say the same.
+/// Reports fields that both files set to different values.
 fn check_agreement(
     yml: &ManifestFile<AgentYml>,
     front: &ManifestFile<AgentMd>,

@@ -1,9 +1,9 @@
-//! What files, variables and flags say about the sandbox, and who may say what.
+//! The sandbox settings of files, variables and flags, and the rules on who may set which.
 //!
-//! The operator sets the ceiling: the user's own settings, environment variables, flags. A project and an
-//! agent only ask. What only the operator may say has no effect when somebody else says it, and is told.
+//! The operator sets the ceiling in user settings, variables and flags. A project and an agent only
+//! request. A setting reserved for the operator has no effect elsewhere, and is reported.
 //!
-//! Must never: let a request count for the operator, or work out what holds; that is the kernel's.
+//! Must never: treat a request as the operator's, or merge the layers (the kernel does).
 
 use std::fmt;
 
@@ -24,10 +24,10 @@ mod validation;
 
 pub use validation::is_kept_from_commands;
 
-/// Who says something.
+/// The author of settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SettingsAuthor {
-    /// Whose machine it is.
+    /// The owner of the machine.
     #[default]
     Operator,
     /// The settings of a project.
@@ -46,43 +46,43 @@ impl fmt::Display for SettingsAuthor {
     }
 }
 
-/// What one of them says.
+/// The settings of one author.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxLayer {
-    /// Who.
+    /// The author.
     pub speaker: SettingsAuthor,
-    /// What.
+    /// The settings.
     pub sandbox: SandboxToml,
-    // Where; by JSON pointer below the section.
+    // The origins, by JSON pointer below the section.
     said: LayeredValues,
 }
 
-/// What all of them say.
+/// The settings of all authors.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxLayers {
     /// The ceiling.
     pub operator: SandboxLayer,
-    /// What is asked for, each within the ceiling.
+    /// The requests, each within the ceiling.
     pub requests: Vec<SandboxLayer>,
 }
 
 impl SandboxLayer {
-    /// A layer in which nothing is said.
+    /// Creates a layer without settings.
     pub fn of(speaker: SettingsAuthor) -> Self {
         Self { speaker, ..Self::default() }
     }
 
-    /// Whether it says nothing.
+    /// True if the layer has no setting.
     pub fn is_silent(&self) -> bool {
         self.said.all().is_empty()
     }
 
-    /// Where a value was said, by JSON pointer such as `/security/allowWrite/0`.
+    /// Returns the origin of a value, by JSON pointer such as `/security/allowWrite/0`.
     pub fn origin(&self, pointer: &str) -> Origin {
         self.said.origin(pointer)
     }
 
-    /// All values: dotted key below the section, value, origin.
+    /// Returns all values: dotted key below the section, value, origin.
     pub fn all(&self) -> Vec<(String, &Value, Origin)> {
         self.said.all()
     }
@@ -91,7 +91,7 @@ impl SandboxLayer {
         self.said.contains(pointer)
     }
 
-    /// Takes over the section `[sandbox]` of a tree.
+    /// Adds the section `[sandbox]` of a tree.
     pub(crate) fn add(&mut self, source: &SourceText, node: &Node) {
         if let Some(section) = node.at("/sandbox") {
             self.said.insert_tree(source, section, "");
@@ -99,7 +99,7 @@ impl SandboxLayer {
         }
     }
 
-    /// What an agent's file asks for in its fields `security` and `limits`.
+    /// Returns the request in the fields `security` and `limits` of an agent's file.
     pub(crate) fn of_agent_file(source: &SourceText, node: &Node) -> Self {
         let mut layer = Self::of(SettingsAuthor::Agent);
         for field in ["/security", "/limits"] {
@@ -113,11 +113,11 @@ impl SandboxLayer {
     }
 
     fn refresh(&mut self) {
-        // Each value was checked when it was read. If they do not fit all the same, nothing is allowed.
+        // Each value was checked when read. If they are invalid together, nothing is allowed.
         self.sandbox = self.said.deserialize().unwrap_or_else(|_| nothing());
     }
 
-    /// Reports what is not well formed, and takes it out.
+    /// Reports and removes malformed values.
     pub(crate) fn check_form(&mut self, findings: &mut Findings) {
         for (pointer, code, text) in validation::defects(&self.sandbox) {
             self.said.report(code, (&pointer, ""), text, findings);
@@ -128,7 +128,7 @@ impl SandboxLayer {
         self.refresh();
     }
 
-    /// Reports what only the operator may say and this layer says wider, and takes it out.
+    /// Reports and removes values that are reserved for the operator and wider than the operator's.
     pub(crate) fn drop_wider_than(&mut self, operator: &SandboxToml, findings: &mut Findings) {
         for (pointer, what) in wider(&self.sandbox, operator) {
             let key = format!("sandbox{}", pointer.replace('/', "."));
@@ -142,8 +142,8 @@ impl SandboxLayer {
     }
 }
 
-/// What an agent's files ask for: its own settings, and the fields of the files that define it. What is
-/// wrong with the fields goes to the findings.
+/// Returns the requests of an agent's files: its own settings, and the fields of the files that
+/// define it. Defects of the fields go to the findings.
 pub(crate) fn of_agent(
     settings: &Settings,
     files: &[(&SourceText, &Node)],
@@ -161,7 +161,7 @@ pub(crate) fn of_agent(
     own.chain(fields).filter(|layer| !layer.is_silent()).collect()
 }
 
-/// With each key its value and its place.
+/// Serializes each key with its value and its place.
 impl Serialize for SandboxLayer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let all = self.all().into_iter();
@@ -170,7 +170,7 @@ impl Serialize for SandboxLayer {
     }
 }
 
-/// The strictest settings that can be written.
+/// Returns the strictest possible settings.
 fn nothing() -> SandboxToml {
     let none = || Some(Vec::new());
     let security = Security {
@@ -182,7 +182,7 @@ fn nothing() -> SandboxToml {
     SandboxToml { profile: Some(SandboxProfile::Untrusted), security, ..SandboxToml::default() }
 }
 
-/// What a request says that is wider than what the operator says, and that only the operator may say.
+/// Returns reserved settings of a request that are wider than the operator's: pointer and meaning.
 fn wider(asked: &SandboxToml, operator: &SandboxToml) -> Vec<(&'static str, &'static str)> {
     let (security, ceiling) = (&asked.security, &operator.security);
     let new = |asked: &Option<Vec<String>>, known: &Option<Vec<String>>| {
@@ -224,17 +224,17 @@ fn wider(asked: &SandboxToml, operator: &SandboxToml) -> Vec<(&'static str, &'st
     checks.into_iter().filter(|(wider, _)| *wider).map(|(_, what)| what).collect()
 }
 
-/// The weakest level that settings accept.
+/// Returns the weakest level that settings accept.
 pub fn minimum(sandbox: &SandboxToml) -> SandboxLevel {
     sandbox.minimum.unwrap_or(SandboxLevel::Bwrap)
 }
 
-/// The profile that settings choose.
+/// Returns the profile that settings choose.
 pub fn profile(sandbox: &SandboxToml) -> SandboxProfile {
     sandbox.profile.unwrap_or(SandboxProfile::Trusted)
 }
 
-/// How much settings let be read: what they say, or what their profile means.
+/// Returns the readable part of the machine: as set, or as the profile implies.
 pub fn reading(sandbox: &SandboxToml) -> ReadAccess {
     let by_profile = match profile(sandbox) {
         SandboxProfile::Untrusted | SandboxProfile::Trusted => ReadAccess::Strict,
@@ -251,7 +251,7 @@ fn rank_of_level(level: SandboxLevel) -> u8 {
     }
 }
 
-/// The wider a profile, the higher.
+/// Returns the rank of a profile: the wider, the higher.
 pub fn rank_of_profile(profile: SandboxProfile) -> u8 {
     match profile {
         SandboxProfile::Untrusted => 0,

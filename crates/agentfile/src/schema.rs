@@ -1,7 +1,7 @@
-//! The JSON Schemas of the definition files, and what they find wrong with a file.
+//! The JSON Schemas of the definition files, and the check of a file against them.
 //!
-//! Schemas are generated from the manifest types. A value that breaks its schema is reported at its
-//! place and taken out, so that the rest of the file can still be read and checked.
+//! Schemas are generated from the manifest types. A value that violates its schema is reported at
+//! its place and removed, so that the rest of the file can still be read and checked.
 //!
 //! Must never: fetch a schema from anywhere, or report a defect without a place.
 
@@ -58,7 +58,7 @@ pub enum FileKind {
     UserProfile,
     /// `.mcp.json`.
     McpJson,
-    /// `access/*.yml`, in each of its shapes.
+    /// `access/*.yml`, in each of its forms.
     Access,
     /// `access/*.yml`, with its policies under `policies`.
     Policies,
@@ -67,7 +67,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// The kinds whose schema is published, with the name it is asked for by.
+    /// The kinds with a published schema, each with its name on the command line.
     pub const PUBLISHED: [(&'static str, FileKind); 10] = [
         ("agent", Self::Agent),
         ("agent-yml", Self::AgentYml),
@@ -81,7 +81,7 @@ impl FileKind {
         ("event-hook", Self::EventHook),
     ];
 
-    /// The JSON Schema.
+    /// Returns the JSON Schema of the kind.
     pub fn schema(self) -> Value {
         let embedded =
             |text| serde_json::from_str(text).expect("the schemas in this crate are JSON");
@@ -103,8 +103,8 @@ impl FileKind {
         }
     }
 
-    /// Front matter is shared with other tools, so a field we do not know is only a warning there.
-    /// Deeper down there is only what we define, and a misspelt `when` would widen a rule.
+    /// Front matter is shared with other tools, so an unknown field is only a warning there. Nested
+    /// fields are all ours, and a misspelt `when` would widen a rule.
     fn unknown_field_severity(self, pointer: &str) -> Severity {
         match self {
             Self::Soul | Self::UserProfile => Severity::Warning,
@@ -132,49 +132,49 @@ impl FileKind {
     }
 }
 
-/// A file that was read: its tree with the defects taken out, and its manifest.
+/// A parsed file: its tree without the defective values, and its manifest.
 #[derive(Clone, Debug)]
 pub struct ManifestFile<T> {
-    /// The text.
+    /// The text of the file.
     pub source: SourceText,
-    /// The tree that the manifest was made from.
+    /// The tree from which the manifest was made.
     pub node: Node,
     /// The manifest.
     pub manifest: T,
-    // Pointers to what was reported and taken out, or is required and missing.
+    // Pointers to values that were reported and removed, or are required and missing.
     lost: Vec<String>,
 }
 
 impl<T> ManifestFile<T> {
-    /// Whether something at or below a field was reported and taken out, or is missing. What depends
-    /// on it is then unknown, and not wrong.
+    /// True if a value at or below a field was removed or is missing. Conclusions from that field
+    /// are then unknown, not wrong.
     pub fn lost(&self, field: &str) -> bool {
         self.lost.iter().any(|pointer| lies_in(pointer, field))
     }
 
-    /// The place of a JSON pointer.
+    /// Returns the place of a JSON pointer.
     pub fn span(&self, pointer: &str) -> Span {
         self.node.span_at(pointer)
     }
 
-    /// The origin of a JSON pointer.
+    /// Returns the origin of a JSON pointer.
     pub fn origin(&self, pointer: &str) -> Origin {
         self.source.origin(self.span(pointer))
     }
 
-    /// A value with the origin of its pointer.
+    /// Returns a value with the origin of its pointer.
     pub fn sourced<V>(&self, pointer: &str, value: V) -> SourcedValue<V> {
         SourcedValue::new(value, self.origin(pointer))
     }
 
-    /// The origin of a pointer if the file says anything there.
+    /// Returns the origin of a pointer if the file has a value there.
     pub fn said(&self, pointer: &str) -> Option<Origin> {
         self.node.at(pointer).map(|node| self.source.origin(node.span))
     }
 }
 
 /// Checks a tree against its schema and makes the manifest. Every defect is reported; `None` means
-/// that what is left is not enough for a manifest.
+/// that the rest is too incomplete for a manifest.
 pub fn read<T: DeserializeOwned>(
     kind: FileKind,
     source: &SourceText,
@@ -196,8 +196,8 @@ pub fn read<T: DeserializeOwned>(
     }
 }
 
-/// Reports every defect of a tree and takes the defective values out. The answer are the pointers of
-/// what was taken out or is missing.
+/// Reports every defect of a tree and removes the defective values. Returns the pointers of removed
+/// and missing values.
 pub fn check(
     kind: FileKind,
     source: &SourceText,
@@ -221,7 +221,7 @@ pub fn check(
     pointers
 }
 
-/// Where a required value was taken out, what it belonged to cannot stay either; its neighbours can.
+/// Removes values that lack a required part after a removal; their neighbors stay.
 fn take_out_the_incomplete(node: &mut Node, (schema, validator): (&Value, &Validator)) {
     for _ in 0..NODE_DEPTH_MAX {
         let value = node.to_value();
@@ -244,8 +244,8 @@ fn take_out_the_incomplete(node: &mut Node, (schema, validator): (&Value, &Valid
     }
 }
 
-/// A required text that is missing is reported; with an empty one in its place the rest of the file can
-/// still be checked.
+/// Adds an empty text for each missing required text, which is reported already, so that the rest
+/// of the file can still be checked.
 fn add_missing_texts(kind: FileKind, node: &mut Node) {
     let required = kind.compiled().0.get("required").and_then(Value::as_array);
     let at = Span::new(node.span.start, node.span.start);
@@ -258,7 +258,7 @@ fn add_missing_texts(kind: FileKind, node: &mut Node) {
     }
 }
 
-/// `1000.0` and `1e3` are whole numbers to a schema, but not to the manifests.
+/// Converts `1000.0` and `1e3`, whole numbers to a schema, to whole numbers for the manifests.
 pub(crate) fn with_whole_numbers(value: Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {
@@ -277,7 +277,7 @@ fn is_whole(float: f64) -> bool {
     float.fract() == 0.0 && float.abs() <= WHOLE_NUMBER_MAX as f64
 }
 
-/// A schema of a whole number has no upper end of its own, but a manifest has.
+/// Adds the limits of the manifests to whole numbers, which schemas leave without an upper limit.
 fn bound_whole_numbers(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -296,7 +296,7 @@ fn bound_whole_numbers(schema: &mut Value) {
     }
 }
 
-/// The lengths of a skill's fields have codes of their own; see `skill`.
+/// True for the lengths of a skill's fields, which have codes of their own; see `skill`.
 fn is_checked_by_hand(kind: FileKind, problem: &SchemaProblem) -> bool {
     kind == FileKind::Skill
         && matches!(problem.what, problem::SchemaProblemKind::Range(_))
@@ -387,7 +387,7 @@ fn key_spans(node: &Node) -> HashMap<&str, Span> {
     }
 }
 
-/// A pointer in the order of the file: numbers by value.
+/// Splits a pointer so that it sorts in the order of the file: numbers by value.
 fn parts(pointer: &str) -> Vec<(usize, String)> {
     pointer.split('/').map(|part| (part.parse().unwrap_or(0), part.to_owned())).collect()
 }
@@ -396,8 +396,8 @@ fn above(pointer: &str) -> Option<&str> {
     pointer.rsplit_once('/').map(|(above, _)| above)
 }
 
-/// Takes out values, the last first, so that taking out an item of a list does not move the ones still to
-/// come.
+/// Removes values, the last first, so that the removal of a list item does not move those still to
+/// be removed.
 fn take_out_all(node: &mut Node, pointers: &mut Vec<String>) {
     pointers.sort_by_cached_key(|pointer| std::cmp::Reverse(parts(pointer)));
     pointers.dedup();
@@ -406,7 +406,7 @@ fn take_out_all(node: &mut Node, pointers: &mut Vec<String>) {
     }
 }
 
-/// Takes out values that stand in the same map or list.
+/// Removes values of one map or list.
 fn take_out(node: &mut Node, pointers: &[String]) {
     let Some(above) = pointers.first().and_then(|pointer| above(pointer)) else { return };
     let last = |pointer: &String| plain_part(pointer.rsplit('/').next().unwrap_or_default());

@@ -1,8 +1,8 @@
-//! What an agent, a skill, a task or a step says about tools, skills, tasks and approvals.
+//! The tools, skills, tasks and approval rules of an agent, a skill, a task or a step.
 //!
-//! All four say it in the same words; here those words are read once.
+//! All four kinds of definitions use the same fields, which are read here.
 //!
-//! Must never: widen anything. A scope is a wish; what is granted is decided elsewhere.
+//! Must never: widen anything. A scope is a request; other code decides what is granted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -23,17 +23,17 @@ use crate::pattern;
 use crate::schema::ManifestFile;
 use crate::source::{Origin, SourcedValue};
 
-/// The shell's canonical name.
+/// The canonical name of the shell tool.
 pub const SHELL: &str = "bash";
-/// The argument of the shell that is its command.
+/// The argument of the shell that holds its command.
 pub const COMMAND: &str = "command";
 
-/// A list of names, perhaps on top of what is inherited.
+/// A list of names, perhaps added to inherited ones.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct NameSelection {
-    /// Whether the surroundings' names are taken over.
+    /// True if the parent's names are included.
     pub inherit: bool,
-    /// Names of its own.
+    /// The names in the list itself.
     pub names: Vec<SourcedValue<String>>,
 }
 
@@ -42,45 +42,45 @@ pub struct NameSelection {
 pub struct ApprovalRule {
     /// The tool (by its canonical name) or the task.
     pub subject: String,
-    /// true: goes ahead; false: a person is asked.
+    /// true: allowed; false: needs approval.
     pub allow: bool,
     /// Conditions on the arguments, all of which must hold.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub when: BTreeMap<String, Matcher>,
-    /// What must come of given arguments.
+    /// Arguments with the expected result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ApprovalExample>,
-    /// Where it stands.
+    /// The place of the rule.
     pub origin: Origin,
 }
 
-/// What must come of given arguments when all rules of the list are tried in order.
+/// Arguments with the result expected when all rules of the list are tried in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalExample {
-    /// What must come of it.
+    /// The expected result.
     pub expected: ExpectedVerdict,
     /// The arguments.
     pub args: Value,
-    /// Where it stands.
+    /// The place of the example.
     pub origin: Origin,
 }
 
-/// What must come of an example.
+/// The expected result of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectedVerdict {
-    /// The rule that has the example lets it go ahead.
+    /// The rule that has the example allows it.
     Allow,
-    /// A person is asked.
+    /// The call needs approval.
     Ask,
 }
 
-/// Whether rules are for tools or for tasks.
+/// The subjects of rules: tools or tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleKind {
-    /// For calls of tools.
+    /// Rules for calls of tools.
     Tool,
-    /// For invocations of tasks.
+    /// Rules for invocations of tasks.
     Task,
 }
 
@@ -93,21 +93,21 @@ impl RuleKind {
     }
 }
 
-/// Tries the examples of rules. Rules are evaluated elsewhere; this is how that is handed in.
+/// Tests the examples of rules. The kernel evaluates rules; the caller passes its function.
 pub type ExampleChecker = fn(RuleKind, &[ApprovalRule]) -> Vec<ExampleDefect>;
 
-/// An example that comes out otherwise.
+/// An example with another result than expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExampleDefect {
-    /// Which rule, counted from zero.
+    /// The index of the rule, from zero.
     pub rule: usize,
-    /// Which of its examples, counted from zero.
+    /// The index of the example in the rule, from zero.
     pub example: usize,
-    /// What came of it, and why.
+    /// The actual result and its reason.
     pub message: String,
 }
 
-/// Everything a definition says about its surroundings.
+/// All names and rules that a definition sets.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DefinitionScope {
     /// Tools.
@@ -116,13 +116,13 @@ pub struct DefinitionScope {
     pub skills: NameSelection,
     /// Tasks.
     pub tasks: NameSelection,
-    /// Rules for tool calls; none means that the surrounding scope decides.
+    /// Rules for tool calls; none means that the enclosing scope decides.
     pub tool_rules: Option<Vec<ApprovalRule>>,
-    /// Rules for task invocations; none means that the surrounding scope decides.
+    /// Rules for task invocations; none means that the enclosing scope decides.
     pub task_rules: Option<Vec<ApprovalRule>>,
 }
 
-/// The five fields that carry a scope.
+/// The five fields of a scope.
 pub struct ScopeFields<'a> {
     tools: Option<&'a InheritableNames>,
     skills: Option<&'a InheritableNames>,
@@ -131,12 +131,12 @@ pub struct ScopeFields<'a> {
     task_approvals: Option<&'a TaskApprovals>,
 }
 
-/// A manifest that has those fields.
+/// A manifest with a scope.
 pub trait ScopedManifest {
-    /// Whether it is at work inside of an agent that it does not know, whose own tools it may name.
+    /// True if it is used inside an agent that it does not know, whose own tools it may name.
     const INSIDE_ANY_AGENT: bool;
 
-    /// The fields.
+    /// Returns the fields of the scope.
     fn scope_fields(&self) -> ScopeFields<'_>;
 }
 
@@ -179,7 +179,7 @@ pub fn read<T: ScopedManifest>(
     scope
 }
 
-/// Reads the scope without a look at which tools its rules are for.
+/// Reads the scope without a check of the tools that its rules are for.
 pub(crate) fn read_names<T: ScopedManifest>(
     doc: &ManifestFile<T>,
     index: &NameIndex,
@@ -202,7 +202,7 @@ pub(crate) fn read_names<T: ScopedManifest>(
     scope
 }
 
-/// Checks that every rule is for something that is there, and can be evaluated.
+/// Checks that every rule can be evaluated and has an existing subject.
 pub(crate) fn check_rules<T: ScopedManifest>(
     doc: &ManifestFile<T>,
     scope: &DefinitionScope,
@@ -281,7 +281,7 @@ fn task_rules<T>(doc: &ManifestFile<T>, approvals: &TaskApprovals) -> Vec<Approv
         .collect()
 }
 
-/// Those that must go ahead, then those that must be asked about.
+/// Returns the examples to allow, then those that need approval.
 fn examples<T>(
     doc: &ManifestFile<T>,
     pointer: &str,
@@ -324,7 +324,7 @@ fn check_references<T>(
     }
 }
 
-/// Checks the rules of one list, then tries their examples if they can be evaluated.
+/// Checks the rules of one list, then tests their examples if the rules can be evaluated.
 fn check_list<T>(
     doc: &ManifestFile<T>,
     (kind, rules): (RuleKind, &[ApprovalRule]),
@@ -355,7 +355,7 @@ fn pointer_of(kind: RuleKind, rules: &[ApprovalRule], defect: &ExampleDefect) ->
     example_pointer(&rule, example.expected, at)
 }
 
-/// A text alone is a command, and only the shell takes one.
+/// Checks examples that are a text: a command, which only the shell accepts.
 fn check_commands<T>(
     doc: &ManifestFile<T>,
     kind: RuleKind,
@@ -385,7 +385,7 @@ fn check_each<T>(
     offered: &dyn Fn(&str) -> bool,
     findings: &mut Findings,
 ) {
-    // The first rule for each subject that has no condition.
+    // The first rule without conditions for each subject.
     let mut always: HashMap<&str, usize> = HashMap::new();
     let mut compiled = 0;
     for (at, rule) in rules.iter().enumerate() {
@@ -428,7 +428,7 @@ fn check_matcher<T>(
     match matcher {
         Matcher::Matches(_) if *compiled >= REGEXES_MAX => {
             *compiled += 1;
-            // Said once; compiling thousands takes longer than reading all else.
+            // Reported once; compiling thousands takes longer than reading all else.
             if *compiled == REGEXES_MAX + 1 {
                 let text = FindingText::new("the file holds too many regular expressions")
                     .help(format!("at most {REGEXES_MAX} are compiled; join some with `|`"));

@@ -1,10 +1,10 @@
 //! `SKILL.md`: reading a skill, by the Agent Skills specification or with our extensions.
 //!
-//! Skills come from everywhere, so they load as the specification's client guide says: only a missing
-//! description or broken YAML keeps a skill out; the rest are warnings. At level `spec` every departure
-//! is an error.
+//! Skills come from many authors, so they load as the specification's client guide says: only a
+//! missing description or broken YAML prevents loading; the rest are warnings. At level `spec`
+//! every deviation is an error.
 //!
-//! Must never: run or read anything a skill refers to.
+//! Must never: run or read a file that a skill refers to.
 
 use agentry_protocol::{ContentHash, SkillId};
 use serde::Serialize;
@@ -25,12 +25,12 @@ use crate::schema::{self, FileKind, ManifestFile};
 use crate::scope::{self, DefinitionScope};
 use crate::source::{Origin, SourceText, SourcedValue, Span};
 
-/// How strictly skills are read.
+/// The strictness for skills.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SkillLevel {
-    /// Exactly the Agent Skills specification; every departure is an error.
+    /// Exactly the Agent Skills specification; every deviation is an error.
     Spec,
-    /// With our extensions; forgiving.
+    /// With our extensions; deviations are warnings.
     #[default]
     Extended,
 }
@@ -38,29 +38,29 @@ pub enum SkillLevel {
 /// A skill.
 #[derive(Clone, Debug, Serialize)]
 pub struct Skill {
-    /// Its id, from its directory.
+    /// The id, from the skill's directory.
     pub id: SkillId,
     /// Its name.
     pub name: SourcedValue<String>,
-    /// What it does and when to use it.
+    /// The abilities of the skill, and when to use it.
     pub description: SourcedValue<String>,
     /// The instructions.
     pub body: SourcedValue<String>,
-    /// Whether it is a single file that is always loaded, or a folder that is loaded on request.
+    /// A single file that is always loaded, or a folder that is loaded on request.
     pub form: SkillForm,
-    /// Tools it asks to have approved beforehand, as written.
+    /// Tools that the skill wants approved in advance, as written.
     pub allowed_tools: Vec<String>,
-    /// Licence, compatibility and metadata, as written.
+    /// License, compatibility and metadata, as written.
     pub about: serde_json::Map<String, Value>,
-    /// What it says about tools, skills, tasks and approvals.
+    /// Its tools, skills, tasks and approval rules.
     pub scope: DefinitionScope,
-    /// Files beside it.
+    /// Paths of the files beside it.
     pub resources: Vec<String>,
     /// The hash of all of its files.
     pub hash: ContentHash,
 }
 
-/// Whether a skill is one file or a folder.
+/// The form of a skill: a file or a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillForm {
@@ -80,7 +80,7 @@ pub struct SkillDraft {
     hash: ContentHash,
 }
 
-/// Reads a skill folder. `path` is its `SKILL.md`, `id` its id. `None` if it does not load.
+/// Reads the skill folder of the `SKILL.md` at `path`. `None` if the skill does not load.
 pub fn read(
     tree: &FileTree,
     path: &str,
@@ -90,7 +90,7 @@ pub fn read(
 ) -> Option<SkillDraft> {
     let mut own = Findings::default();
     let draft = read_draft(tree, path, (id, level), &mut own);
-    // A skill whose own limits cannot be read must not load without them.
+    // A skill with unreadable limits of its own must not load without them.
     let broken = own.has_errors();
     findings.append(own);
     draft.filter(|_| !broken)
@@ -133,7 +133,7 @@ fn read_draft(
     Some(SkillDraft { doc, body, id: SkillId::new(id), resources, hash: own.hash() })
 }
 
-/// Checks what a skill refers to and makes it whole.
+/// Checks the references of a skill and completes it.
 pub fn resolve(draft: SkillDraft, index: &NameIndex, findings: &mut Findings) -> Skill {
     let SkillDraft { doc, body, id, resources, hash } = draft;
     let scope = scope::read(&doc, index, findings);
@@ -163,7 +163,7 @@ pub fn resolve(draft: SkillDraft, index: &NameIndex, findings: &mut Findings) ->
     }
 }
 
-/// `Bash(git add:*) Read` are two words.
+/// Splits a list of tools; `Bash(git add:*) Read` are two words.
 fn words_outside_of_parentheses(text: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let words = text.split(|c: char| {
@@ -222,8 +222,8 @@ impl SkillChecker<'_> {
         findings.at(code, self.source, span, text);
     }
 
-    /// What the specification leaves to the reader: plain values are text, a missing name is the
-    /// folder's, a list of tools is a text with spaces.
+    /// Applies the rules that the specification leaves to clients: plain values are text, a missing
+    /// name is the folder's, a list of tools is a text with spaces.
     fn prepare(&self, node: &mut Node, folder: &str, findings: &mut Findings) {
         let span = node.span;
         let Kind::Map(pairs) = &mut node.kind else { return };
@@ -313,7 +313,7 @@ impl SkillChecker<'_> {
         let description = &doc.manifest.description;
         let length = description.chars().count();
         if doc.lost("/description") {
-            // Missing or not a text; that is reported.
+            // Missing or not a text, which is reported elsewhere.
         } else if description.trim().is_empty() {
             let text = FindingText::new("the description is empty")
                 .help("say in a sentence or two what the skill does and when to use it");
@@ -408,14 +408,14 @@ fn misformed(name: &str) -> Option<&'static str> {
     }
 }
 
-/// In a skill's head every plain value is text, as the reference reader has it.
+/// Turns every plain value of a skill's head into text, as the reference implementation does.
 fn as_text(source: &SourceText, node: &mut Node) {
     if let Some(text) = plain_text(source, node) {
         node.kind = Kind::Text(text);
     }
 }
 
-/// A plain value as text; numbers and the like as they are written.
+/// Returns a plain value as text; numbers and the like as written.
 fn plain_text(source: &SourceText, node: &Node) -> Option<String> {
     match &node.kind {
         Kind::Text(text) => Some(text.clone()),

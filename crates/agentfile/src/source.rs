@@ -1,9 +1,9 @@
 //! Text with a name, and places in it.
 //!
-//! A `Source` is one file as people see it; a `Span` is a range of its bytes; an `Origin` is where a
-//! value came from, as file, line and column, both counted from one.
+//! A `SourceText` is one file as people see it; a `Span` is a range of its bytes; an `Origin` is
+//! the file, line and column of a value, both counted from one.
 //!
-//! Must never: change a text after a place in it was handed out.
+//! Must never: change a text after a place in it was returned.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,17 +21,17 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from one byte to before another.
+    /// Returns the span from one byte to before another.
     pub fn new(start: usize, end: usize) -> Self {
         Self { start, end: end.max(start) }
     }
 
-    /// The same length, further on.
+    /// Returns the span moved forward by a number of bytes.
     pub fn shifted(self, by: usize) -> Self {
         Self { start: self.start + by, end: self.end + by }
     }
 
-    /// As a range of bytes.
+    /// Returns the span as a range of bytes.
     pub fn range(self) -> Range<usize> {
         self.start..self.end
     }
@@ -44,11 +44,11 @@ pub struct SourceText {
     pub file: Arc<str>,
     /// The whole text: no byte order mark, lines end with `\n`.
     pub text: Arc<str>,
-    // Whether it was made from a flag or a variable, so that lines and columns mean nothing.
+    // True for a text made from a flag or a variable, in which lines and columns mean nothing.
     made: bool,
     // Invariant: the byte offset at which each line of `text` begins; never empty.
     lines: Arc<[usize]>,
-    // Invariant: how many characters begin before each `MARK_BYTES` bytes; never empty.
+    // Invariant: the number of characters before each `MARK_BYTES` bytes; never empty.
     // Without it a column on a line of a megabyte costs a megabyte, each time.
     marks: Arc<[usize]>,
 }
@@ -56,7 +56,7 @@ pub struct SourceText {
 const MARK_BYTES: usize = 1024;
 
 impl SourceText {
-    /// Names a text.
+    /// Creates the text of a file; removes no byte order mark and changes no line ending.
     pub fn new(file: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         let text: Arc<str> = text.into();
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
@@ -71,18 +71,18 @@ impl SourceText {
         Self { file: file.into(), text, made: false, lines, marks }
     }
 
-    /// A text that was made from a flag or a variable; nobody can open it at a line.
+    /// Creates the text of a flag or a variable, which no editor can open at a line.
     pub fn synthetic(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Self { made: true, ..Self::new(name, text) }
     }
 
-    /// How many characters begin before a byte.
+    /// Returns the number of characters before a byte.
     fn characters_before(&self, byte: usize) -> usize {
         let mark = (byte / MARK_BYTES).min(self.marks.len() - 1);
         self.marks[mark] + characters(&self.text.as_bytes()[mark * MARK_BYTES..byte])
     }
 
-    /// The line and column of a byte, both from one; columns count characters.
+    /// Returns the line and column of a byte, both from one; columns count characters.
     pub fn position(&self, byte: usize) -> (usize, usize) {
         let byte = floor_char(&self.text, byte);
         let line = self.lines.partition_point(|start| *start <= byte) - 1;
@@ -90,7 +90,7 @@ impl SourceText {
         (line + 1, column + 1)
     }
 
-    /// The byte at a line and column, both from one; the end of the text if there is no such place.
+    /// Returns the byte at a line and column, both from one; the end of the text if there is none.
     pub fn offset(&self, line: usize, column: usize) -> usize {
         let Some(start) = self.lines.get(line.saturating_sub(1)) else { return self.text.len() };
         let line = self.text[*start..].split('\n').next().unwrap_or_default();
@@ -98,7 +98,7 @@ impl SourceText {
         start + rest.map(char::len_utf8).sum::<usize>()
     }
 
-    /// Where a span begins.
+    /// Returns the origin of the beginning of a span.
     pub fn origin(&self, span: Span) -> Origin {
         if self.made {
             return Origin::named(self.file.clone());
@@ -107,14 +107,14 @@ impl SourceText {
         Origin { file: self.file.clone(), line, column }
     }
 
-    /// The text of a span.
+    /// Returns the text of a span.
     pub fn slice(&self, span: Span) -> &str {
         let end = floor_char(&self.text, span.end);
         &self.text[floor_char(&self.text, span.start).min(end)..end]
     }
 }
 
-/// How many characters begin in these bytes of a text.
+/// Counts the characters that begin in these bytes of a text.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
@@ -127,7 +127,7 @@ fn floor_char(text: &str, byte: usize) -> usize {
     byte
 }
 
-/// Where a value came from.
+/// The file and the place from which a value came.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// The file, or a name such as `built-in` or `environment SHELL_TOOL_MODE`.
@@ -139,7 +139,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// An origin that is not a place in a file.
+    /// Creates an origin that is not a place in a file.
     pub fn named(name: impl Into<Arc<str>>) -> Self {
         Self { file: name.into(), line: 0, column: 0 }
     }
@@ -160,7 +160,7 @@ impl Serialize for Origin {
     }
 }
 
-/// Reads what `Display` writes.
+/// Parses the form that `Display` writes.
 impl From<String> for Origin {
     fn from(text: String) -> Self {
         let place = || {
@@ -179,17 +179,17 @@ impl<'de> Deserialize<'de> for Origin {
     }
 }
 
-/// A value that knows where it came from.
+/// A value with its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourcedValue<T> {
     /// The value.
     pub value: T,
-    /// Where it was said.
+    /// The place of the value.
     pub origin: Origin,
 }
 
 impl<T> SourcedValue<T> {
-    /// Puts a value and its origin together.
+    /// Creates a value with its origin.
     pub fn new(value: T, origin: Origin) -> Self {
         Self { value, origin }
     }

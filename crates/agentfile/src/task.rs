@@ -1,7 +1,7 @@
 //! `TASK.md` and the steps that follow it through `next`.
 //!
-//! A task is a chain of Markdown files in one directory. The chain is walked once, when it is read;
-//! circles, ways out of the directory and missing files are found here and not while it runs.
+//! A task is a chain of Markdown files in one directory. The chain is followed once, when it is
+//! read; cycles, paths out of the directory and missing files are found then and not during a run.
 //!
 //! Must never: run a step.
 
@@ -28,15 +28,15 @@ const FIRST: &str = "TASK.md";
 /// A task.
 #[derive(Clone, Debug, Serialize)]
 pub struct Task {
-    /// Its id, from its directory.
+    /// The id, from the task's directory.
     pub id: TaskId,
-    /// What it is called.
+    /// The display name.
     pub name: SourcedValue<String>,
-    /// What it does.
+    /// The purpose of the task.
     pub description: Option<SourcedValue<String>>,
     /// In wiggum mode, the command whose success means that the work is done.
     pub check: Option<SourcedValue<String>>,
-    /// What it is given.
+    /// The inputs of the task.
     pub inputs: Vec<SourcedValue<TaskInputSpec>>,
     /// Its steps in order; the first is `TASK.md`.
     pub steps: Vec<TaskStep>,
@@ -49,13 +49,13 @@ pub struct Task {
 pub struct TaskStep {
     /// The file.
     pub file: String,
-    /// What it is called.
+    /// The display name.
     pub name: String,
-    /// The agent that does it; none means that of the step before, or the default.
+    /// The agent that does it; none means that of the previous step, or the default agent.
     pub agent: Option<SourcedValue<AgentId>>,
-    /// What to do.
+    /// The instructions of the step.
     pub body: SourcedValue<String>,
-    /// What it says about tools, skills, tasks and approvals.
+    /// Its tools, skills, tasks and approval rules.
     pub scope: DefinitionScope,
 }
 
@@ -63,7 +63,7 @@ pub struct TaskStep {
 #[derive(Clone, Debug)]
 pub struct TaskDraft {
     id: TaskId,
-    /// Whether all of its steps are right, as far as can be told without what they refer to.
+    /// True if all steps are correct, apart from their references.
     pub whole: bool,
     first: ManifestFile<TaskMd>,
     first_body: SourcedValue<String>,
@@ -78,7 +78,7 @@ struct LaterStep {
     body: SourcedValue<String>,
 }
 
-/// Reads a task. `path` is its `TASK.md`. `None` if too little of it is right to look at what it refers to.
+/// Reads the task whose `TASK.md` is `path`. `None` if too defective to check its references.
 pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> Option<TaskDraft> {
     let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
     let own = tree.subtree(directory);
@@ -93,7 +93,7 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
         check_inputs(first, findings);
         let inputs: HashSet<&str> =
             first.manifest.inputs.iter().map(|input| input.name.as_str()).collect();
-        // An input that was taken out would be missed in every use of it.
+        // A removed input would be reported as missing wherever it is used.
         if !first.lost("/inputs") {
             check_uses(&first.source, &inputs, findings);
             for step in &chain.later {
@@ -111,7 +111,7 @@ pub fn read(tree: &FileTree, path: &str, id: &str, findings: &mut Findings) -> O
     Some(TaskDraft { id, whole, first: first?, first_body, later, hash })
 }
 
-/// Checks what a task refers to and makes it whole.
+/// Checks the references of a task and completes it.
 pub fn resolve(draft: TaskDraft, index: &NameIndex, findings: &mut Findings) -> Task {
     let TaskDraft { id, first, first_body, later, hash, .. } = draft;
     let manifest = &first.manifest;
@@ -185,7 +185,7 @@ fn head_and_body(
     }
 }
 
-/// What a step says about the one after it.
+/// The reference of a step to its next step.
 struct NextStep {
     name: String,
     source: SourceText,
@@ -199,7 +199,7 @@ impl NextStep {
             Kind::Text(name) => {
                 Some(Self { name: name.clone(), source: source.clone(), span: node.span })
             }
-            // No text, or not a text, which is reported by the schema.
+            // No text, or another type, which the schema check reports.
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => None,
         }
     }
@@ -213,7 +213,7 @@ struct StepChain<'a> {
 }
 
 impl StepChain<'_> {
-    /// Follows `next` from one step, then from the step it leads to.
+    /// Follows `next` from one step to the end of the chain.
     fn follow(&mut self, mut next: Option<NextStep>, findings: &mut Findings) {
         while let Some(NextStep { name, source, span }) = next.take() {
             let Some(file) = self.target(&name, &source, span, findings) else {
@@ -323,7 +323,7 @@ fn is_identifier(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// `{{input.x}}` in the text of a step must name an input of the task.
+/// Checks that each `{{input.x}}` in the text of a step names an input of the task.
 fn check_uses(source: &SourceText, inputs: &HashSet<&str>, findings: &mut Findings) {
     static USE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\{\{\s*input\.([A-Za-z0-9_-]+)\s*\}\}").expect("the expression is a constant")

@@ -1,7 +1,7 @@
-//! Which variables a Liquid template uses, and whether they exist.
+//! Checks that the variables of a Liquid template exist.
 //!
-//! A light reading of the tags, made when the agent is read: exact places, no rendering. Rendering, and
-//! whether the template parses at all, is the kernel's part (`template`), in a confined process.
+//! A light scan of the tags when the agent is read: exact places, no rendering. The kernel
+//! (`template`) parses and renders templates, in a confined process.
 //!
 //! Must never: run a template.
 
@@ -12,22 +12,22 @@ use serde_json::Value;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
 use crate::source::{SourceText, Span};
 
-/// The values a template may use, as far as they are known when the agent is read.
+/// The variables that a template may use, as far as they are known when the agent is read.
 pub struct TemplateVariables<'a> {
-    /// `facts.*`.
+    /// The names below `facts.`.
     pub facts: TemplateFacts<'a>,
-    /// `args.*`.
+    /// The names below `args.`.
     pub args: BTreeSet<&'a str>,
 }
 
-/// What is known of `data/facts.yml`.
+/// The known content of `data/facts.yml`.
 #[derive(Clone, Copy, Debug)]
 pub enum TemplateFacts<'a> {
-    /// There is none.
+    /// There is no such file.
     None,
-    /// These.
+    /// The facts of the file.
     Some(&'a Value),
-    /// It is there and does not load; any fact may exist.
+    /// The file is present and does not load; any fact may exist.
     Unknown,
 }
 
@@ -46,7 +46,7 @@ const KEYWORDS: [&str; 20] = [
     "reversed", "limit", "offset", "cols", "with", "as", "by", "range", "else",
 ];
 
-/// Notes a finding for each variable that does not exist or that changes from turn to turn.
+/// Adds a finding for each variable that does not exist or that changes from turn to turn.
 pub fn check(source: &SourceText, variables: &TemplateVariables<'_>, findings: &mut Findings) {
     let tags = tags(&source.text);
     let mut local: BTreeSet<&str> = ["forloop", "tablerow", "tablerowloop"].into();
@@ -62,7 +62,7 @@ pub fn check(source: &SourceText, variables: &TemplateVariables<'_>, findings: &
     }
 }
 
-/// Whether a template uses a value that changes from turn to turn or session to session.
+/// True if a template uses a value that changes from turn to turn or session to session.
 pub fn uses_changing_values(text: &str) -> bool {
     let variables = tags(text).into_iter().flat_map(|tag| tag.variables(text));
     variables.into_iter().any(|(_, path)| MOMENTARY.contains(&root_of(path)))
@@ -123,7 +123,7 @@ fn check_one(
     }
 }
 
-/// One `{{ … }}` or `{% … %}`: where its inside begins and ends.
+/// One `{{ … }}` or `{% … %}`, as the range of its inside.
 struct Tag {
     start: usize,
     end: usize,
@@ -146,7 +146,7 @@ fn tags(text: &str) -> Vec<Tag> {
         let Some(end) = text[start..].find(close).map(|found| start + found) else { break };
         let tag = Tag { start, end, is_output };
         at = end + 2;
-        // What stands between these is not looked at.
+        // The text between these tags is skipped.
         if let name @ ("raw" | "comment") = tag.name(text) {
             let ending = format!("end{name}");
             while let Some(found) = text[at..].find("{%").map(|found| at + found) {
@@ -176,7 +176,7 @@ impl Tag {
         inside.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or_default()
     }
 
-    /// Names that the tag gives a value to.
+    /// Returns the name that the tag assigns.
     fn defines<'a>(&self, text: &'a str) -> Option<&'a str> {
         match self.name(text) {
             "assign" | "capture" | "for" | "tablerow" | "increment" | "decrement" => {
@@ -186,7 +186,7 @@ impl Tag {
         }
     }
 
-    /// Variables that the tag reads, with their places.
+    /// Returns the variables that the tag reads, with their places.
     fn variables<'a>(&self, text: &'a str) -> Vec<(usize, &'a str)> {
         let name = self.name(text);
         let skip = match name {
@@ -208,7 +208,7 @@ impl Tag {
             .collect()
     }
 
-    /// Dotted words outside of quotes, with their places.
+    /// Returns the dotted words outside of quotes, with their places.
     fn words<'a>(&self, text: &'a str) -> impl Iterator<Item = (usize, &'a str)> + use<'a> {
         let (inside, base) = (self.inside(text), self.start);
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! TOML text in, a `Node` out.
+//! Parses TOML text into a `Node`.
 //!
 //! Must never: read more than the text it is given.
 
@@ -10,7 +10,7 @@ use crate::limits::{NODE_DEPTH_MAX, NODES_MAX};
 use crate::node::{Kind, MapEntry, Node};
 use crate::source::{SourceText, Span};
 
-/// Reads a TOML file. Defects go to the findings; without a usable tree the answer is `None`.
+/// Parses a TOML file. Defects go to the findings; `None` if no tree can be used.
 pub fn parse(source: &SourceText, findings: &mut Findings) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     for error in &errors {
@@ -38,7 +38,7 @@ pub fn parse(source: &SourceText, findings: &mut Findings) -> Option<Node> {
     }
 }
 
-/// Reads one TOML value, as written after `-c key=`. Text that is not TOML is taken as text.
+/// Parses one TOML value, as written after `-c key=`. Text that is not TOML becomes a text value.
 pub fn parse_value(text: &str) -> serde_json::Value {
     match DeValue::parse(text) {
         Ok(value) => TomlReader::default()
@@ -53,7 +53,7 @@ struct TomlReader {
     nodes: usize,
 }
 
-/// Reading cannot go on, for one of the two limits.
+/// The end of parsing because of one of the two limits.
 struct TomlLimitError {
     code: DiagnosticCode,
     span: Span,

@@ -1,10 +1,10 @@
-//! Which tools are switched on, and how the shell is bounded: `tool-access.json` and the environment.
+//! Enabled tools and the limits of the shell, from `tool-access.json` and the environment.
 //!
-//! The file stands beside `AGENT.md` or in `context/`. It speaks first; a variable only where the file is
-//! silent or absent. A file that is there and does not parse denies everything, and so do two files: neither
-//! may be passed over in silence.
+//! The file stands beside `AGENT.md` or in `context/`. A variable counts only if the file does not
+//! set the value. A file that does not parse denies every tool, and so do two files: neither may be
+//! ignored without a word.
 //!
-//! Must never: widen anything because something is broken.
+//! Must never: widen anything because a file or a variable is broken.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,49 +27,49 @@ use crate::source::{Origin, SourceText, SourcedValue, Span};
 pub const FILES: [&str; 2] = ["context/tool-access.json", "tool-access.json"];
 const SHELL_NAMES: [&str; 4] = ["shell", "bash", "Bash", "exec"];
 
-/// What the file and the environment say together.
+/// The merged settings of the file and the environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolAccess {
-    /// false switches every tool off.
+    /// false disables every tool.
     pub enabled: SourcedValue<bool>,
     /// Off, only `allowed`, or all.
     pub mode: SourcedValue<AccessMode>,
-    /// The tools that are on when the mode is `allowlist`.
+    /// The enabled tools when the mode is `allowlist`.
     pub allowed: Vec<SourcedValue<ToolName>>,
-    /// Tools that are switched off by name.
+    /// Tools that are disabled by name.
     pub off: Vec<SourcedValue<ToolName>>,
-    /// How the shell is bounded.
+    /// The limits of the shell.
     pub shell: ShellAccess,
-    /// The file is there and cannot be used: nothing is on.
+    /// The origin of a file that is present and cannot be used; every tool is then disabled.
     pub broken: Option<Origin>,
 }
 
-/// How the shell is bounded.
+/// The limits of the shell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShellAccess {
-    /// Off, only commands with a listed beginning, or all.
+    /// Off, only commands with a listed prefix, or all.
     pub mode: SourcedValue<AccessMode>,
-    /// Those beginnings.
+    /// The listed prefixes.
     pub allowed_prefixes: Vec<SourcedValue<String>>,
-    /// The time a call gets, in milliseconds.
+    /// The time limit of a call, in milliseconds.
     pub timeout_ms: SourcedValue<u64>,
-    /// The output that is kept, in characters.
+    /// The largest output that is kept, in characters.
     pub max_output_chars: SourcedValue<u64>,
-    /// Whether a call may name a directory outside of the workspace.
+    /// True if a call may name a working directory outside of the workspace.
     pub allow_any_cwd: SourcedValue<bool>,
 }
 
-/// Why a tool is off.
+/// The reason why a tool is disabled.
 #[derive(Clone, Debug)]
 pub struct DisabledReason {
-    /// In words.
+    /// The message.
     pub why: String,
-    /// What said so.
+    /// The place of the setting.
     pub origin: Origin,
 }
 
 impl ToolAccess {
-    /// Why a tool may not be used, if it may not.
+    /// Returns the reason why a tool is disabled; `None` if it may be used.
     pub fn why_off(&self, name: &ToolName) -> Option<DisabledReason> {
         let off = |why: &str, origin: &Origin| {
             Some(DisabledReason { why: why.to_owned(), origin: origin.clone() })
@@ -160,7 +160,7 @@ fn parsed(
     Some(doc)
 }
 
-/// Reports that both places have a file: one of them would be passed over.
+/// Reports that both places have a file: one of them would be ignored.
 fn report_both(tree: &FileTree, (first, second): (&str, &str), findings: &mut Findings) {
     let (first, second) = (tree.display_path(first), tree.display_path(second));
     let text =
@@ -228,7 +228,7 @@ const SHELL_KNOBS: [&str; 6] = [
     "SHELL_TOOL_ALLOW_ANY_CWD",
 ];
 
-/// A misspelt variable would leave the shell wider than meant.
+/// Reports misspelt variables, which would leave the shell wider than intended.
 fn report_unknown_knobs(environment: &BTreeMap<String, String>, findings: &mut Findings) {
     let unknown = environment
         .keys()
@@ -267,7 +267,7 @@ fn check_names(doc: &ManifestFile<ToolAccessJson>, custom: &[&str], findings: &m
     }
 }
 
-/// `bash` and `shell` are one tool; of two entries for it one would hold in silence.
+/// Reports two entries for one tool: of `bash` and `shell` one would be ignored without a word.
 fn check_doubles(doc: &ManifestFile<ToolAccessJson>, findings: &mut Findings) {
     let tools = doc.node.pair("tools").map(|pair| &pair.value.kind);
     let Some(Kind::Map(pairs)) = tools else { return };
@@ -413,7 +413,7 @@ impl ToolAccessEnvironment<'_> {
         SourcedValue::new(number.value.min(cap), number.origin)
     }
 
-    /// A variable that cannot be used is an error, and the built-in value holds.
+    /// Parses a variable. An invalid one is an error, and the built-in value applies.
     fn parsed<V>(
         &self,
         name: &str,

@@ -1,9 +1,9 @@
-//! Which tools an agent is offered: what it asks for, as far as the host has it.
+//! The toolset of an agent: the tools it requests, as far as the host has them.
 //!
-//! Offered = (asked for ∩ host) + the agent's own, less what tool-access switches off. Whatever was asked
-//! for and is not offered is kept with the reason.
+//! Offered = (requested ∩ host) + the agent's own, less those that tool-access disables. A
+//! requested tool that is not offered is kept with the reason.
 //!
-//! Must never: offer a tool that nobody asked for, or drop one without a word.
+//! Must never: offer a tool that was not requested, or drop one without a finding.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,19 +17,19 @@ use crate::scope::NameSelection;
 use crate::source::{Origin, SourceText, Span};
 use crate::tool_access::ToolAccess;
 
-/// The toolset while it is put together.
+/// A toolset under construction.
 pub struct ToolsetBuilder<'a> {
     pub(crate) index: &'a NameIndex,
     capabilities: CapabilitiesYml,
     access: &'a ToolAccess,
     offered: Vec<OfferedTool>,
     left_out: Vec<ExcludedTool>,
-    // The names in the two lists.
+    // The names in both lists.
     seen: HashSet<ToolName>,
 }
 
 impl<'a> ToolsetBuilder<'a> {
-    /// Nothing yet.
+    /// Creates an empty toolset.
     pub fn new(
         index: &'a NameIndex,
         capabilities: CapabilitiesYml,
@@ -39,7 +39,7 @@ impl<'a> ToolsetBuilder<'a> {
         Self { index, capabilities, access, offered, left_out, seen }
     }
 
-    /// Adds what a list with `inherit` asks for.
+    /// Adds the tools of a list with `inherit`.
     pub fn choose(&mut self, choice: &NameSelection, inherited_from: &Origin) {
         for name in &choice.names {
             self.add_named(&name.value, &name.origin);
@@ -125,7 +125,7 @@ impl<'a> ToolsetBuilder<'a> {
         });
     }
 
-    /// Adds a tool unless it is there already or switched off.
+    /// Adds a tool unless it is present already or disabled.
     pub fn push(&mut self, tool: OfferedTool) {
         if self.seen.contains(&tool.name) {
             return;
@@ -146,7 +146,7 @@ impl<'a> ToolsetBuilder<'a> {
         }
     }
 
-    /// False if it was named before.
+    /// Records a tool as excluded. Returns false if it was recorded before.
     fn leave_out(&mut self, name: &str, why: &str, origin: &Origin) -> bool {
         let is_new = self.seen.insert(ToolName::canonical(name));
         if is_new {
@@ -157,7 +157,7 @@ impl<'a> ToolsetBuilder<'a> {
         is_new
     }
 
-    /// Adds the tools that come with a capability.
+    /// Adds the tools that belong to a capability.
     pub fn add_for_capabilities(&mut self, origin: &Origin) {
         for known in tool::KNOWN {
             let granted = match known.needs {
@@ -174,7 +174,7 @@ impl<'a> ToolsetBuilder<'a> {
         }
     }
 
-    /// The result, in the order of the catalogue and then of the asking.
+    /// Returns the offered (in the order of the catalog, then as requested) and the excluded tools.
     pub fn finish(self) -> (Vec<OfferedTool>, Vec<ExcludedTool>) {
         let mut offered = self.offered;
         let place = |tool: &OfferedTool| {
@@ -188,7 +188,7 @@ impl<'a> ToolsetBuilder<'a> {
     }
 }
 
-/// Notes for everything that was asked for by name in a file and is not offered.
+/// Adds a finding for each tool that a file requests by name and that is not offered.
 pub fn report_left_out(
     left_out: &[ExcludedTool],
     source: &SourceText,

@@ -1,9 +1,9 @@
-//! The programs of an agent and every file that they can load: the part that a person looks at before trusting it.
+//! The programs of an agent and every file that they can load, which a person reviews to trust it.
 //!
-//! Text for the prompt is not in it; it can ask for much and do nothing. One hash covers all of it, so that a change
-//! after the person looked is seen.
+//! Text for the prompt is not in it; such text can request much but run nothing. One hash covers
+//! all of it, so that a change after the review is noticed.
 //!
-//! Must never: leave out a file because it was not read, or decide whether something is trusted.
+//! Must never: leave out a file because it was not read, or decide whether an agent is trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,16 +17,16 @@ use crate::file_tree::{FileContent, FileTree, FileTreeEntry, lies_in};
 use crate::mcp::{McpEndpoint, McpServer};
 use crate::{config, program, tool_access};
 
-/// Folders of an agent's directory that are part of its trust as a whole: programs, and what programs load.
+/// Folders of an agent that its trust covers as a whole: programs and the files they load.
 const FOLDERS: [&str; 5] = ["bin", "data", "hooks", "lib", "tools"];
-/// Files of an agent's directory that say what runs, and with what rights.
+/// Files of an agent's directory that define its programs and their rights.
 const FILES: [&str; 4] =
     [program::FILE, config::FILE, tool_access::FILES[0], tool_access::FILES[1]];
 
-/// Which part of an agent's directory is covered by its trust. Paths are relative to that directory.
+/// The part of an agent's directory that its trust covers. Paths are relative to that directory.
 ///
-/// A program of the agent sees these files and nothing else of the directory, so what is not listed here cannot be
-/// loaded by it.
+/// A program of the agent sees only these files of the directory, so it cannot load a file that is
+/// not listed here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TrustCoverage {
     /// Single files.
@@ -36,7 +36,7 @@ pub struct TrustCoverage {
 }
 
 impl TrustCoverage {
-    /// Lists the parts for an agent: the usual folders, its programs, and the folder that each program lies in.
+    /// Returns the coverage of an agent: usual folders, its programs, the folder of each program.
     pub fn of(agent: &Agent) -> Self {
         let files = FILES.map(str::to_owned).into_iter().collect();
         let mut parts = Self { files, folders: FOLDERS.map(str::to_owned).into_iter().collect() };
@@ -51,12 +51,12 @@ impl TrustCoverage {
         parts
     }
 
-    /// Tells whether a file belongs to the parts.
+    /// Returns true if the coverage includes a file.
     pub fn hold(&self, path: &str) -> bool {
         self.files.contains(path) || self.folders.iter().any(|folder| lies_in(path, folder))
     }
 
-    /// Gives all paths, files and folders.
+    /// Returns all paths, files and folders.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.files.iter().chain(&self.folders).map(String::as_str)
     }
@@ -65,18 +65,18 @@ impl TrustCoverage {
 /// The programs of an agent, and every file that they can load from its directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrustManifest {
-    /// Which part of the agent's directory it covers.
+    /// The part of the agent's directory that it covers.
     pub parts: TrustCoverage,
     /// The hash of each file, by path below the agent's directory.
     pub files: BTreeMap<String, ContentHash>,
     /// One hash for all of them: their paths, their content, whether they are executable.
     pub hash: ContentHash,
-    /// What would run.
+    /// The programs that would run.
     pub runs: Vec<RunnableProgram>,
 }
 
 impl TrustManifest {
-    /// Whether nothing would run; then nobody needs to trust anything.
+    /// True if no program would run; then no trust is needed.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -85,25 +85,25 @@ impl TrustManifest {
 /// A program that would run. Printed, it is a line for people.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunnableProgram {
-    /// What starts it.
+    /// The reason to start it.
     #[serde(flatten)]
     pub occasion: ProgramPurpose,
     /// Its file, a path below the agent's directory.
     pub program: String,
 }
 
-/// What starts a program.
+/// The reason to start a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ProgramPurpose {
-    /// It is a hook of the agent.
+    /// A hook of the agent.
     Hook {
-        /// When it runs.
+        /// The moment at which it runs.
         moment: HookMoment,
-        /// What the program is given.
+        /// The arguments of the program.
         args: Vec<String>,
     },
-    /// It is a tool that the agent brings.
+    /// A tool of the agent.
     Tool {
         /// Its name.
         name: String,
@@ -123,8 +123,8 @@ impl fmt::Display for RunnableProgram {
 
 /// Describes the MCP servers that the project's own files define, one line each.
 ///
-/// Servers that the operator's settings define are the operator's own. The environment and the headers of a server
-/// are not read yet; whoever starts servers must add them to the line.
+/// Servers in the operator's settings are the operator's own. Environment and headers of a server
+/// are not read yet; code that starts servers must add them to the line.
 pub fn server_lines<'a>(servers: impl IntoIterator<Item = &'a McpServer>) -> Vec<String> {
     let own = servers.into_iter().filter(|server| server.is_of_project);
     own.map(|server| match &server.reach {
@@ -134,7 +134,7 @@ pub fn server_lines<'a>(servers: impl IntoIterator<Item = &'a McpServer>) -> Vec
     .collect()
 }
 
-/// A command line; a word that would not be seen as one is quoted.
+/// Joins words to a command line; a word with spaces or the like is quoted.
 fn words<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
     let is_plain = |word: &str| {
         !word.is_empty()
@@ -144,10 +144,10 @@ fn words<'a>(words: impl IntoIterator<Item = &'a String>) -> String {
     words.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Why it cannot be said what a program could load. Then no program runs.
+/// The reason why the files that a program could load are unknown. Then no program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrustError {
-    /// Something is there and was not read.
+    /// A file or directory is present and was not read.
     NotRead {
         /// Its path below the agent's directory.
         path: String,
@@ -161,7 +161,7 @@ pub enum TrustError {
         /// The reason.
         why: String,
     },
-    /// A file changed between two looks at it.
+    /// A file changed between two reads.
     Changed {
         /// Its path below the agent's directory.
         path: String,
@@ -180,18 +180,18 @@ impl fmt::Display for TrustError {
 
 impl std::error::Error for TrustError {}
 
-/// Lists what would run for an agent, and every file that could be loaded by it.
+/// Lists the programs of an agent, and every file that they could load.
 ///
-/// The tree is the agent's own directory, read without leaving it, so that the result is the same from wherever the
-/// agent is reached. A link counts by the content that it leads to. A file too large to be kept has its hash all the
-/// same, since `File::hash` is over all of its content. Something that was refused (a link out of the directory, a
-/// pipe, too many files) has none, so it is an error. What `layout` passes over, such as `__pycache__`, is in no tree;
-/// programs do not see it either.
+/// The tree is the agent's own directory, read without leaving it, so that the result does not
+/// depend on the path to the agent. A link counts by the content of its target. A file too large to
+/// keep has a hash all the same, since `FileContent::hash` covers all of its content. A refused
+/// entry (a link out of the directory, a pipe, too many files) has none, so it is an error. Entries
+/// that `layout` skips, such as `__pycache__`, are in no tree; programs do not see them either.
 pub fn manifest(tree: &FileTree, agent: &Agent) -> Result<TrustManifest, TrustError> {
     let parts = TrustCoverage::of(agent);
     let runs = runs_of(agent);
     let (files, hash) = match covered(tree, &parts) {
-        // Where nothing runs, nothing can be loaded.
+        // An agent without programs can load nothing.
         Err(_) if runs.is_empty() => (BTreeMap::new(), ContentHasher::default().finish()),
         covered => covered?,
     };
@@ -202,10 +202,10 @@ pub fn manifest(tree: &FileTree, agent: &Agent) -> Result<TrustManifest, TrustEr
     Ok(TrustManifest { parts, files, hash, runs })
 }
 
-/// Gives the hash of each file of an agent's directory that the parts hold, and one hash over all of them.
+/// Returns the hash of each covered file of an agent's directory, and one hash over all of them.
 ///
 /// # Errors
-/// When something is there that was not read.
+/// An entry that is present and was not read.
 pub fn covered(
     tree: &FileTree,
     parts: &TrustCoverage,
@@ -224,7 +224,7 @@ pub fn covered(
     Ok((found.files, found.hasher.finish()))
 }
 
-/// Tells whether an agent brings a program.
+/// Returns true if an agent brings a program.
 pub fn brings_programs(agent: &Agent) -> bool {
     !runs_of(agent).is_empty()
 }
@@ -248,7 +248,7 @@ fn runs_of(agent: &Agent) -> Vec<RunnableProgram> {
     hooks.chain(tools).collect()
 }
 
-/// The files that were found, in the order of their paths.
+/// The covered files, in the order of their paths.
 #[derive(Default)]
 struct CoveredFiles {
     files: BTreeMap<String, ContentHash>,

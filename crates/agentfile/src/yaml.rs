@@ -1,9 +1,9 @@
-//! YAML text in, a `Node` out.
+//! Parses YAML text into a `Node`.
 //!
 //! A plain subset: one document, no anchors, aliases or tags, no key twice, a limited depth and
 //! number of values. Scalars follow the YAML 1.2 core schema, so `no` is a word and not a boolean.
 //!
-//! Must never: expand anything, or stop at the first defect if it can tell the second.
+//! Must never: expand aliases or tags, or stop at the first defect if more can be found.
 
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ use crate::limits::{NODE_DEPTH_MAX, NODES_MAX};
 use crate::node::{Kind, MapEntry, Node};
 use crate::source::{SourceText, Span};
 
-/// Reads the part of a source that is YAML. Defects go to the findings; without a usable tree the
-/// answer is `None`.
+/// Parses the part of a source that is YAML. Defects go to the findings; `None` if no tree can be
+/// used.
 pub fn parse(source: &SourceText, within: Span, findings: &mut Findings) -> Option<Node> {
     let mut quiet = Findings::default();
     let tree = NodeBuilder::new(source, within.start, &mut quiet).build(source.slice(within));
@@ -24,8 +24,8 @@ pub fn parse(source: &SourceText, within: Span, findings: &mut Findings) -> Opti
     tree
 }
 
-/// Like `parse`, but forgives the commonest slip of hand-written front matter: a top-level value
-/// with a colon in it that should have been quoted. What was forgiven is a warning.
+/// Like `parse`, but accepts the most common mistake in front matter: a top-level value with a
+/// colon that should have been quoted. Each accepted value is a warning.
 pub fn parse_forgiving(source: &SourceText, within: Span, findings: &mut Findings) -> Option<Node> {
     let text = source.slice(within);
     let mut first = Findings::default();
@@ -48,7 +48,7 @@ pub fn parse_forgiving(source: &SourceText, within: Span, findings: &mut Finding
         for pair in pairs {
             let at = pair.value.span.start - within.start;
             if masked.values.binary_search(&at).is_ok() {
-                // Folded as YAML folds a plain value that goes on in the next line.
+                // Folded as YAML folds a plain value that continues on the next line.
                 let lines = source.slice(pair.value.span).lines().map(str::trim);
                 let text = lines.collect::<Vec<_>>().join(" ");
                 findings.at(
@@ -74,7 +74,7 @@ struct MaskedYaml {
     values: Vec<usize>,
 }
 
-/// The parser stops before or behind a tab in an indentation; the tab is what must go.
+/// Returns the place of a tab in an indentation; the parser stops before or behind the tab.
 fn tab_near(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     let before = text[..at].trim_end_matches('\t').len();
@@ -87,7 +87,7 @@ fn tab_near(text: &str, at: usize) -> usize {
     line + text[line..].find('\t').filter(|_| line != at).unwrap_or_default()
 }
 
-/// Replaces such values by as many `x`, so that all places stay where they are.
+/// Replaces such values by an equal number of `x`, so that all places stay the same.
 fn mask_values_with_colons(text: &str) -> MaskedYaml {
     let mut masked = MaskedYaml { text: String::with_capacity(text.len()), values: Vec::new() };
     for line in text.split_inclusive('\n') {
@@ -146,7 +146,7 @@ struct NodeBuilder<'a> {
     usable: bool,
 }
 
-/// Parsing cannot go on; the finding is noted.
+/// The end of parsing; the finding is added already.
 struct YamlParseError;
 
 impl<'a> NodeBuilder<'a> {
@@ -346,7 +346,7 @@ fn key_text(source: &SourceText, node: &Node) -> Option<String> {
     }
 }
 
-/// The YAML 1.2 core schema for plain scalars.
+/// Resolves a plain scalar by the YAML 1.2 core schema.
 fn plain(text: &str) -> Kind {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Kind::Null,

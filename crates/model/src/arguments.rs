@@ -1,14 +1,14 @@
-//! Reads the arguments of a call, which a model wrote as JSON text.
+//! Parses the arguments of a call, which a model wrote as JSON text.
 //!
-//! What does not parse is mended once, where it is plain what was meant: a code fence around it, a comma too
-//! many, a line break inside of a string. Nothing is closed that was left open: half of a file's text must not
-//! be taken for the whole.
+//! Text that does not parse is repaired once, if the intention is plain: a code fence around it, a
+//! comma too many, a line break inside of a string. Missing ends are not added: half of a file's
+//! text must not be taken for the whole.
 //!
-//! Must never: guess at a value.
+//! Must never: guess a value.
 
 use serde_json::{Map, Value};
 
-/// The arguments; a string is the text that could not be read.
+/// Returns the arguments; a string is the text that could not be parsed.
 pub(crate) fn read(text: &str) -> Value {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -19,7 +19,7 @@ pub(crate) fn read(text: &str) -> Value {
     match parsed {
         Ok(Value::Object(fields)) => Value::Object(fields),
         Ok(Value::Null) => Value::Object(Map::new()),
-        // Some models quote the whole object once more.
+        // Some models quote the whole object a second time.
         Ok(Value::String(inner)) => match serde_json::from_str(&inner) {
             Ok(Value::Object(fields)) => Value::Object(fields),
             Ok(_) | Err(_) => Value::String(text.to_owned()),

@@ -1,7 +1,7 @@
-//! What an error status and the words that come with it mean, for providers that speak like OpenAI.
+//! Names the failure behind an error status and its body, for providers with OpenAI's forms.
 //!
-//! The words are looked at as well as the number: the same 400 may be a talk that is too long, a model that is
-//! not served, or a wrong key. Servers write errors in many forms, and some write none.
+//! The text counts too: the same 400 may be a transcript that is too long, a model that is not
+//! served, or a wrong key. Servers write errors in many forms, and some write none.
 //!
 //! Must never: show more of a body than a person reads.
 
@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use crate::limits::{ERROR_BODY_CHARS_MAX, ERROR_MESSAGE_CHARS_MAX};
 
-/// What helps against an answer that comes from nowhere.
+/// The advice for status 404, which a wrong base URL can cause.
 const LOST: &str = "; look at the base URL";
 
-/// What a provider says about an error.
+/// An error as a provider describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderError {
-    /// Its words.
+    /// The message of the provider.
     pub(crate) message: String,
-    /// Its name of the error; empty if it has none.
+    /// The provider's code of the error; empty if it has none.
     pub(crate) code: String,
-    /// Its name of the kind of error; empty if it has none.
+    /// The provider's type of the error; empty if it has none.
     pub(crate) class: String,
 }
 
-/// What an answer with this status and body means.
+/// Names the failure of an answer with this status and body.
 pub(crate) fn failure(status: u16, body: &str) -> ModelFailure {
     match serde_json::from_str::<Value>(body).ok().as_ref().and_then(parse_error) {
         Some(told) => named(status, &told),
@@ -32,7 +32,7 @@ pub(crate) fn failure(status: u16, body: &str) -> ModelFailure {
     }
 }
 
-/// What an error in the middle of a stream means.
+/// Names the failure of an error in the middle of a stream.
 pub(crate) fn failure_in_stream(error: &Value) -> ModelFailure {
     let told = parse_error(error).unwrap_or_else(|| ProviderError {
         message: excerpt(&error.to_string()),
@@ -55,7 +55,7 @@ pub(crate) fn failure_in_stream(error: &Value) -> ModelFailure {
     failure
 }
 
-/// The provider's words in a body of any of the forms that are in use.
+/// Parses the error in a body, in any of the usual forms.
 pub(crate) fn parse_error(body: &Value) -> Option<ProviderError> {
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
@@ -68,7 +68,7 @@ pub(crate) fn parse_error(body: &Value) -> Option<ProviderError> {
             .find(|text| !text.is_empty())?,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => return None,
     };
-    // A router says that its provider failed, and hides the provider's words here.
+    // A router reports that its provider failed, and hides the provider's message here.
     if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
         message = format!("{message}: {raw}");
     }
@@ -81,12 +81,12 @@ pub(crate) fn parse_error(body: &Value) -> Option<ProviderError> {
     })
 }
 
-/// The first of a body that is not what was expected.
+/// Returns the beginning of an unexpected body.
 pub(crate) fn excerpt(body: &str) -> String {
     cut(&plain(&cut(body.trim(), ERROR_BODY_CHARS_MAX)), ERROR_BODY_CHARS_MAX)
 }
 
-/// What is said of a body without words of its own.
+/// Returns the message for a body without a message of its own.
 pub(crate) fn status_message(status: u16, body: &str) -> String {
     let advice = if status == 404 { LOST } else { "" };
     if body.trim().is_empty() {
@@ -96,7 +96,7 @@ pub(crate) fn status_message(status: u16, body: &str) -> String {
     }
 }
 
-/// What the number alone means.
+/// Names the kind of failure by the status alone.
 pub(crate) fn by_status(status: u16) -> FailureKind {
     match status {
         401 | 403 | 407 => FailureKind::Authentication,
@@ -109,10 +109,10 @@ pub(crate) fn by_status(status: u16) -> FailureKind {
     }
 }
 
-/// Whether these words say that the talk is longer than the model's window.
+/// True if the message reports a transcript longer than the model's window.
 pub(crate) fn is_context_overflow(words: &str) -> bool {
     let says = |word: &str| words.contains(word);
-    // Then it is the answer that may not be so long.
+    // The message is about the limit of the answer.
     if says("max_tokens") && says("too large") {
         return false;
     }
@@ -139,7 +139,7 @@ fn named(status: u16, told: &ProviderError) -> ModelFailure {
     ModelFailure::new(kind, format!("{start}{}{end}", words(status, told)))
 }
 
-/// The provider's words, with the status and the name that came with them.
+/// Returns the provider's message, with the status and the code.
 pub(crate) fn words(status: u16, told: &ProviderError) -> String {
     let names = [&told.code, &told.class];
     let name = names.into_iter().find(|name| !name.is_empty() && name.parse::<u16>().is_err());

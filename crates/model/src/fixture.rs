@@ -1,4 +1,4 @@
-//! A stream cut into pieces, a talk and its requests, for the tests of the protocols.
+//! Split streams, a transcript and its requests, for the tests of the protocols.
 //!
 //! Must never: be part of the product.
 
@@ -17,7 +17,7 @@ use crate::{Delta, ModelAnswer};
 /// The session of all requests here.
 pub(crate) const SESSION: &str = "ses_test";
 
-/// A request with two tools.
+/// Returns a request with two tools.
 pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
     let tool = |name: &str, parameters: Value| ToolSpec {
         name: ToolName::canonical(name),
@@ -43,28 +43,28 @@ pub(crate) fn request(messages: Vec<Message>) -> ModelRequest {
     }
 }
 
-/// A call.
+/// Returns a call.
 pub(crate) fn call(number: u128, tool: &str, input: Value) -> ToolCall {
     ToolCall { id: CallId::from_number(number), tool: ToolName::canonical(tool), input }
 }
 
-/// An answer that asks for these.
+/// Returns an answer with these calls.
 pub(crate) fn asking(content: &str, calls: Vec<ToolCall>) -> Message {
     Message::Assistant { content: content.to_owned(), thinking: String::new(), calls, sealed: None }
 }
 
-/// What came of a call.
+/// Returns the outcome of a call.
 pub(crate) fn outcome(number: u128, content: &str, ok: bool) -> Message {
     Message::Tool { call: CallId::from_number(number), content: content.to_owned(), ok }
 }
 
-/// The body of a request, as JSON.
+/// Returns the body of a request, as JSON.
 pub(crate) fn body(wire: &dyn ProtocolCodec, model: &str, request: &ModelRequest) -> Value {
     let written = wire.write(CodecInput { request, model, session: SESSION });
     serde_json::from_slice(&written.body).expect("a body is JSON")
 }
 
-/// What came of reading.
+/// The answer or failure, with the pieces that were streamed.
 pub(crate) type FixtureAnswer = (Result<ModelAnswer, ModelFailure>, Vec<Delta>);
 
 /// Reads frames as the answer of a model.
@@ -91,7 +91,7 @@ pub(crate) fn read(wire: &dyn ProtocolCodec, model: &str, stream: &str) -> Fixtu
     read_frames(wire, model, &frames(&[stream.as_bytes()]))
 }
 
-/// Reads a stream in pieces of several lengths, also byte by byte: it must always be the same.
+/// Reads a stream in pieces of several lengths, also byte by byte: the result must be equal.
 #[track_caller]
 pub(crate) fn read_in_all_pieces(
     wire: &dyn ProtocolCodec,
@@ -107,7 +107,7 @@ pub(crate) fn read_in_all_pieces(
     whole.0.expect("the stream is a whole answer")
 }
 
-/// What was heard on the way is what the answer says.
+/// Checks that the streamed pieces add up to the answer.
 #[track_caller]
 fn check_heard((answer, heard): &FixtureAnswer) {
     let answer = answer.as_ref().expect("the stream is a whole answer");
@@ -135,7 +135,7 @@ fn check_heard((answer, heard): &FixtureAnswer) {
     assert_eq!(heard, asked);
 }
 
-/// Leaves out the last frames, from one to all but `whole` from the start: each is an answer that was cut.
+/// Leaves out the last frames, from one to all but `whole`: each result must be a truncated answer.
 #[track_caller]
 pub(crate) fn check_cut_before_frame(
     wire: &dyn ProtocolCodec,
@@ -155,7 +155,7 @@ pub(crate) fn check_cut_before_frame(
     }
 }
 
-/// The frames in these pieces of a stream.
+/// Returns the frames in these pieces of a stream.
 pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<AnswerFrame> {
     let (mut frames, mut line) = (Vec::new(), Vec::new());
     let (mut event, mut data) = (None, Vec::new());
@@ -180,7 +180,7 @@ pub(crate) fn frames(pieces: &[&[u8]]) -> Vec<AnswerFrame> {
     frames
 }
 
-/// Prints how much of a request begins the next one, and wants nearly all of it.
+/// Prints the share of a request that begins the next one, and requires nearly all of it.
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "the figure is wanted in the log of the tests")]
 pub(crate) fn check_prefix_share(wire: &dyn ProtocolCodec, model: &str) {
@@ -190,7 +190,7 @@ pub(crate) fn check_prefix_share(wire: &dyn ProtocolCodec, model: &str) {
     assert!(share > 0.95, "{share}");
 }
 
-/// The smallest share of a request that begins the next one, over a talk of 30 steps, from the second on.
+/// Returns the smallest such share over a transcript of 30 steps, from the second step on.
 fn prefix_share(wire: &dyn ProtocolCodec, model: &str) -> f64 {
     let mut messages = vec![Message::user("Fix the tests.")];
     let mut before: Option<Vec<u8>> = None;

@@ -1,8 +1,8 @@
-//! Sends requests to providers and brings back what they say, piece by piece.
+//! Sends requests to providers and returns their answers, piece by piece.
 //!
-//! One thread with one small runtime carries all exchanges of the process, so that connections are kept
-//! from step to step. It starts with the first request, and ends with the last owner. Those who ask block,
-//! and look again and again whether the answer is still wanted.
+//! One thread with one small runtime carries all exchanges of the process, so that connections are
+//! reused from step to step. It starts with the first request, and ends with the last owner.
+//! Callers block, and check at intervals whether the answer is still wanted.
 //!
 //! Must never: follow a redirect, read the environment, or show a key.
 
@@ -26,26 +26,26 @@ use crate::recording::{Recorder, RecordingError, RecordingMode};
 
 pub(crate) use exchange::{Exchange, ProviderRequest};
 
-/// What takes secrets out of a text.
+/// A function that removes secrets from a text.
 pub type RedactFn = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// The way to all providers; one per process.
+/// The HTTP client for all providers; one per process.
 pub struct ProviderClient {
     settings: HttpSettings,
     tape: Option<Recorder>,
     running: Mutex<HttpState>,
 }
 
-/// How requests are sent.
+/// The settings of the HTTP client.
 #[derive(Clone)]
 pub struct HttpSettings {
-    /// Through whom.
+    /// The proxies.
     pub proxy: Proxy,
-    /// How long it is waited.
+    /// The time limits.
     pub timing: HttpTimeouts,
-    /// Whether all is recorded, or played from a recording.
+    /// The recording to write or replay, if any.
     pub tape: Option<RecordingMode>,
-    /// Takes secrets out of what is recorded and of what is said about failures.
+    /// Removes secrets from recordings and from messages of failures.
     pub redact: RedactFn,
 }
 
@@ -60,25 +60,25 @@ impl Default for HttpSettings {
     }
 }
 
-/// Proxies, as people write them into their environment. The own machine is never asked through one.
+/// Proxies in their usual environment variables. This machine itself is never reached through one.
 #[derive(Clone, Default)]
 pub struct Proxy {
-    /// For https: the value of HTTPS_PROXY.
+    /// The proxy for https: the value of HTTPS_PROXY.
     pub https: Option<String>,
-    /// For http: the value of HTTP_PROXY.
+    /// The proxy for http: the value of HTTP_PROXY.
     pub http: Option<String>,
-    /// Hosts that are asked directly: the value of NO_PROXY.
+    /// Hosts that need no proxy: the value of NO_PROXY.
     pub no_proxy: Option<String>,
 }
 
-/// How long it is waited for a server.
+/// The time limits of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpTimeouts {
-    /// Until there is a connection.
+    /// The limit of a connection attempt.
     pub connect: Duration,
-    /// From the request to the first byte of the body.
+    /// The limit from the request to the first byte of the body.
     pub first_byte: Duration,
-    /// Between two pieces of the body.
+    /// The limit between two pieces of the body.
     pub idle: Duration,
 }
 
@@ -92,26 +92,26 @@ impl Default for HttpTimeouts {
     }
 }
 
-/// Why nothing can be sent at all.
+/// The reason why no request can be sent at all.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// A proxy is not one.
+    /// A proxy's address is invalid.
     #[error("{variable} is not the address of a proxy; write http://host:port, or unset it")]
     Proxy {
-        /// Where it was set.
+        /// The variable that sets it.
         variable: &'static str,
     },
-    /// The tape is not one.
+    /// The recording cannot be used.
     #[error(transparent)]
     Tape(#[from] RecordingError),
 }
 
-/// What runs, as far as it was needed yet.
+/// The clients and the thread, each created at the first use.
 #[derive(Default)]
 struct HttpState {
-    /// For plain http: it never loads a certificate.
+    /// The client for plain http, which never loads a certificate.
     plain: Option<Client>,
-    /// For https.
+    /// The client for https.
     secure: Option<Client>,
     carrier: Option<HttpThread>,
 }
@@ -155,7 +155,7 @@ impl ProviderClient {
         )
     }
 
-    /// The text without secrets.
+    /// Returns the text without secrets.
     pub(crate) fn redact(&self, text: &str) -> String {
         (self.settings.redact)(text)
     }
@@ -199,9 +199,9 @@ impl HttpThread {
         let thread = std::thread::Builder::new()
             .name("http".to_owned())
             .spawn(move || {
-                // An error means that the owner is gone: the same.
+                // An error means that the owner is gone, which also stops the thread.
                 runtime.block_on(stopped).unwrap_or_default();
-                // A lookup of a name may hang for long; nobody waits for it.
+                // A lookup of a name may hang for long; the shutdown does not wait for it.
                 runtime.shutdown_background();
             })
             .map_err(failed)?;
@@ -213,7 +213,7 @@ impl Drop for HttpThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic there was told by the exchange that it broke.
+            // The exchange that a panic broke has reported it.
             thread.join().unwrap_or_default();
         }
     }

@@ -1,8 +1,8 @@
-//! Asks a language model and streams the answer.
+//! Queries language models and streams their answers.
 //!
-//! A provider's wire form stays inside its file; outside there is one request, one answer, one failure.
+//! Each wire format stays inside its module; callers see one request, one answer and one failure.
 //!
-//! Must never: run a tool, know a session, or take a cut-off answer for a whole one.
+//! Must never: run a tool, know a session, or treat a truncated answer as complete.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod anthropic;
@@ -41,103 +41,103 @@ pub use registry::{LOCAL, ProviderRegistry};
 pub use retry::{RetryPolicy, RetryingModel};
 pub use scripted::ScriptedModel;
 
-/// Somebody who answers.
+/// A language model that answers queries.
 pub trait Model: Send + Sync {
-    /// Asks, and waits for the whole answer.
+    /// Sends the query, streams the pieces, and blocks until the complete answer.
     fn ask(&self, question: &ModelQuery<'_>) -> Result<ModelAnswer, ModelFailure>;
 }
 
-/// A question to a model.
+/// A query to a model.
 pub struct ModelQuery<'a> {
-    /// The request.
+    /// The request to answer.
     pub request: &'a ModelRequest,
-    /// Which request of its run this is, from one. The same number again is the same question again.
+    /// The number of the request in its run, from one. A repeated number repeats the same request.
     pub number: u64,
-    /// Which talk it belongs to; a provider may keep what it knows of it.
+    /// The session of the transcript; a provider may cache what it has read under this name.
     pub session: &'a str,
-    /// Told each piece of the answer as it comes.
+    /// Receives each piece of the answer as it arrives.
     pub hear: &'a dyn Fn(Delta),
-    /// Told what happens on the way to an answer, to be recorded.
+    /// Receives retries and replacements of the model, to be recorded.
     pub tell: &'a dyn Fn(RetryNotice),
-    /// Waits so long; false means that nobody wants the answer any more.
+    /// Waits for this time; returns false if the answer is no longer wanted.
     pub wait: &'a dyn Fn(Duration) -> bool,
 }
 
 /// A piece of an answer while it streams; never stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
-    /// Of what it says.
+    /// A piece of the text.
     Text(String),
-    /// Of what it thinks.
+    /// A piece of the thinking.
     Thinking(String),
-    /// Of the arguments of a call. The first piece of a call may be empty and tells its name.
+    /// A piece of the arguments of a call. The first piece may be empty and gives the name.
     Call {
-        /// Which call of the answer, from zero.
+        /// The index of the call in the answer, from zero.
         index: usize,
         /// The tool.
         name: String,
-        /// Of its arguments, as JSON.
+        /// A piece of the arguments, as JSON text.
         piece: String,
     },
-    /// All pieces so far are void: the model is asked again.
+    /// Voids all earlier pieces: the model is queried again.
     Restart,
 }
 
-/// What went wrong on the way to an answer, and what is done about it.
+/// A failed attempt, and the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RetryNotice {
-    /// The same model is asked again.
+    /// The same model is queried again.
     Retry {
-        /// Which try failed, from one.
+        /// The number of the failed attempt, from one.
         attempt: u32,
-        /// Why.
+        /// The failure of the attempt.
         failure: ModelFailure,
-        /// How long it is waited before the next.
+        /// The time until the next attempt.
         wait: Duration,
     },
-    /// Another model is asked.
+    /// The next model is queried instead.
     Replace {
-        /// Who did not answer: provider and model.
+        /// The failed model, as provider and model.
         from: String,
-        /// Who is asked now.
+        /// The next model, as provider and model.
         to: String,
-        /// Why.
+        /// The failure of the first one.
         failure: ModelFailure,
     },
 }
 
-/// A whole answer. The calls have no ids yet.
+/// A complete answer. Its calls have no ids yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ModelAnswer {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// What it thinks.
+    /// The thinking.
     pub thinking: String,
-    /// What it asks for.
+    /// The requested tool calls.
     pub calls: Vec<RawToolCall>,
-    /// What the provider wants to be shown again.
+    /// The content that the provider wants back with the next request.
     pub sealed: Option<SealedContent>,
-    /// Who answered: provider and model.
+    /// The model that answered, as provider and model.
     pub model: Option<String>,
-    /// What it cost, if the provider says so.
+    /// The token usage, if the provider reports it.
     pub usage: Option<Usage>,
 }
 
-/// Why there is no such model.
+/// The reason why a model cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelOpenError {
-    /// Nobody serves it.
+    /// No provider serves the model.
     #[error("no provider serves the model `{name}`")]
     Unknown {
         /// The name.
         name: String,
     },
-    /// The provider cannot be asked as it is set up.
+    /// The provider's settings are unusable.
     #[error("the provider `{id}` cannot be used: {why}")]
     Provider {
         /// The provider.
         id: String,
-        /// What is wrong with it.
+        /// The defect of the settings.
         why: String,
     },
     /// The weights of a local model are not on this machine.
@@ -149,7 +149,7 @@ pub enum ModelOpenError {
     /// A local model cannot be opened.
     #[error(transparent)]
     Local(#[from] LocalError),
-    /// Nothing can be sent at all.
+    /// The HTTP client cannot be used at all.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The script cannot be read.
@@ -157,17 +157,17 @@ pub enum ModelOpenError {
     Unreadable {
         /// The file.
         file: String,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
-    /// A line of the script is not what it should be.
+    /// A line of the script is invalid.
     #[error("{file}:{line}: {why}")]
     Line {
         /// The file.
         file: String,
         /// The line, from one.
         line: usize,
-        /// What is wrong with it.
+        /// The defect of the line.
         why: String,
     },
 }

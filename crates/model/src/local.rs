@@ -1,8 +1,8 @@
 //! Models that run in this process, from weights on this machine.
 //!
-//! A model is opened when it is first asked: most of what the program does never needs the weights.
+//! A model is opened at its first query, since most commands never need the weights.
 //!
-//! Must never: fetch weights, or take a model that is not here for one that is.
+//! Must never: fetch weights, or open another model than the named one.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,12 +20,12 @@ use serde_json::Value;
 use crate::weights::{Kind, WeightStore};
 use crate::{Delta, Model, ModelAnswer, ModelOpenError, ModelQuery};
 
-/// How the file of a converted embedder is named, beside what it was made from.
+/// The file of a converted embedder, beside the files it was made from.
 const CONVERTED: &str = "model.gguf";
-/// What is said after an answer that went round in circles.
+/// The text after an answer that repeated itself and was stopped.
 const REPEATED: &str = "\n\n[It said the same again and again, and was stopped.]";
 
-/// The models of this machine.
+/// The models of this machine, opened when needed.
 #[derive(Clone, Debug)]
 pub struct LocalModels {
     store: WeightStore,
@@ -33,12 +33,12 @@ pub struct LocalModels {
 }
 
 impl LocalModels {
-    /// Those whose weights are here.
+    /// Creates the set of models whose weights are in the store.
     pub fn new(store: WeightStore) -> Self {
         Self { store, settings: EngineSettings::default() }
     }
 
-    /// The model of this name, or of a GGUF file.
+    /// Returns the model of this name, or of a GGUF file.
     pub(crate) fn open(&self, name: &str) -> Result<Arc<dyn Model>, ModelOpenError> {
         let file = self.file(name)?;
         Ok(Arc::new(LocalModel { file, settings: self.settings, engine: Mutex::default() }))
@@ -51,7 +51,7 @@ impl LocalModels {
         self.store.find(name).ok_or_else(|| ModelOpenError::NotInstalled { name: name.to_owned() })
     }
 
-    /// What turns texts into vectors; its weights are converted once, beside what was pulled.
+    /// Returns the embedder; its weights are converted once, beside the pulled files.
     pub fn embedder(&self) -> Result<GgufEmbedder, ModelOpenError> {
         let name = "all-minilm-l6-v2";
         let missing = || ModelOpenError::NotInstalled { name: name.to_owned() };
@@ -111,7 +111,7 @@ impl Model for LocalModel {
         };
         let ask = |choice| answer(choice, question.request, question.session);
         let mut said = match self.is_talk(question)? {
-            // Without the tools before its eyes it answers far better; what it knows of this is kept apart.
+            // Without the tools in its prompt it answers far better; its cache is kept separately.
             true => {
                 let bare = ModelRequest { tools: Arc::from([]), ..question.request.clone() };
                 answer(ToolChoice::Either, &bare, &format!("{}\0talk", question.session))
@@ -120,14 +120,14 @@ impl Model for LocalModel {
         }
         .map_err(|error| failure(&error))?;
         if said.calls.is_empty() && describes_a_call(&said.text, question.request) {
-            // It wants to call and does not write it as a call: it is asked to.
+            // The model describes a call as text: it is queried again for a real call.
             (question.hear)(Delta::Restart);
             let before = said.usage;
             said = ask(ToolChoice::Call).map_err(|error| failure(&error))?;
             said.usage = said.usage.plus(before);
         }
         if said.calls.iter().any(|call| was_made(call, question.request)) {
-            // It has the outcome of this very call; it is asked to say what it makes of it.
+            // The model has the outcome of this very call: it is queried again for an answer.
             (question.hear)(Delta::Restart);
             let before = said.usage;
             said = ask(ToolChoice::Answer).map_err(|error| failure(&error))?;
@@ -152,7 +152,7 @@ impl Model for LocalModel {
     }
 }
 
-/// Whether an answer holds, in a code fence or alone, what would be a call of a tool that is offered.
+/// True if an answer holds, alone or in a code fence, the text of a call of an offered tool.
 fn describes_a_call(text: &str, request: &ModelRequest) -> bool {
     let fenced = text.split("```").skip(1).step_by(2);
     let fenced = fenced.map(|block| block.trim_start_matches(|c: char| c.is_ascii_alphabetic()));
@@ -164,7 +164,7 @@ fn describes_a_call(text: &str, request: &ModelRequest) -> bool {
     })
 }
 
-/// Whether a call is the one that was made last in this turn, just so, and worked.
+/// True if a call is equal to the last successful one of this turn.
 fn was_made(call: &RawToolCall, request: &ModelRequest) -> bool {
     let mut made = Vec::new();
     for message in request.messages.iter().rev() {

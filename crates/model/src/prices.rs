@@ -1,8 +1,8 @@
-//! What models cost and how much they take, from a dated table in a data file.
+//! Prices and limits of models, from a dated table in a data file.
 //!
-//! All sums are whole numbers and are rounded up; a model that is not in the table has no known price.
+//! All sums are whole numbers, rounded up; a model that is not in the table has no known price.
 //!
-//! Must never: guess a price, or take a model for free that the table does not call free.
+//! Must never: guess a price, or treat a model as free that the table does not call free.
 
 use std::sync::LazyLock;
 
@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use crate::limits::{COST_NANO_USD_MAX, PRICE_USD_MAX, PRICED_MODELS_MAX, PRICES_BYTES_MAX};
 
-/// How many bytes of a request make a token, at the least.
+/// The smallest number of bytes of a request per token.
 const TOKEN_BYTES_MIN: u64 = 3;
-/// A price for a million tokens in dollars is so many billionths of a thousandth of a dollar for one.
+/// One dollar per million tokens, in picodollars per token.
 const PICO_PER_TOKEN: f64 = 1_000_000.0;
 const PICO_PER_NANO: u128 = 1000;
 
@@ -25,20 +25,20 @@ static BUILT_IN: LazyLock<Prices> = LazyLock::new(|| {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prices {
     dated: String,
-    /// Later ones are asked first.
+    /// The layers of entries; later ones win.
     layers: Vec<Vec<PriceEntry>>,
 }
 
-/// What is known of a model.
+/// The price and the limits of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PriceEntry {
-    /// Whether it costs nothing.
+    /// True if the model costs nothing.
     pub free: bool,
-    /// How many tokens a talk may have.
+    /// The context window, in tokens.
     pub window: Option<u64>,
-    /// How many tokens an answer may have.
+    /// The longest answer, in tokens.
     pub output_max: Option<u64>,
-    /// Whether it takes pictures.
+    /// True if the model accepts images.
     pub images: bool,
     families: Vec<String>,
     names: Vec<String>,
@@ -46,7 +46,7 @@ pub struct PriceEntry {
     long: Option<(u64, TokenRates)>,
 }
 
-/// Billionths of a thousandth of a dollar for one token.
+/// Prices per token, in picodollars (a thousandth of a billionth of a dollar).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TokenRates {
     input: u64,
@@ -55,34 +55,34 @@ struct TokenRates {
     cache_write: u64,
 }
 
-/// Why a table of prices cannot be used.
+/// The reason why a table of prices cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceTableError {
-    /// It is no TOML, or has other fields.
+    /// The text is no TOML, or has unknown fields.
     #[error("the table of prices cannot be read: {0}")]
     Text(#[from] toml::de::Error),
-    /// It has more than is read.
+    /// The table has too many bytes or models.
     #[error(
         "the table of prices is too large: at most {PRICES_BYTES_MAX} bytes and {PRICED_MODELS_MAX} models are read"
     )]
     TooLarge,
-    /// One of its entries makes no sense.
+    /// An entry is invalid.
     #[error("the table of prices, `{name}`: {why}")]
     Entry {
         /// The first name of the entry.
         name: String,
-        /// What is wrong with it.
+        /// The defect of the entry.
         why: &'static str,
     },
 }
 
 impl Prices {
-    /// The table that Agentry brings.
+    /// Returns the built-in table.
     pub fn built_in() -> &'static Self {
         &BUILT_IN
     }
 
-    /// Reads a table.
+    /// Parses a table.
     pub fn read(text: &str) -> Result<Self, PriceTableError> {
         if text.len() > PRICES_BYTES_MAX {
             return Err(PriceTableError::TooLarge);
@@ -96,7 +96,7 @@ impl Prices {
         Ok(Self { dated: table.dated, layers: vec![cards] })
     }
 
-    /// This table with another on top, whose entries win.
+    /// Returns this table with another on top, whose entries win.
     pub fn with(&self, text: &str) -> Result<Self, PriceTableError> {
         let mut other = Self::read(text)?;
         let mut layers = self.layers.clone();
@@ -104,12 +104,12 @@ impl Prices {
         Ok(Self { dated: other.dated, layers })
     }
 
-    /// The day on which the prices were known.
+    /// Returns the date of the prices.
     pub fn dated(&self) -> &str {
         &self.dated
     }
 
-    /// What is known of a model.
+    /// Returns the entry of a model; `None` if the table has none.
     pub fn entry(&self, family: &str, model: &str) -> Option<&PriceEntry> {
         self.layers.iter().rev().find_map(|cards| {
             let fitting = cards.iter().filter(|card| card.families.iter().any(|one| one == family));
@@ -118,19 +118,19 @@ impl Prices {
         })
     }
 
-    /// The names under which a family's prices stand; some are beginnings that end with `*`.
+    /// Returns the names under which a family's prices are listed; a final `*` matches any rest.
     pub fn names(&self, family: &str) -> Vec<String> {
         let cards = self.layers.iter().flatten();
         let cards = cards.filter(|card| card.families.iter().any(|one| one == family));
         cards.flat_map(|card| card.names.iter().cloned()).collect()
     }
 
-    /// What was spent, in billionths of a dollar; none means that nobody knows.
+    /// Returns the cost in billionths of a dollar; `None` if the price is unknown.
     pub fn cost_nano_usd(&self, family: &str, model: &str, usage: &Usage) -> Option<u64> {
         Some(self.entry(family, model)?.cost(usage))
     }
 
-    /// The most that a request can cost, to be set aside before it is made.
+    /// Returns the highest cost that a request can have, to be reserved before it is sent.
     pub fn ceiling_nano_usd(
         &self,
         family: &str,
@@ -147,7 +147,7 @@ impl Prices {
 }
 
 impl PriceEntry {
-    /// What was spent, in billionths of a dollar.
+    /// Returns the cost in billionths of a dollar.
     pub fn cost(&self, usage: &Usage) -> u64 {
         let rates = self.rates_for(usage.input_tokens);
         let kept = usage.cached_tokens.saturating_add(usage.cache_write_tokens);
@@ -168,7 +168,7 @@ impl PriceEntry {
         }
     }
 
-    /// How well a name fits: a whole name best, then the longest beginning.
+    /// Returns the rank of a match: a whole name first, then the longest prefix.
     fn fit(&self, model: &str) -> Option<(bool, usize)> {
         let fits = self.names.iter().filter_map(|name| match name.strip_suffix('*') {
             Some(beginning) => model.starts_with(beginning).then_some((false, beginning.len())),
@@ -217,7 +217,7 @@ fn nano(pico: u128) -> u64 {
     u64::try_from(pico.div_ceil(PICO_PER_NANO)).unwrap_or(COST_NANO_USD_MAX).min(COST_NANO_USD_MAX)
 }
 
-/// The file as written.
+/// The table as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PriceFile {
@@ -244,7 +244,7 @@ struct PriceFileEntry {
     long: Option<LongRequestPrices>,
 }
 
-/// What holds for longer requests, as written.
+/// The prices of longer requests, as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LongRequestPrices {
@@ -256,7 +256,7 @@ struct LongRequestPrices {
 }
 
 impl TokenRates {
-    /// Input and output, then what is read from and written to the provider's cache.
+    /// Checks the prices of input, output, and reads and writes of the provider's cache.
     fn checked(
         [input, output]: [f64; 2],
         [cache_read, cache_write]: [Option<f64>; 2],

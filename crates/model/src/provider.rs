@@ -1,10 +1,10 @@
-//! Somebody who serves models over the network: where, in which protocol, with which key.
+//! A provider, which serves models over the network: its address, protocol and key.
 //!
-//! A base URL is taken as people have it in their environment (`base` says how). Plain http is for the own
-//! machine and private networks; a key is never sent over it to a public host. A key is sent to the host of its
+//! A base URL is accepted in its usual forms (see `base`). Plain http is for this machine and
+//! private networks; a key is never sent over it to a public host. A key is sent to the host of its
 //! own base URL and nowhere else.
 //!
-//! Must never: print a key, follow a redirect, or ask again.
+//! Must never: print a key, follow a redirect, or retry.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,33 +27,33 @@ use crate::limits::{ERROR_BYTES_MAX, MODELS_BYTES_MAX};
 use crate::openai_chat::{ChatDialect, OpenaiChat};
 use crate::{Model, ModelAnswer, ModelOpenError, ModelQuery, anthropic, gemini, openai};
 
-/// What a provider speaks.
+/// The protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Anthropic's Messages.
+    /// Anthropic Messages.
     Anthropic,
-    /// OpenAI's Responses.
+    /// OpenAI Responses.
     Openai,
-    /// OpenAI's Chat Completions, which many others speak.
+    /// OpenAI Chat Completions, which many servers support.
     OpenaiChat,
-    /// Google's Gemini.
+    /// Google Gemini.
     Gemini,
 }
 
-/// Somebody who serves models.
+/// A provider, which serves models.
 #[derive(Clone, Debug)]
 pub struct Provider {
-    /// What people call it: the part of a model's name before the slash.
+    /// The id, which is the part of a model's name before the slash.
     pub id: String,
-    /// What it speaks.
+    /// The protocol of its API.
     pub protocol: Protocol,
-    /// Where it is.
+    /// The base URL.
     pub base_url: String,
-    /// Its key, if it wants one.
+    /// The key, if the provider needs one.
     pub key: Option<SecretString>,
 }
 
-/// The model of this name at this provider; nothing is sent yet.
+/// Opens a model of a provider by its name; nothing is sent yet.
 pub fn open(
     http: &Arc<ProviderClient>,
     provider: &Provider,
@@ -63,7 +63,7 @@ pub fn open(
     Ok(Arc::new(RemoteModel { http: Arc::clone(http), line, model: model.to_owned() }))
 }
 
-/// The models that the provider says it serves.
+/// Asks the provider for the names of its models.
 pub fn list(
     http: &ProviderClient,
     provider: &Provider,
@@ -86,7 +86,7 @@ fn wire(protocol: Protocol, base: &Url) -> &'static dyn ProtocolCodec {
     }
 }
 
-/// A way to one provider.
+/// The checked address of a provider, with its key and protocol.
 struct ProviderEndpoint {
     id: String,
     protocol: Protocol,
@@ -211,10 +211,10 @@ impl ProviderEndpoint {
         self.wire.models(&String::from_utf8_lossy(&body))
     }
 
-    /// What an answer means that is not the wanted one.
+    /// Reads an error answer and names its failure.
     fn refused(&self, mut exchange: Exchange<'_>) -> ModelFailure {
         let mut body = Vec::new();
-        // What is missing after a break is not needed to name the failure.
+        // The part lost by a break is not needed to name the failure.
         while let Ok(Some(piece)) = exchange.next() {
             let room = ERROR_BYTES_MAX - body.len();
             body.extend_from_slice(&piece[..room.min(piece.len())]);
@@ -244,7 +244,7 @@ impl ProviderEndpoint {
         failure
     }
 
-    /// The failure with the provider's name and without secrets.
+    /// Returns the failure with the provider's name and without secrets.
     fn clean(&self, http: &ProviderClient, failure: ModelFailure) -> ModelFailure {
         let mut message = http.redact(&failure.message);
         if let Some(secret) = &self.secret {
@@ -264,13 +264,13 @@ fn key_header(how: KeyHeader, key: &str) -> Option<(HeaderName, HeaderValue)> {
     Some((name, value))
 }
 
-// A base URL is taken as people have it in their environment:
+// A base URL is accepted in its usual forms:
 // - Anthropic: without a version, `https://api.anthropic.com` (ANTHROPIC_BASE_URL); with `/v1` is the same.
 // - OpenAI, both protocols: with the version, `https://api.openai.com/v1` (OPENAI_BASE_URL); a host alone
 //   gets `/v1`, and any path that is given stays as it is.
 // - Gemini: without a version, `https://generativelanguage.googleapis.com`; with `/v1beta` is the same.
 // A slash at the end changes nothing.
-/// The base URL, checked, with a path that ends without a slash.
+/// Checks the base URL; the result's path ends without a slash.
 fn base(protocol: Protocol, text: &str, has_key: bool) -> Result<Url, String> {
     let shown = shown(text);
     let mut url = Url::parse(text.trim())
@@ -304,10 +304,10 @@ fn base(protocol: Protocol, text: &str, has_key: bool) -> Result<Url, String> {
     Ok(url)
 }
 
-/// The address of a path below the base.
+/// Returns the address of a path below the base.
 fn address(protocol: Protocol, base: &Url, path: &str) -> Option<Url> {
     let path = match protocol {
-        // The version is in the base already.
+        // The base has the version already.
         Protocol::Openai | Protocol::OpenaiChat => match path.strip_prefix("/v1") {
             Some(rest) if rest.starts_with('/') => rest,
             Some(_) | None => path,
@@ -317,7 +317,7 @@ fn address(protocol: Protocol, base: &Url, path: &str) -> Option<Url> {
     Url::parse(&format!("{}{path}", base.as_str().trim_end_matches('/'))).ok()
 }
 
-/// Whether the host is the own machine or in a private network.
+/// True if the host is this machine or in a private network.
 fn is_near(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     match host.parse::<IpAddr>() {
@@ -325,7 +325,7 @@ fn is_near(url: &Url) -> bool {
         Ok(IpAddr::V6(ip)) => {
             ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local()
         }
-        // A name without a dot is one of the own network, as are these endings.
+        // A name without a dot is on the local network, as are these endings.
         Err(_) => {
             !host.contains('.')
                 || [".localhost", ".local", ".internal", ".home.arpa"]

@@ -1,10 +1,10 @@
-//! Records exchanges with providers in a file, and plays them back without any network.
+//! Records exchanges with providers in a file, and replays them without any network.
 //!
-//! A tape has one JSON line for each exchange: the request, and the answer in the pieces in which it came.
-//! Headers with keys are left out, and all texts go through the redaction. A secret that a model itself
-//! spells in several pieces is not found by it. When a tape is played, the n-th request must be the one that
-//! was recorded, or it fails and names the first difference; our own ids, which are new in every run, count
-//! as equal where they stand in the same order.
+//! A recording has one JSON line for each exchange: the request, and the answer in the pieces in
+//! which it came. Headers with keys are left out, and all texts are redacted. Redaction does not
+//! find a secret that a model itself spells in several pieces. In a replay, the n-th request must
+//! equal the recorded one, or it fails and names the first difference; our own ids, which are new
+//! in every run, count as equal if they appear in the same order.
 //!
 //! Must never: overwrite a file, write a key, or answer a request that was not recorded.
 
@@ -27,30 +27,30 @@ use serde_json::{Map, Value};
 use crate::http::{ProviderRequest, RedactFn};
 use crate::limits::TAPE_BYTES_MAX;
 
-/// Whether exchanges are recorded or played.
+/// The use of a recording: written or replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordingMode {
-    /// Into this file, which must not be there yet.
+    /// Record into this file, which must not exist yet.
     Record(PathBuf),
-    /// From this file; nothing is sent.
+    /// Replay this file; nothing is sent.
     Play(PathBuf),
 }
 
-/// Why a tape cannot be used.
+/// The reason why a recording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// A recording would overwrite something.
+    /// A recording would overwrite a file.
     #[error("{file} is there already; name a new file for the recording")]
     Exists {
         /// The file.
         file: String,
     },
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("cannot use the recording {file}: {error}")]
     Unusable {
         /// The file.
         file: String,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// A line of it is not an exchange.
@@ -60,15 +60,15 @@ pub enum RecordingError {
         file: String,
         /// The line, from one.
         line: usize,
-        /// What is wrong with it.
+        /// The defect of the line.
         why: String,
     },
 }
 
-/// Headers of an answer that are kept.
+/// Headers of an answer that are recorded.
 const KEPT_HEADERS: [&str; 6] =
     ["content-type", "retry-after", "retry-after-ms", "request-id", "x-request-id", "location"];
-/// Headers of a request that are left out beside those that are marked as sensitive.
+/// Headers of a request that are left out, in addition to those marked as sensitive.
 const SECRET_HEADERS: [&str; 5] =
     ["authorization", "proxy-authorization", "x-api-key", "x-goog-api-key", "cookie"];
 
@@ -92,15 +92,15 @@ struct RecordedResponse {
     status: Option<u16>,
     #[serde(default)]
     headers: Map<String, Value>,
-    /// When a piece came, in milliseconds after the request, and what it was.
+    /// The pieces, each with its time in milliseconds after the request.
     #[serde(default)]
     chunks: Vec<(u64, String)>,
-    /// Why the answer did not come to its end.
+    /// The failure that ended the answer early.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<ModelFailure>,
 }
 
-/// A tape in use.
+/// A recording in use.
 pub(crate) enum Recorder {
     Recording(RecordingWriter),
     Playing(RecordingPlayer),
@@ -117,7 +117,7 @@ impl Recorder {
     }
 }
 
-/// A tape that is written.
+/// A recording that is written.
 pub(crate) struct RecordingWriter {
     name: String,
     file: Mutex<File>,
@@ -136,7 +136,7 @@ impl RecordingWriter {
         }
     }
 
-    /// Begins to record an exchange.
+    /// Begins the recording of an exchange.
     pub(crate) fn begin(&self, outgoing: &ProviderRequest) -> ExchangeRecorder<'_> {
         ExchangeRecorder {
             writer: self,
@@ -184,7 +184,7 @@ impl ExchangeRecorder<'_> {
         self.pieces.push((ms, bytes.clone()));
     }
 
-    /// Writes the line.
+    /// Writes the line of the exchange.
     pub(crate) fn end(mut self, failure: Option<&ModelFailure>) -> Result<(), ModelFailure> {
         self.response.chunks = texts(std::mem::take(&mut self.pieces), &self.writer.redact);
         self.response.failure = failure.map(|failure| ModelFailure {
@@ -195,8 +195,8 @@ impl ExchangeRecorder<'_> {
     }
 }
 
-/// The pieces as texts: a letter that was cut in two belongs to the later piece. Where the whole holds a
-/// secret, which may be cut in two as well, the whole is one piece.
+/// Converts the pieces to texts; a split character belongs to the later piece. If the whole text
+/// holds a secret, which may be split as well, the whole is one piece.
 fn texts(pieces: Vec<(u64, Bytes)>, redact: &RedactFn) -> Vec<(u64, String)> {
     let mut chunks = Vec::with_capacity(pieces.len());
     let mut whole = String::new();
@@ -242,14 +242,14 @@ fn asked(outgoing: &ProviderRequest, redact: &RedactFn) -> RecordedRequest {
     RecordedRequest { method: outgoing.method.to_string(), url, headers, body }
 }
 
-/// A tape that is played.
+/// A recording that is replayed.
 pub(crate) struct RecordingPlayer {
     name: String,
     lines: Mutex<(usize, VecDeque<RecordedExchange>)>,
     redact: RedactFn,
 }
 
-/// An answer from a tape.
+/// A recorded answer.
 pub(crate) struct PlaybackResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -281,7 +281,7 @@ impl RecordingPlayer {
         Ok(Self { name, lines: Mutex::new((0, lines)), redact })
     }
 
-    /// The answer to this request, which must be the one that comes next.
+    /// Returns the answer to this request, which must be the next recorded one.
     pub(crate) fn next(
         &self,
         outgoing: &ProviderRequest,
@@ -340,7 +340,7 @@ fn no_answer(name: &str) -> ModelFailure {
     ModelFailure::new(FailureKind::ScriptBroken, message)
 }
 
-/// Where the request is not the recorded one. Its host may be another.
+/// Returns the difference between the request and the recorded one. The host may differ.
 fn difference(recorded: &RecordedRequest, now: &RecordedRequest) -> Option<String> {
     let told =
         |what: &str, then: &str, now: &str| Some(format!("{what} was `{then}` and is `{now}`"));

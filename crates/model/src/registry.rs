@@ -1,9 +1,9 @@
-//! All who can be asked, by the names that models are written with.
+//! All available models, by the names in manifests and settings.
 //!
-//! `anthropic/claude-…` is a model of the provider `anthropic`; `local/…` runs in this process; `scripted:<file>`
-//! is a file of answers. A name alone is nothing: who serves it is decided before.
+//! `anthropic/claude-…` is a model of the provider `anthropic`; `local/…` runs in this process;
+//! `scripted:<file>` is a file of answers. A name alone is unknown here.
 //!
-//! Must never: choose. What is opened is what was named.
+//! Must never: choose a model. It opens the named one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,27 +20,27 @@ use crate::{Model, ModelOpenError, ScriptedModel};
 
 /// The id of the provider in this process.
 pub const LOCAL: &str = "local";
-/// What a script's name begins with.
+/// The prefix of a script's name.
 const SCRIPTED: &str = "scripted:";
 
-/// All who can be asked.
+/// The available providers and local models.
 #[derive(Default)]
 pub struct ProviderRegistry {
     remote: Vec<Provider>,
     settings: HttpSettings,
-    // Opened when it is first needed: most runs of the program never are.
+    // Created at the first use, since most runs of the program need none.
     http: Mutex<Option<Arc<ProviderClient>>>,
     local: Option<LocalModels>,
     patience: RetryPolicy,
 }
 
 impl ProviderRegistry {
-    /// These, reached in this way.
+    /// Creates a registry of these providers, reached with these HTTP settings.
     pub fn new(remote: Vec<Provider>, settings: HttpSettings, local: Option<LocalModels>) -> Self {
         Self { remote, settings, local, ..Self::default() }
     }
 
-    /// The model, and those that are asked when it does not answer.
+    /// Opens the model, with the fallbacks that are queried if it fails.
     pub fn open(
         &self,
         model: &str,
@@ -66,7 +66,7 @@ impl ProviderRegistry {
         provider::open(&self.http()?, provider, model)
     }
 
-    /// What a provider says it serves.
+    /// Asks a provider for the names of its models.
     pub fn list(
         &self,
         id: &str,
@@ -77,14 +77,14 @@ impl ProviderRegistry {
         Ok(provider::list(&*self.http()?, provider, wait))
     }
 
-    /// Under which name the table of prices knows each provider.
+    /// Returns the name of each provider in the table of prices, by provider id.
     pub fn families(&self) -> BTreeMap<String, String> {
         let family = |provider: &Provider| {
             let family = match provider.protocol {
                 Protocol::Anthropic => "anthropic",
                 Protocol::Openai => "openai",
                 Protocol::Gemini => "gemini",
-                // Who speaks this protocol may be anybody; the id says who.
+                // Any server may use this protocol, so the id names the family.
                 Protocol::OpenaiChat => provider.id.as_str(),
             };
             (provider.id.clone(), family.to_owned())

@@ -1,11 +1,11 @@
-//! Asks until somebody answers: the same model again, then the next one.
+//! Retries failed queries: the same model again, then the next one.
 //!
-//! A failure that may pass is waited out, longer each time and never in step with others. What the provider
-//! asks for is honoured; where that is longer than we wait, the next model is asked at once. What another
-//! model cannot mend (nobody wants the answer, the money is spent, the provider will not say it, a script is
-//! wrong) ends it.
+//! Transient failures are retried with growing, randomized waits. The wait that a provider requests
+//! is honored; if it exceeds our limit, the next model is queried at once. A failure that another
+//! model cannot mend (the answer is not wanted, the money is spent, the provider refuses, a script
+//! is wrong) ends the query.
 //!
-//! Must never: ask again once there is an answer, or without telling why.
+//! Must never: retry after an answer, or without a notice of the reason.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -17,16 +17,16 @@ use agentry_protocol::message::{FailureKind, ModelFailure};
 use crate::limits::{RETRY_TOTAL_MS_MAX, RETRY_WAIT_FIRST_MS, RETRY_WAIT_MS_MAX, TRIES_MAX};
 use crate::{Delta, Model, ModelAnswer, ModelQuery, RetryNotice};
 
-/// How long and how often it is tried.
+/// The number of attempts and the waits between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often one model is asked.
+    /// The largest number of attempts per model.
     pub tries_max: u32,
-    /// The wait before the second try; each next one is twice as long.
+    /// The wait before the second attempt; each next one is twice as long.
     pub wait_first: Duration,
-    /// The longest wait between two tries, also when the provider asks for more.
+    /// The longest wait between two attempts, even if the provider requests more.
     pub wait_max: Duration,
-    /// The longest time for all waits of one question.
+    /// The longest sum of all waits of one query.
     pub total_max: Duration,
 }
 
@@ -41,19 +41,19 @@ impl Default for RetryPolicy {
     }
 }
 
-/// A model made of others, in the order in which they are wanted.
+/// A model made of several, in order of preference.
 pub struct RetryingModel {
     models: Vec<(String, Arc<dyn Model>)>,
     patience: RetryPolicy,
 }
 
 impl RetryingModel {
-    /// Asks these, each under its name: provider and model.
+    /// Creates a model of these, each under its name: provider and model.
     pub fn new(models: Vec<(String, Arc<dyn Model>)>, patience: RetryPolicy) -> Self {
         Self { models, patience }
     }
 
-    /// Asks one model until it answers or waiting is of no use.
+    /// Queries one model until it answers or a further wait is useless.
     fn insist(
         &self,
         model: &dyn Model,
@@ -99,17 +99,17 @@ impl Model for RetryingModel {
     }
 }
 
-/// A question on its way.
+/// The state of one query.
 struct RetryState<'a> {
     question: &'a ModelQuery<'a>,
-    /// How long was waited between tries.
+    /// The sum of the waits so far.
     waited: Duration,
-    /// Whether pieces were heard that nobody called void yet.
+    /// True if pieces were sent that no `Restart` has voided yet.
     heard: Cell<bool>,
 }
 
 impl RetryState<'_> {
-    /// Asks once. Pieces of an answer that failed are void from now on.
+    /// Queries once. Before that, it voids the pieces of an attempt that failed.
     fn ask(&self, model: &dyn Model) -> Result<ModelAnswer, ModelFailure> {
         if self.heard.replace(false) {
             (self.question.hear)(Delta::Restart);
@@ -123,14 +123,14 @@ impl RetryState<'_> {
 }
 
 impl RetryPolicy {
-    /// How long it is waited after this try; none means that it was the last.
+    /// Returns the wait after this attempt; `None` if there is no further one.
     fn wait(&self, attempt: u32, asked_ms: Option<u64>, waited: Duration) -> Option<Duration> {
         if attempt >= self.tries_max {
             return None;
         }
         let doubled = self.wait_first.saturating_mul(1 << (attempt - 1).min(31)).min(self.wait_max);
         let wait = match asked_ms.map(Duration::from_millis) {
-            // A little more than asked for, so that not all come back at the same moment.
+            // A little more than requested, so that clients do not all return at the same moment.
             Some(asked) => asked.saturating_add(jittered(self.wait_first) / 4).max(doubled / 2),
             None => doubled / 2 + jittered(doubled / 2),
         };
@@ -139,13 +139,13 @@ impl RetryPolicy {
     }
 }
 
-/// Between nothing and all of it. A new hash key is random enough to keep out of step.
+/// Returns a random part of the span. A new hash key is random enough to spread the clients.
 fn jittered(span: Duration) -> Duration {
     let part = RandomState::new().hash_one(0_u8) % 1024;
     span.saturating_mul(u32::try_from(part).unwrap_or(0)) / 1024
 }
 
-/// Whether it makes sense to ask another model after such a failure.
+/// True if another model may succeed after such a failure.
 fn another_may_help(kind: FailureKind) -> bool {
     match kind {
         FailureKind::RateLimited

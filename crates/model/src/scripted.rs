@@ -1,7 +1,7 @@
 //! A model that answers from a file: the N-th request of a run gets the N-th line.
 //!
-//! The file is read and checked whole before a run begins, so that a wrong line is found at its place and
-//! not in the middle of the work. It streams like a real one.
+//! The file is read and checked completely before a run begins, so that a wrong line is reported
+//! with its number and not during the work. The model streams like a real one.
 //!
 //! Must never: guess. Running out of lines is a failure with its own name.
 
@@ -34,7 +34,7 @@ struct ScriptLine {
     error: Option<ScriptFailure>,
     #[serde(default)]
     delay_ms: u64,
-    /// How long it takes from one piece to the next.
+    /// The time between two pieces, in milliseconds.
     #[serde(default)]
     pace_ms: u64,
     usage: Option<Usage>,
@@ -123,7 +123,7 @@ impl Model for ScriptedModel {
     }
 }
 
-/// Words with the space after them: what a stream looks like.
+/// Splits a text into words, each with the space after it, as streams do.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(char::is_whitespace)
 }

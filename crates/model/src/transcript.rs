@@ -1,10 +1,10 @@
-//! The talk, in an order that every provider takes.
+//! Brings a transcript into an order that every provider accepts.
 //!
-//! What was recorded may have holes: a call whose outcome never came because somebody interrupted, an answer
-//! without a word, a steer between a call and its outcome. Here each call is followed by its outcome, and
-//! nothing is empty.
+//! A recorded transcript may have gaps: a call without outcome after an interruption, an answer
+//! without text, a steering message between a call and its outcome. Here each call is followed by
+//! its outcome, and no message is empty.
 //!
-//! Must never: know the wire form of one provider, or give an outcome twice.
+//! Must never: know the wire format of one provider, or repeat an outcome.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -17,27 +17,27 @@ use serde_json::{Value, json};
 
 use crate::limits::TOOL_NAME_BYTES_MAX;
 
-/// What a model is told of a call that nobody knows the outcome of.
+/// The outcome shown for a call whose outcome is unknown.
 const NO_OUTCOME: &str =
     "the call was interrupted before it had an outcome; nobody knows whether it happened";
 
-/// One piece of the talk.
+/// One message of the transcript.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TranscriptMessage<'a> {
-    /// From outside. Has words or a picture.
+    /// From outside. Has text or an image.
     User { content: &'a str, images: &'a [Image] },
-    /// From the model. Has words or calls.
+    /// From the model. Has text or calls.
     Assistant {
         content: &'a str,
         thinking: &'a str,
         calls: &'a [ToolCall],
         sealed: Option<&'a SealedContent>,
     },
-    /// What came of a call: one for each, right after the answer that asked for it, in its order.
+    /// The outcome of a call: one for each, right after the answer with the calls, in their order.
     Outcome { call: &'a ToolCall, content: &'a str, ok: bool },
 }
 
-/// The talk, piece by piece.
+/// Returns the messages in the accepted order.
 pub(crate) fn transcript(messages: &[Arc<Message>]) -> Vec<TranscriptMessage<'_>> {
     let mut outcomes: HashMap<&CallId, (&str, bool)> = HashMap::new();
     for message in messages {
@@ -68,19 +68,19 @@ pub(crate) fn transcript(messages: &[Arc<Message>]) -> Vec<TranscriptMessage<'_>
                     TranscriptMessage::Outcome { call, content, ok }
                 }));
             }
-            // Said with its call; one whose call is no longer in the talk means nothing to anybody.
+            // Written with its call; an outcome whose call is gone has no meaning.
             Message::Tool { .. } => {}
         }
     }
     talk
 }
 
-/// An outcome as text, for a protocol that cannot mark a failure.
+/// Returns an outcome as text, for a protocol that cannot mark a failure.
 pub(crate) fn outcome_text(content: &str, ok: bool) -> Cow<'_, str> {
     if ok { Cow::Borrowed(content) } else { Cow::Owned(format!("Error: {content}")) }
 }
 
-/// The arguments as an object: providers take nothing else, also where the model wrote something else.
+/// Returns the arguments as an object, which providers require for any value of the model.
 pub(crate) fn object(input: &Value) -> Cow<'_, Value> {
     if input.is_object() {
         Cow::Borrowed(input)
@@ -89,18 +89,18 @@ pub(crate) fn object(input: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The tools of a request by names that every provider takes: `server/tool` is `server__tool`.
+/// The tools of a request by names that every provider accepts: `server/tool` is `server__tool`.
 ///
-/// They depend on the list of tools alone, so that the bytes of a talk stay the same, and no two tools have
-/// the same.
+/// The names depend on the list of tools alone, so that the bytes of a transcript stay the same,
+/// and no two tools have the same name.
 pub(crate) struct ToolNameMap {
-    /// Only those that are written in another way than they are called.
+    /// Only tools whose written name differs from their own.
     written: HashMap<String, String>,
     meant: HashMap<String, String>,
 }
 
 impl ToolNameMap {
-    /// Of these tools.
+    /// Creates the names of these tools.
     pub(crate) fn of(tools: &[ToolSpec]) -> Self {
         let mut names = Self { written: HashMap::new(), meant: HashMap::new() };
         let all = || tools.iter().map(|tool| (tool.name.as_str(), plain(tool.name.as_str())));
@@ -122,18 +122,18 @@ impl ToolNameMap {
         names
     }
 
-    /// What the provider is told. A tool of an earlier step may no longer be in the list.
+    /// Returns the name for the provider. A tool of an earlier step may be missing from the list.
     pub(crate) fn wire_name(&self, name: &str) -> String {
         self.written.get(name).map_or_else(|| plain(name), Clone::clone)
     }
 
-    /// The tool that the model means.
+    /// Returns the tool of a name that the model wrote.
     pub(crate) fn tool_name(&self, written: &str) -> String {
         self.meant.get(written).map_or_else(|| written.to_owned(), Clone::clone)
     }
 }
 
-/// The name in letters that every provider takes, and no longer than it takes.
+/// Returns the name in accepted characters, cut to the accepted length.
 fn plain(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 1);
     if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -150,7 +150,7 @@ fn plain(name: &str) -> String {
 }
 
 fn ended(name: &str, end: &str) -> String {
-    // Only ASCII is left, so every byte is a letter.
+    // Only ASCII is left, so every byte is a character.
     let length = name.len().min(TOOL_NAME_BYTES_MAX - end.len());
     format!("{}{end}", &name[..length])
 }

@@ -1,6 +1,6 @@
-//! The policies that ship. Those that are switched on let nobody in but the owner.
+//! The bundled policies. Those that are enabled admit only the owner.
 //!
-//! Must never: let anybody else in by itself.
+//! Must never: admit another principal by default.
 
 use std::sync::OnceLock;
 
@@ -16,7 +16,7 @@ pub const STOCK: [(&str, &str); 4] = [
     ("built-in/programs.yml", include_str!("../../data/access/programs.yml")),
 ];
 
-/// The policies that ship.
+/// Returns the bundled policies.
 pub fn bundled_policies() -> &'static [Policy] {
     static READ: OnceLock<Vec<Policy>> = OnceLock::new();
     READ.get_or_init(|| {

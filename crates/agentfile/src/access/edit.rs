@@ -1,6 +1,6 @@
-//! One policy in the text of its file: where it stands, and the same text with it switched on or off.
+//! Edits of one policy in the text of its file: finds it, enables or disables it.
 //!
-//! Must never: change anything of a file but whether one policy holds.
+//! Must never: change anything of a file but whether one policy is enabled.
 
 use super::{Policy, read};
 use crate::diagnostic::Findings;
@@ -9,18 +9,18 @@ use crate::node::{Kind, MapEntry, Node};
 use crate::source::{Origin, SourceText, Span};
 use crate::yaml;
 
-/// The text of one policy, as it stands in its file.
+/// Returns the text of one policy, as it stands in its file.
 pub fn text_of<'a>(source: &'a SourceText, name: &str) -> Option<&'a str> {
     let tree = tree(source)?;
     let span = policy(&tree, name)?.span;
-    // From the beginning of its line, so that all its lines are indented alike.
+    // From the beginning of its line, so that all its lines have the same indentation.
     let line = source.text[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let before = source.text[line..span.start].trim_start_matches([' ', '-']);
     let start = if before.is_empty() { line } else { span.start };
     Some(source.text[start..span.end].trim_end())
 }
 
-/// The text with one policy switched on or off. None, if it cannot be done without changing more.
+/// Returns the text with one policy enabled or disabled. `None` if that would change anything else.
 pub fn with_policy_switched(source: &SourceText, name: &str, enabled: bool) -> Option<String> {
     let tree = tree(source)?;
     let policy = policy(&tree, name)?;
@@ -56,7 +56,7 @@ fn replaced(source: &SourceText, pair: &MapEntry, enabled: bool) -> String {
     format!("{}{enabled}{}", &source.text[..span.start], &source.text[span.end..])
 }
 
-/// Says it after the name, which every policy has.
+/// Inserts the field after the name, which every policy has.
 fn inserted(source: &SourceText, policy: &Node, enabled: bool) -> Option<String> {
     let text = &source.text;
     let pair = policy.pair("name")?;
@@ -69,7 +69,7 @@ fn inserted(source: &SourceText, policy: &Node, enabled: bool) -> Option<String>
     let indent = " ".repeat(text[line..pair.key_span.start].chars().count());
     let stop = text[end..].find('\n').map_or(text.len(), |at| end + at);
     let (before, after) = text.split_at(stop);
-    // The line break of the file, whichever it is.
+    // The line break of the file, `\n` or `\r\n`.
     let (before, line_break) = match before.strip_suffix('\r') {
         Some(before) => (before, "\r\n"),
         None => (before, "\n"),
@@ -78,7 +78,7 @@ fn inserted(source: &SourceText, policy: &Node, enabled: bool) -> Option<String>
     Some(format!("{before}{line_break}{indent}enabled: {enabled}{after}"))
 }
 
-/// Whether the new text says what the old one says, but for the one policy.
+/// True if the new text differs from the old one only in the switch of the one policy.
 fn is_only_switched(source: &SourceText, text: &str, (name, enabled): (&str, bool)) -> bool {
     let mut findings = Findings::default();
     let mut before = read::parse(source, &mut findings);

@@ -1,4 +1,4 @@
-//! The template of a session's key: plain text, and places for what is known of an event.
+//! The template of a session's key: plain text, and placeholders for values of an event.
 //!
 //! Must never: let an inserted value alone be the first level of a key; it could name any session.
 
@@ -7,42 +7,42 @@ use std::fmt;
 /// The template of a session's key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyTemplate {
-    /// What it is made of, in order; never empty.
+    /// The parts of the key, in order; never empty.
     pub parts: Vec<KeyPart>,
 }
 
 /// A part of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyPart {
-    /// Text as it stands.
+    /// Text, used as written.
     Text(String),
-    /// Something known of the event.
+    /// A placeholder for a value of the event.
     Value(KeyVariable),
 }
 
-/// Something known of an event.
+/// A value of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyVariable {
-    /// The name of who speaks.
+    /// The name of the sender.
     PrincipalName,
-    /// The id of who speaks.
+    /// The id of the sender.
     PrincipalId,
-    /// What they are to the owner.
+    /// The sender's relationship to the owner.
     PrincipalRelationship,
-    /// The program that called.
+    /// The source of a webhook.
     Source,
     /// The channel.
     Channel,
-    /// The other side.
+    /// The id of the other side.
     PeerId,
-    /// Which account of ours heard it.
+    /// Your account that received the event.
     Account,
     /// The server or workspace.
     Guild,
 }
 
 impl KeyVariable {
-    /// All of them.
+    /// All variables.
     pub const ALL: [Self; 8] = [
         Self::PrincipalName,
         Self::PrincipalId,
@@ -54,7 +54,7 @@ impl KeyVariable {
         Self::Guild,
     ];
 
-    /// The variable as it is written.
+    /// Returns the variable as it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::PrincipalName => "principal.name",
@@ -68,7 +68,7 @@ impl KeyVariable {
         }
     }
 
-    /// Whether only the owner chooses its value.
+    /// True if only the owner chooses its value.
     fn is_the_owners(self) -> bool {
         match self {
             Self::Channel | Self::PrincipalRelationship => true,
@@ -95,7 +95,7 @@ impl fmt::Display for KeyTemplate {
 }
 
 impl KeyTemplate {
-    /// Reads a template, or says what is wrong with it and what to do.
+    /// Parses a template; an error is a message and its remedy.
     pub fn parse(text: &str) -> Result<Self, (String, String)> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -117,7 +117,7 @@ impl KeyTemplate {
         Ok(template)
     }
 
-    /// Every level says something, and the first is not only what somebody else chooses.
+    /// Checks that no level is empty, and that the sender does not choose all of the first level.
     fn check_levels(&self) -> Result<(), (String, String)> {
         let mut levels: Vec<Vec<&KeyPart>> = vec![Vec::new()];
         for part in &self.parts {

@@ -1,6 +1,6 @@
-//! A file of policies: text in, policies as meant out.
+//! Reads a file of policies into resolved policies.
 //!
-//! Must never: widen a policy by leaving out what is wrong with it; the caller drops a file with errors.
+//! Must never: widen a policy by leaving out a defective part; the caller drops a file with errors.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::schema::{self, FileKind, ManifestFile};
 use crate::source::{SourceText, Span};
 use crate::yaml;
 
-/// Reads a file. With errors in it some policies may be missing or wider than written.
+/// Reads a file. If it has errors, some policies may be missing or wider than written.
 pub fn parse(source: &SourceText, findings: &mut Findings) -> Vec<Policy> {
     let node = match source.file.ends_with(".json") {
         true => json::parse(source, findings),
@@ -43,7 +43,7 @@ pub fn parse(source: &SourceText, findings: &mut Findings) -> Vec<Policy> {
     policies.map(|(at, policy)| PolicyReader { doc: &doc, at, findings }.policy(policy)).collect()
 }
 
-/// One policy and a plain list, brought into the form with `policies`.
+/// Converts one policy or a plain list into the form with `policies`.
 fn as_list_under_name(node: Node, source: &SourceText, findings: &mut Findings) -> Option<Node> {
     let span = node.span;
     let list = match node.kind {
@@ -72,7 +72,7 @@ impl PolicyReader<'_> {
         format!("/policies/{}{field}", self.at)
     }
 
-    /// Whether something at or below a field was reported already.
+    /// True if a defect at or below a field was reported already.
     fn lost(&self, field: &str) -> bool {
         self.doc.lost(&self.pointer(field))
     }
@@ -103,7 +103,7 @@ impl PolicyReader<'_> {
         policy
     }
 
-    /// What is wrong with the fields together.
+    /// Reports defects in the combination of fields.
     fn check_whole(&mut self, yml: &PolicyYml, policy: &Policy) {
         let name = &yml.name;
         let given = [
@@ -280,7 +280,7 @@ fn tools(yml: &ToolsYml) -> PolicyToolRule {
     PolicyToolRule { allow, deny_the_rest: deny.len() < all, deny }
 }
 
-/// The names that files of other programs use become ours; patterns stay.
+/// Replaces the tool names of other programs by ours; patterns stay.
 fn tool_names(yml: &NamesYml) -> Vec<Arc<str>> {
     match yml {
         NamesYml::Word(_) => vec!["*".into()],

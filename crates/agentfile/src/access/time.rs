@@ -1,29 +1,29 @@
-//! When a policy holds: a window of the day, the weekend, the working days; and a moment as the owner's
-//! clock shows it.
+//! Time windows of policies (a part of the day, the weekend, the working days), and a time on the
+//! owner's clock.
 //!
-//! Must never: look at a clock or know a zone. Moments are handed in.
+//! Must never: read a clock or know a time zone. The caller passes times.
 
 use std::fmt;
 
-/// How many minutes a day has.
+/// The number of minutes of a day.
 pub const MINUTES_PER_DAY: u16 = 24 * 60;
 
 /// A day of the week.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Weekday {
-    /// The first.
+    /// The first day, from which the others are counted.
     Monday,
-    /// The second.
+    /// The second day.
     Tuesday,
-    /// The third.
+    /// The third day.
     Wednesday,
-    /// The fourth.
+    /// The fourth day.
     Thursday,
-    /// The fifth.
+    /// The fifth day.
     Friday,
-    /// The sixth.
+    /// The sixth day; part of the weekend.
     Saturday,
-    /// The seventh.
+    /// The seventh day; part of the weekend.
     Sunday,
 }
 
@@ -39,7 +39,7 @@ impl Weekday {
         Self::Sunday,
     ];
 
-    /// Whether nobody works.
+    /// True for Saturday and Sunday.
     pub fn is_weekend(self) -> bool {
         match self {
             Self::Saturday | Self::Sunday => true,
@@ -47,7 +47,7 @@ impl Weekday {
         }
     }
 
-    /// The day in three letters.
+    /// Returns the day in three letters.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Monday => "mon",
@@ -61,17 +61,17 @@ impl Weekday {
     }
 }
 
-/// A moment as the owner's clock shows it.
+/// A time on the owner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LocalTime {
-    /// The day.
+    /// The day of the week.
     pub weekday: Weekday,
     /// Minutes since midnight.
     pub minute: u16,
 }
 
 impl LocalTime {
-    /// Reads `HH:MM`, or a day before it as in `sat 23:30`; without a day it is a Monday.
+    /// Parses `HH:MM`, or with a day as in `sat 23:30`; without a day it is a Monday.
     pub fn parse(text: &str) -> Option<Self> {
         let (day, clock) = text.split_once(' ').unwrap_or(("mon", text));
         let weekday = Weekday::ALL.into_iter().find(|one| one.as_str() == day)?;
@@ -86,10 +86,10 @@ impl fmt::Display for LocalTime {
     }
 }
 
-/// When a policy holds.
+/// The time window of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeWindow {
-    /// From a minute of the day to before another; over midnight if it begins later than it ends.
+    /// From one minute of the day to before another; over midnight if it begins later than it ends.
     Daily {
         /// The first minute.
         start: u16,
@@ -103,7 +103,7 @@ pub enum TimeWindow {
 }
 
 impl TimeWindow {
-    /// Reads `HH:MM-HH:MM`, `weekends` or `weekdays`.
+    /// Parses `HH:MM-HH:MM`, `weekends` or `weekdays`.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "weekends" => Some(Self::Weekends),
@@ -116,7 +116,7 @@ impl TimeWindow {
         }
     }
 
-    /// Whether a moment lies in it.
+    /// True if a time lies in the window.
     pub fn contains(self, at: LocalTime) -> bool {
         match self {
             Self::Daily { start, end } if start <= end => (start..end).contains(&at.minute),
@@ -139,7 +139,7 @@ impl fmt::Display for TimeWindow {
     }
 }
 
-/// `HH:MM` as minutes; `24:00` is the end of the day.
+/// Parses `HH:MM` as minutes; `24:00` is the end of the day.
 fn minutes(clock: &str) -> Option<u16> {
     let (hours, minutes) = clock.split_once(':')?;
     let two = |text: &str| {

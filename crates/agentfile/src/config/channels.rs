@@ -1,8 +1,8 @@
-//! Who else can reach agents: channels, webhooks, and how their messages wait.
+//! The settings of channels, webhooks and queues, by which other people reach agents.
 //!
-//! A channel starts a program of the operator's on the operator's machine with the operator's secrets.
+//! A channel runs a program of the operator on the operator's machine, with the operator's secrets.
 //!
-//! Must never: take any of it from a file that comes with a project.
+//! Must never: use any of these settings from a file that comes with a project.
 
 use agentry_protocol::inbound::EventId;
 
@@ -12,17 +12,17 @@ use crate::manifest::config::CommandWords;
 use crate::node::{Kind, Node, pointer_part};
 use crate::source::SourceText;
 
-/// Names of channels that are built in.
+/// Names of the built-in channels.
 pub const BUILT_IN: [&str; 6] = ["terminal", "stdio", "send", "timer", "webhook", "agent"];
 
-/// The sections, each with what it is about.
+/// The sections, each with its subject for messages.
 const SECTIONS: [(&str, &str); 3] = [
     ("channels", "start a channel's program"),
     ("webhooks", "say who may call in"),
     ("queue", "say how messages wait"),
 ];
 
-/// Takes the sections out of a file that is shared with others, and says so.
+/// Removes the sections from a shared file, and reports them.
 pub(super) fn refuse(source: &SourceText, node: &mut Node, findings: &mut Findings) {
     for (section, what) in SECTIONS {
         if let Some(pair) = node.pair(section) {
@@ -36,7 +36,7 @@ pub(super) fn refuse(source: &SourceText, node: &mut Node, findings: &mut Findin
     }
 }
 
-/// Takes out what cannot be used, and says why.
+/// Removes unusable values, and reports them.
 pub(super) fn check(settings: &mut Settings, findings: &mut Findings) {
     let channels = std::mem::take(&mut settings.config.channels);
     for (name, channel) in channels {

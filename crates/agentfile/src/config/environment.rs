@@ -1,8 +1,8 @@
-//! Which environment variable sets which value: `AGENTRY_AGENT_MODEL` is `agent.model`.
+//! Maps environment variables to settings: `AGENTRY_AGENT_MODEL` is `agent.model`.
 //!
 //! The table is made from the schema of the settings, so every plain value has a variable.
 //!
-//! Must never: let a misspelt variable pass without a word.
+//! Must never: ignore a misspelt variable without a word.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const OTHERS: [&str; 7] = [
     "AGENTRY_THREAD_ID",
 ];
 
-/// One small source for each variable that sets a value.
+/// Returns one small source for each variable that sets a value.
 pub(super) fn sources(
     variables: &BTreeMap<String, String>,
     findings: &mut Findings,
@@ -101,7 +101,7 @@ fn gather<'a>(
     table.insert(variable(path), setting);
 }
 
-/// Follows references, and takes the part of a choice that is not null.
+/// Follows references, and selects the branch of a choice that is not null.
 fn resolved<'a>(root: &'a Value, node: &'a Value) -> &'a Value {
     let mut node = node;
     loop {

@@ -1,8 +1,8 @@
-//! Values that were said in files, variables and flags, each with its place.
+//! Values given in files, variables and flags, each with its place.
 //!
-//! A later word replaces an earlier one, value by value.
+//! A later layer replaces an earlier one, value by value.
 //!
-//! Must never: judge a value; it was checked when it was read.
+//! Must never: validate a value; it was checked when it was read.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::node::{Kind, Node, plain_part, pointer_part};
 use crate::schema;
 use crate::source::{Origin, SourceText, Span};
 
-/// Every value that was said, by JSON pointer.
+/// All given values, by JSON pointer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LayeredValues(BTreeMap<String, LayeredValue>);
 
@@ -26,10 +26,10 @@ struct LayeredValue {
 }
 
 impl LayeredValues {
-    /// Takes over all values of a tree; they stand below a pointer.
+    /// Adds all values of a tree, below a pointer.
     pub(crate) fn insert_tree(&mut self, source: &SourceText, node: &Node, pointer: &str) {
         match &node.kind {
-            // `[webhooks.plain]` with nothing in it still says that there is one.
+            // `[webhooks.plain]` without a field still defines a webhook.
             Kind::Map(pairs) if pairs.is_empty() && names_something(pointer) => {
                 if self.below(pointer).next().is_none() {
                     self.insert(source, node, pointer);
@@ -54,7 +54,7 @@ impl LayeredValues {
         self.0.insert(pointer.to_owned(), word);
     }
 
-    /// A later layer may put a plain value where an earlier one had a table, or the other way round.
+    /// Removes values at, below and above a pointer: a later layer may turn a table into a value.
     pub(crate) fn remove(&mut self, pointer: &str) {
         let mut above = pointer;
         while let Some((shorter, _)) = above.rsplit_once('/') {
@@ -68,17 +68,17 @@ impl LayeredValues {
         self.0.remove(pointer);
     }
 
-    /// Whether somebody said exactly this value.
+    /// True if exactly this value was given.
     pub(crate) fn contains(&self, pointer: &str) -> bool {
         self.0.contains_key(pointer)
     }
 
-    /// The value, if somebody said exactly this one.
+    /// Returns the value at exactly this pointer.
     pub(crate) fn value(&self, pointer: &str) -> Option<&Value> {
         self.0.get(pointer).map(|word| &word.value)
     }
 
-    /// Puts another value where something was said; the place stays.
+    /// Replaces a given value; its place stays.
     pub(crate) fn replace(&mut self, pointer: &str, value: Value) {
         if let Some(word) = self.0.get_mut(pointer) {
             word.value = value;
@@ -90,7 +90,7 @@ impl LayeredValues {
         self.0.range(below.clone()..).take_while(move |(key, _)| key.starts_with(&below))
     }
 
-    /// All values together as what they are meant to be.
+    /// Deserializes all values together.
     pub(crate) fn deserialize<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         let mut all = Value::Object(Map::new());
         for (pointer, word) in &self.0 {
@@ -100,13 +100,13 @@ impl LayeredValues {
             .or_else(|_| serde_json::from_value(schema::with_whole_numbers(all)))
     }
 
-    /// Where a value was said; `built-in` if nowhere.
+    /// Returns the origin of a value; `built-in` if it was not given.
     pub(crate) fn origin(&self, pointer: &str) -> Origin {
         self.nearest(pointer)
             .map_or_else(|| Origin::named("built-in"), |(word, span)| word.source.origin(span))
     }
 
-    /// Notes a finding at a value, or about a file if nobody said it.
+    /// Adds a finding at a value, or about a file if the value was not given.
     pub(crate) fn report(
         &self,
         code: DiagnosticCode,
@@ -120,7 +120,7 @@ impl LayeredValues {
         }
     }
 
-    /// The value itself, the first said below it, or the nearest above it; and its place.
+    /// Returns the value itself, the first below it, or the nearest above it; and its place.
     fn nearest(&self, pointer: &str) -> Option<(&LayeredValue, Span)> {
         if let Some(word) = self.0.get(pointer) {
             return Some((word, word.node.span));
@@ -137,7 +137,7 @@ impl LayeredValues {
         }
     }
 
-    /// All values: dotted key, value, origin.
+    /// Returns all values: dotted key, value, origin.
     pub(crate) fn all(&self) -> Vec<(String, &Value, Origin)> {
         self.0
             .iter()
@@ -148,12 +148,12 @@ impl LayeredValues {
     }
 }
 
-/// Whether a table stands for a thing with a name, and not for a section.
+/// True if a table defines an item with a name, and is not a section.
 fn names_something(pointer: &str) -> bool {
     pointer.matches('/').count() > 1
 }
 
-/// A JSON pointer as people write it in TOML.
+/// Returns a JSON pointer in the form of TOML keys.
 fn dotted(pointer: &str) -> String {
     let parts = pointer.split('/').skip(1).map(plain_part);
     parts.map(quoted_key).collect::<Vec<_>>().join(".")

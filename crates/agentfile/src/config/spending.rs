@@ -1,4 +1,4 @@
-//! What may be spent: the operator says how much, and everybody else can only say less.
+//! Spending limits: the operator sets them, and all other settings can only lower them.
 //!
 //! Must never: let a file that comes with a project raise a limit.
 
@@ -10,10 +10,10 @@ use crate::node::{Kind, Node};
 use crate::sandbox::SettingsAuthor;
 use crate::source::SourceText;
 
-/// The limits in dollars.
+/// The names of the limits in dollars.
 const AMOUNTS: [&str; 3] = ["run", "session", "day"];
 
-/// What a project or an agent says about spending.
+/// The spending limits that a project or an agent requests.
 #[derive(Clone, Debug)]
 pub(super) struct SpendingRequest {
     speaker: SettingsAuthor,
@@ -21,7 +21,7 @@ pub(super) struct SpendingRequest {
     node: Node,
 }
 
-/// Takes what is said about spending out of a file's tree.
+/// Moves the spending limits out of a file's tree.
 pub(super) fn take_request(
     speaker: SettingsAuthor,
     source: &SourceText,
@@ -35,7 +35,7 @@ pub(super) fn take_request(
     Some(SpendingRequest { speaker, source: source.clone(), node })
 }
 
-/// Lowers what was said to what is asked for. What would raise it goes to the findings.
+/// Lowers the limits to the requested ones. A request to raise one goes to the findings.
 pub(super) fn apply_requests(
     requests: &[SpendingRequest],
     said: &mut LayeredValues,

@@ -1,9 +1,9 @@
-//! Where in a directory definitions stand, and which id each has.
+//! Finds the definitions in a directory, and the id of each.
 //!
-//! In order of precedence: the project's packs, its skill roots, what else lies in it, the user's packs
-//! and skill roots. The first with an id wins.
+//! In order of precedence: the project's packs, its skill roots, other places in it, the user's
+//! packs and skill roots. The first with an id wins.
 //!
-//! Must never: read a file to find out.
+//! Must never: read the content of a file.
 
 use crate::context_folder;
 use crate::diagnostic::Findings;
@@ -16,7 +16,7 @@ const SKILL_ROOTS: [&str; 4] =
     [".agentry/skills", ".nanobot/skills", ".agents/skills", ".claude/skills"];
 const SKILL_FILES: [&str; 2] = ["SKILL.md", "skill.md"];
 
-/// What a definition is.
+/// The kinds of definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DefinitionKind {
     Program,
@@ -27,7 +27,7 @@ pub(super) enum DefinitionKind {
 }
 
 impl DefinitionKind {
-    /// Definitions of one family share their ids.
+    /// Returns the family of a kind; definitions of one family share their ids.
     pub(super) fn family(self) -> Self {
         match self {
             Self::Program | Self::Pack | Self::ContextFolder => Self::Program,
@@ -49,7 +49,7 @@ impl DefinitionKind {
     }
 }
 
-/// One definition.
+/// One definition, with its id and its tree.
 pub(super) struct FoundDefinition<'a> {
     pub(super) what: DefinitionKind,
     pub(super) id: String,
@@ -73,7 +73,7 @@ impl FoundDefinition<'_> {
         }
     }
 
-    /// A file beside the main one, below the tree.
+    /// Returns the path of a file beside the main one, below the tree.
     pub(super) fn beside(&self, file: &str) -> String {
         match self.directory() {
             "" => file.to_owned(),
@@ -86,7 +86,7 @@ impl FoundDefinition<'_> {
     }
 }
 
-/// All definitions, those that win first.
+/// Returns all definitions, in order of precedence.
 pub(super) fn find<'a>(input: &LibraryInput<'a>) -> Vec<FoundDefinition<'a>> {
     let mut found = Vec::new();
     in_tree(input.project, &mut found);
@@ -194,7 +194,7 @@ fn in_pack(path: &str) -> bool {
     PACKS.iter().chain(&[".agents", ".claude"]).any(|pack| lies_in(path, pack))
 }
 
-/// A definition whose id is the name of its directory.
+/// Returns a definition whose id is the name of its directory.
 fn found_in<'a>(
     what: DefinitionKind,
     tree: &'a FileTree,
@@ -211,7 +211,7 @@ fn found_in<'a>(
     FoundDefinition { what, id, tree, path }
 }
 
-/// A definition whose id is its path below a root.
+/// Returns a definition whose id is its path below a root.
 fn below_root<'a>(
     what: DefinitionKind,
     tree: &'a FileTree,
@@ -223,7 +223,7 @@ fn below_root<'a>(
     FoundDefinition { what, id, tree, path: format!("{directory}/{file}") }
 }
 
-/// Notes a finding for what stands in a pack under a name that is nearly one that is read.
+/// Adds a finding for each entry of a pack with a name similar to one that is read.
 pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     let mut report = |path: &str, meant: &str| {
         let (code, text) = ReadRefusal::Misnamed(meant.to_owned()).diagnostic();
@@ -246,7 +246,7 @@ pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     }
 }
 
-/// An agent of a pack without the agents in directories below it.
+/// Returns the tree of a pack's agent without the agents in directories below it.
 pub(super) fn without_nested(tree: &FileTree) -> FileTree {
     let nested: Vec<String> = tree
         .below("")

@@ -1,9 +1,9 @@
-//! Which names of directories can be the id of an agent.
+//! Checks which names of directories can be the id of an agent.
 //!
-//! An id stands on command lines, in paths and on terminals. It must not be taken for an option, hide from a
-//! listing, steer a terminal, or pass for the id of another agent.
+//! Ids appear on command lines, in paths and on terminals. An id must not look like an option, hide
+//! from a listing, send control codes to a terminal, or look like the id of another agent.
 //!
-//! Must never: let an id through with a character that cannot be seen.
+//! Must never: accept an id with an invisible character.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::limits::AGENT_ID_BYTES_MAX;
 
 use super::discovery::{DefinitionKind, FoundDefinition};
 
-/// Of two definitions with one id the first found holds; the other is named.
+/// Keeps the first of two definitions with one id, and reports the other.
 pub(super) fn without_duplicates<'a>(
     found: Vec<FoundDefinition<'a>>,
     findings: &mut Findings,
@@ -40,7 +40,7 @@ pub(super) fn without_duplicates<'a>(
     rest
 }
 
-/// Says what is wrong with the id of an agent; nothing if it can be used.
+/// Returns the defect of an agent's id; `None` if the id can be used.
 pub(super) fn defect(
     one: &FoundDefinition<'_>,
     known: &BTreeMap<String, String>,
@@ -61,7 +61,7 @@ pub(super) fn defect(
     Some((DiagnosticCode::AgentIdCase, text.help("this one is not used; rename its directory")))
 }
 
-/// An id as it is compared with others.
+/// Returns the form of an id in which ids are compared.
 pub(super) fn folded(id: &str) -> String {
     id.to_lowercase()
 }
@@ -73,7 +73,7 @@ fn why_not(one: &FoundDefinition<'_>) -> Option<&'static str> {
         return Some("it is too long");
     }
     match is_of_root {
-        // The owner chose this directory, and it may be called like any other.
+        // The owner chose this directory, so almost any name is accepted.
         true => why_not_root(&one.id),
         false => one.id.split('/').find_map(why_not_name),
     }
@@ -105,7 +105,7 @@ fn why_not_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A name that could be used instead.
+/// Returns a usable name as a suggestion.
 fn such_as(id: &str) -> String {
     let name = id.rsplit('/').next().unwrap_or_default();
     let plain: String =

@@ -10,13 +10,13 @@ use agentry_protocol::principal::PrincipalKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// What a file may be.
+/// The forms that a file can have.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AccessYml {
-    /// A list under a name.
+    /// A map with the list `policies`.
     Named(PoliciesYml),
-    /// A list.
+    /// A list of policies.
     List(Vec<PolicyYml>),
     /// One policy.
     One(Box<PolicyYml>),
@@ -34,83 +34,83 @@ pub struct PoliciesYml {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyYml {
-    /// Its name, which no other policy has: lower-case words with `-` between.
+    /// The unique name of the policy: lower-case words with `-` between.
     #[schemars(length(min = 1, max = 64), regex(pattern = r"^[a-z0-9]+(-[a-z0-9]+)*$"))]
     pub name: String,
-    /// What it is for.
+    /// The purpose of the policy.
     pub description: Option<String>,
-    /// Whom and when it concerns; everybody and always, if it does not say.
+    /// The principals and events that it applies to; all of them when absent.
     #[serde(rename = "match")]
     pub matching: Option<MatchYml>,
-    /// Whether it lets an event through or stops it; one that stops wins over all that let through.
+    /// allow or deny; one matching policy that denies wins over all that allow.
     pub effect: Effect,
-    /// What those it concerns may do.
+    /// The powers of the principals it applies to.
     pub permissions: Option<PermissionsYml>,
-    /// Where their messages go.
+    /// The session that receives their messages.
     pub session: Option<SessionYml>,
-    /// How their messages are handled.
+    /// The handling of their messages.
     pub modifiers: Option<ModifiersYml>,
-    /// 0 to 100, 50 if it does not say; the highest chooses session and modifiers.
+    /// 0 to 100, 50 when absent; the highest chooses session and modifiers.
     #[schemars(range(min = 0, max = 100))]
     pub priority: Option<u8>,
-    /// false switches it off.
+    /// false disables the policy.
     pub enabled: Option<bool>,
-    /// true: nobody it concerns gets more than its permissions, whatever other policies give.
+    /// true: its permissions are an upper limit, even if other policies give more.
     pub ceiling: Option<bool>,
     /// true: its session wins over that of every policy that does not isolate.
     pub isolate: Option<bool>,
-    /// Events with what must come of them; tried when the policies are read.
+    /// Events with the expected decision; tested when the policies are read.
     pub examples: Option<Vec<ExampleYml>>,
 }
 
-/// Whom and when a policy concerns.
+/// The principals and the conditions of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MatchYml {
-    /// Who; all that is said must hold.
+    /// The principal; all given fields must match.
     pub principal: Option<PrincipalYml>,
-    /// Where and when; one of them must hold.
+    /// Places and times; one of the conditions must match.
     #[schemars(length(min = 1))]
     pub conditions: Option<Vec<ConditionYml>>,
 }
 
-/// Who speaks.
+/// A test of the principal.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrincipalYml {
-    /// true: the owner; false: everybody else.
+    /// true: the owner; false: every other principal.
     pub is_user: Option<bool>,
-    /// What they are to the owner: partner, family, friend, work.
+    /// The relationship to the owner, such as partner, family, friend or work.
     #[schemars(length(min = 1))]
     pub relationship: Option<String>,
-    /// Tags, all of which they must have.
+    /// Tags, all of which the entity must have.
     #[schemars(length(min = 1))]
     pub tags: Option<Vec<String>>,
-    /// One entity.
+    /// The id of one entity.
     #[schemars(length(min = 1))]
     pub person_id: Option<String>,
-    /// true: strangers; false: everybody else.
+    /// true: unknown senders; false: every other principal.
     pub unknown: Option<bool>,
-    /// true: timers and what else the runtime does; false: everybody else.
+    /// true: timers and other system events; false: every other principal.
     pub system: Option<bool>,
-    /// The program that called, or `*` for every one.
+    /// The source of a webhook, or `*` for every source.
     #[schemars(length(min = 1))]
     pub webhook: Option<String>,
-    /// The agent that speaks, or `*` for every one.
+    /// The agent that sends the message, or `*` for every agent.
     #[schemars(length(min = 1))]
     pub agent: Option<String>,
 }
 
-/// Where and when; all that is said must hold.
+/// A place and time; all given fields must match.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConditionYml {
     /// The channel.
     #[schemars(length(min = 1))]
     pub channel: Option<String>,
-    /// One person, a group, or a channel anybody may join.
+    /// The kind of the other side: one person, a group, or a public channel.
     pub peer_kind: Option<PeerKind>,
-    /// Which account of ours heard it.
+    /// Your account that received the event.
     #[schemars(length(min = 1))]
     pub account: Option<String>,
     /// The server or workspace.
@@ -118,7 +118,7 @@ pub struct ConditionYml {
     pub guild: Option<String>,
     /// `HH:MM-HH:MM` in the owner's zone, `weekends` or `weekdays`.
     pub time: Option<String>,
-    /// The hook that a timer woke.
+    /// The id of the hook whose timer fired.
     #[schemars(length(min = 1))]
     pub hook_id: Option<String>,
     /// The kind of event, such as `timer`.
@@ -126,39 +126,39 @@ pub struct ConditionYml {
     pub event_type: Option<String>,
 }
 
-/// What somebody may do.
+/// The powers that a policy gives.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PermissionsYml {
-    /// `"*"`, a list, or `allow` and `deny`.
+    /// Tools: `"*"`, a list, or a map with `allow` and `deny`.
     pub tools: Option<ToolsYml>,
-    /// Credentials by name, or `"*"`.
+    /// Credentials: a list of names, or `"*"`.
     pub credentials: Option<NamesYml>,
-    /// none, minimal, contextual or full; `restricted` means contextual.
+    /// The level of data access: none, minimal, contextual or full; `restricted` means contextual.
     pub data: Option<String>,
 }
 
-/// Tools in one of three shapes.
+/// Tools, in one of three forms.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ToolsYml {
-    /// All, or a list.
+    /// `"*"`, or a list.
     Names(NamesYml),
-    /// What is allowed and what is denied.
+    /// Allowed and denied tools.
     Both(AllowDenyYml),
 }
 
-/// What is allowed and what is denied.
+/// Allowed and denied tools.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllowDenyYml {
     /// Tools that may be called, or `"*"`.
     pub allow: Option<NamesYml>,
-    /// Tools that may not, whoever else allows them; `"*"` stands for all that `allow` does not name.
+    /// Tools that may not be called, even if a policy allows them; `"*"`: all but those of `allow`.
     pub deny: Option<NamesYml>,
 }
 
-/// All, or a list.
+/// `"*"`, or a list of names.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum NamesYml {
@@ -168,7 +168,7 @@ pub enum NamesYml {
     List(#[schemars(inner(length(min = 1)))] Vec<String>),
 }
 
-/// The word for all.
+/// The wildcard for all names.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 pub enum Wildcard {
     /// `"*"`.
@@ -176,84 +176,84 @@ pub enum Wildcard {
     All,
 }
 
-/// Where messages go.
+/// The session that receives messages.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionYml {
-    /// Who answers.
+    /// The persona that answers.
     #[schemars(length(min = 1))]
     pub persona: Option<String>,
-    /// The session's key; `{principal.name}` and the like stand for what is known of the event.
+    /// The key of the session; placeholders such as `{principal.name}` are filled in.
     pub key: String,
 }
 
-/// How messages are handled.
+/// The handling of messages.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModifiersYml {
-    /// How a message reaches a busy session: steer, followup, collect, interrupt.
+    /// The delivery to a busy session: steer, followup, collect, interrupt.
     pub queue_mode: Option<String>,
     /// true: the answer waits until the quiet time is over.
     pub delay_response: Option<bool>,
 }
 
-/// An event, and what must come of it.
+/// An event with the expected decision.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExampleYml {
-    /// Who speaks.
+    /// The sender of the event.
     pub principal: ExamplePrincipalYml,
-    /// The channel; `terminal` if it does not say.
+    /// The channel; `terminal` when absent.
     pub channel: Option<String>,
-    /// One person, a group, or a channel anybody may join.
+    /// The kind of the other side: one person, a group, or a public channel.
     pub peer_kind: Option<PeerKind>,
-    /// The other side.
+    /// The id of the other side.
     pub peer_id: Option<String>,
-    /// Which account of ours heard it.
+    /// Your account that received the event.
     pub account: Option<String>,
     /// The server or workspace.
     pub guild: Option<String>,
-    /// The hook that a timer woke.
+    /// The id of the hook whose timer fired.
     pub hook_id: Option<String>,
-    /// The kind of event.
+    /// The type of the event.
     pub event_type: Option<String>,
-    /// When: `HH:MM`, or a day before it as in `sat 23:30`; a Monday at noon if it does not say.
+    /// The time: `HH:MM`, or with a day as in `sat 23:30`; a Monday at noon when absent.
     pub at: Option<String>,
-    /// What must come of it.
+    /// The expected decision.
     pub expect: Effect,
-    /// Tools that must then be allowed.
+    /// Tools that the decision must allow.
     pub tools: Option<Vec<String>>,
-    /// Tools that must then be refused.
+    /// Tools that the decision must deny.
     pub no_tools: Option<Vec<String>>,
-    /// The key of the session that it must go to.
+    /// The expected key of the session.
     pub session: Option<String>,
 }
 
-/// Who speaks in an example: a kind, or a kind with what is known.
+/// The sender of an example: a kind, or a kind with details.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ExamplePrincipalYml {
     /// Only the kind.
     Kind(PrincipalKind),
-    /// What is known.
+    /// A kind with details.
     Known(ExamplePersonYml),
 }
 
-/// What is known of who speaks in an example.
+/// The details of an example's sender.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExamplePersonYml {
-    /// The kind; `known` if it does not say.
+    /// The kind; `known` when absent.
     pub kind: Option<PrincipalKind>,
     /// The name.
     pub name: Option<String>,
-    /// What they are to the owner.
+    /// The relationship to the owner.
     pub relationship: Option<String>,
-    /// Their tags.
+    /// Tags of the entity.
     pub tags: Option<Vec<String>>,
-    /// The entity.
+    /// The id of the entity.
     pub person_id: Option<String>,
-    /// The program, for a webhook.
+    /// The source, for a webhook.
     pub webhook: Option<String>,
     /// The agent, for an agent.
     pub agent: Option<String>,

@@ -13,19 +13,19 @@ use super::names::InheritableNames;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentMd {
-    /// What the agent is called.
+    /// The display name of the agent.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// What it is for.
+    /// The purpose of the agent.
     pub description: Option<String>,
-    /// Anything else, for people and other programs.
+    /// Further values, for people and other programs; ignored here.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
     /// The model it uses.
     pub model: Option<String>,
-    /// Further models that may be chosen while talking to it.
+    /// Further models that can be selected in a session.
     #[serde(default)]
     pub allowed_models: Vec<String>,
-    /// How freely the model answers.
+    /// The sampling temperature; higher values vary answers more.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
     /// The longest answer, in tokens.
@@ -33,16 +33,16 @@ pub struct AgentMd {
     pub max_tokens: Option<u64>,
     /// The tools it may call; `inherit` when absent.
     pub tools: Option<InheritableNames>,
-    /// Which tool calls go ahead without a question.
+    /// Approval rules for tool calls.
     pub tool_approvals: Option<ToolApprovals>,
-    /// What it asks to read, write and reach; never more than the operator allows.
+    /// The requested files and hosts; never more than the operator allows.
     pub security: Option<Security>,
-    /// What it asks to spend; never more than the operator allows.
+    /// The requested resource limits; never more than the operator allows.
     pub limits: Option<SandboxLimits>,
     /// The skills it has; `inherit` when absent.
     pub skills: Option<InheritableNames>,
     /// The tasks it may invoke; `inherit` when absent.
     pub tasks: Option<InheritableNames>,
-    /// Which task invocations go ahead without a question.
+    /// Approval rules for task invocations.
     pub task_approvals: Option<TaskApprovals>,
 }

@@ -1,6 +1,6 @@
 //! `agent.yml`: an agent program's metadata, model, tools and abilities.
 //!
-//! Must never: hold text for the prompt; that stands in the Markdown files beside it.
+//! Must never: hold text for the prompt; that belongs in the Markdown files beside it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,46 +12,46 @@ use super::hooks::HooksYml;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentYml {
-    /// What the agent is called.
+    /// The display name of the agent.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// What it is for, in one sentence.
+    /// The purpose of the agent, in one sentence.
     pub description: Option<String>,
-    /// Which models it wants.
+    /// The models the agent prefers.
     pub model: Option<ModelYml>,
-    /// Which tools it wants.
+    /// The tools the agent requests.
     pub tools: Option<AgentToolsYml>,
-    /// The voices it may wear.
+    /// The personas the agent may wear.
     pub personas: Option<PersonasYml>,
-    /// Which of its hooks run.
+    /// The hooks that run.
     pub hooks: Option<HooksYml>,
-    /// What it may do beyond calling tools.
+    /// Abilities beyond tool calls.
     pub capabilities: Option<CapabilitiesYml>,
-    /// What it asks to read, write and reach; never more than the operator allows.
+    /// The requested files and hosts; never more than the operator allows.
     pub security: Option<Security>,
-    /// What it asks to spend; never more than the operator allows.
+    /// The requested resource limits; never more than the operator allows.
     pub limits: Option<SandboxLimits>,
-    /// Anything else, for people and other programs.
+    /// Further values, for people and other programs; ignored here.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// `model`.
+/// The section `model`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelYml {
-    /// The model to use when none of `prefer` can be had.
+    /// The model to use when none of `prefer` is available.
     pub default: Option<String>,
     /// Models in order of preference, by their full names.
     #[serde(default)]
     pub prefer: Vec<String>,
 }
 
-/// `tools`.
+/// The section `tools`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentToolsYml {
-    /// Tools of the host that the agent wants. What it gets is the intersection with what the host
-    /// offers. A trailing `*` stands for any ending.
+    /// Requested tools of the host. The agent gets those of them that the host offers. A trailing
+    /// `*` stands for any ending.
     #[serde(default)]
     pub allow: Vec<String>,
     /// The agent's own tools, from its `tools/` directory.
@@ -59,24 +59,24 @@ pub struct AgentToolsYml {
     pub custom: Vec<String>,
 }
 
-/// `personas`.
+/// The section `personas`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PersonasYml {
-    /// The persona to begin with; null means the root SOUL.md.
+    /// The first persona; null means the root SOUL.md.
     pub default: Option<String>,
-    /// The personas in `personas/` that may be worn.
+    /// The personas in `personas/` that the agent may wear.
     #[serde(default)]
     pub available: Vec<String>,
-    /// Who chooses: the model (auto), a person or program (explicit), or a hook.
+    /// The chooser of the persona: the runtime (auto), a person or program (explicit), or a hook.
     pub router: Option<PersonaRouter>,
 }
 
-/// Who chooses the persona.
+/// The chooser of the persona.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PersonaRouter {
-    /// The runtime, from what is asked.
+    /// The runtime, from the request.
     Auto,
     /// Only a person or the API.
     #[default]
@@ -85,14 +85,14 @@ pub enum PersonaRouter {
     Hook,
 }
 
-/// `capabilities`.
+/// The section `capabilities`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapabilitiesYml {
     /// The agent may edit its own directory.
     #[serde(default)]
     pub self_modify: bool,
-    /// The agent may hand work to other agents.
+    /// The agent may delegate work to other agents.
     #[serde(default)]
     pub spawn_subagents: bool,
 }

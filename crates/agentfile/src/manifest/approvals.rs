@@ -1,7 +1,7 @@
-//! Approval rules as written: which calls go ahead without a question.
+//! Approval rules as written: the calls that need no approval.
 //!
-//! The first rule that matches decides; `allow: false` means that a person is asked. Whatever no rule
-//! matches is asked too.
+//! The first rule that matches decides; `allow: false` means that the call needs approval. A call
+//! that no rule matches needs approval too.
 //!
 //! Must never: be evaluated here. This is the shape only.
 
@@ -12,29 +12,29 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// `tool_approvals`.
+/// The section `tool_approvals`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolApprovals {
-    /// What happens to calls that no rule matches.
+    /// The treatment of calls that no rule matches.
     pub default: Option<ApprovalDefault>,
     /// Rules in order; the first that matches decides.
     #[serde(default)]
     pub rules: Vec<ToolRule>,
 }
 
-/// `task_approvals`.
+/// The section `task_approvals`.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskApprovals {
-    /// What happens to invocations that no rule matches.
+    /// The treatment of invocations that no rule matches.
     pub default: Option<ApprovalDefault>,
     /// Rules in order; the first that matches decides.
     #[serde(default)]
     pub rules: Vec<TaskRule>,
 }
 
-/// The only default there is: a person approves.
+/// The only possible default: approval by a person.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalDefault {
@@ -46,14 +46,14 @@ pub enum ApprovalDefault {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolRule {
-    /// The tool; it must be one of the agent's.
+    /// The tool's name; one of the agent's tools.
     #[schemars(length(min = 1))]
     pub tool: String,
-    /// true: goes ahead; false: a person is asked, whatever later rules say.
+    /// true: allowed; false: needs approval, even if a later rule allows it.
     pub allow: bool,
     /// Conditions on the call's arguments, all of which must hold.
     pub when: Option<BTreeMap<String, Matcher>>,
-    /// Calls with what must come of them; tried by `agentry check`.
+    /// Calls with their expected results; tested by `agentry check`.
     pub examples: Option<Examples>,
 }
 
@@ -61,25 +61,25 @@ pub struct ToolRule {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskRule {
-    /// The task; it must be one of the agent's.
+    /// The task's name; one of the agent's tasks.
     #[schemars(length(min = 1))]
     pub task: String,
-    /// true: goes ahead; false: a person is asked, whatever later rules say.
+    /// true: allowed; false: needs approval, even if a later rule allows it.
     pub allow: bool,
     /// Conditions on the task's inputs, all of which must hold.
     pub when: Option<BTreeMap<String, Matcher>>,
-    /// Invocations with what must come of them; tried by `agentry check`.
+    /// Invocations with their expected results; tested by `agentry check`.
     pub examples: Option<Examples>,
 }
 
-/// What must come of given arguments when all rules of the list are tried in order.
+/// Arguments with the result expected when all rules of the list are tried in order.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Examples {
-    /// This rule lets these go ahead.
+    /// Arguments that this rule allows.
     #[serde(default)]
     pub allow: Vec<ExampleArgs>,
-    /// A person is asked about these.
+    /// Arguments that need approval.
     #[serde(default)]
     pub ask: Vec<ExampleArgs>,
 }
@@ -90,7 +90,7 @@ pub struct Examples {
 pub enum ExampleArgs {
     /// A map of arguments.
     Map(serde_json::Map<String, Value>),
-    /// For the shell: the command.
+    /// The command alone; only for the shell.
     Command(String),
 }
 
@@ -117,7 +117,7 @@ pub enum Matcher {
     In(Vec<Value>),
     /// The text begins with this.
     StartsWith(String),
-    /// The text matches this regular expression somewhere.
+    /// The text, or a part of it, matches this regular expression.
     Matches(String),
     /// The text contains this, or the list has this member.
     Contains(Value),
@@ -130,7 +130,7 @@ pub enum Matcher {
 }
 
 impl Matcher {
-    /// The eight keys.
+    /// The eight keys that a matcher can have.
     pub const KEYS: [&'static str; 8] =
         ["equals", "in", "startsWith", "matches", "contains", "containsAll", "anyOf", "allOf"];
 }

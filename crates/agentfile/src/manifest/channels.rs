@@ -1,6 +1,6 @@
-//! `[channels.<name>]`, `[queue]` and `[webhooks.<source>]` of `agentry.toml`: how others reach agents.
+//! `[channels.<name>]`, `[queue]` and `[webhooks.<source>]` in `agentry.toml`: routes to agents.
 //!
-//! Must never: hold a secret. Secrets are given by their names.
+//! Must never: hold a secret. Secrets are referred to by name.
 
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::PeerKind;
@@ -14,65 +14,65 @@ use super::config::CommandWords;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChannelToml {
-    /// The program that speaks for the channel: one word, or the program and its arguments. No shell.
+    /// The program that serves the channel: one word, or the program and its arguments. No shell.
     pub command: Option<CommandWords>,
-    /// Which account of ours it is.
+    /// Your account on the channel.
     #[schemars(length(min = 1, max = 256))]
     pub account_id: Option<String>,
-    /// Names of variables of your environment that the program may see.
+    /// Names of your environment variables that are passed to the program.
     #[schemars(inner(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$")))]
     pub env: Vec<String>,
-    /// Names of secrets that the program finds in its environment.
+    /// Names of secrets that are passed to the program as environment variables.
     #[schemars(inner(length(min = 1)))]
     pub credentials: Vec<String>,
-    /// The agent that answers here.
+    /// The agent that answers on this channel.
     #[schemars(length(min = 1))]
     pub agent: Option<String>,
-    /// The longest message that the channel takes, in characters.
+    /// The longest message that the channel accepts, in characters.
     #[schemars(range(min = 40, max = 1_000_000))]
     pub text_limit: Option<u64>,
-    /// Which Markdown it understands.
+    /// The Markdown dialect that the channel understands.
     pub markdown: Option<MarkdownFlavor>,
-    /// What is let in. An `exclude` that fits keeps it out; if there are `include`s, one must fit.
+    /// Filters for events: a matching `exclude` rejects; if there are `include`s, one must match.
     pub filters: Vec<ChannelFilter>,
-    /// How messages wait.
+    /// The queue settings of this channel.
     pub queue: Option<QueuePreferences>,
-    /// What the other side is when the program does not say.
+    /// The kind of peer, if the program does not report it.
     pub peer_kind: Option<PeerKind>,
-    /// What is done with addresses in answers whose host is not listed.
+    /// The treatment of links in answers whose host is not listed.
     pub links: Option<LinkTreatment>,
     /// Hosts that answers may link to: names, or `*.x` for everything below `x`.
     #[schemars(inner(regex(pattern = r"^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$")))]
     pub link_hosts: Vec<String>,
 }
 
-/// What is done with addresses in answers whose host is not listed.
+/// The treatment of links in answers whose host is not listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkTreatment {
-    /// They are written so that no client follows them.
+    /// Links are rewritten so that no client follows them.
     #[default]
     Neutralize,
-    /// They are left out.
+    /// Links are removed.
     Remove,
-    /// They stay.
+    /// Links stay.
     Allow,
 }
 
-/// How a channel shows text.
+/// The format in which a channel shows text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkdownFlavor {
-    /// As it is written.
+    /// Markdown as written.
     #[default]
     Standard,
-    /// Without tables, which become code.
+    /// Markdown without tables; a table becomes a code block.
     Discord,
     /// The HTML of Telegram.
     TelegramHtml,
     /// The mrkdwn of Slack.
     SlackMrkdwn,
-    /// Not at all: the signs are taken out.
+    /// No Markdown: the markup is removed.
     None,
 }
 
@@ -80,49 +80,49 @@ pub enum MarkdownFlavor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelFilter {
-    /// Whether it lets in or keeps out.
+    /// The effect of a match: accept or reject.
     #[serde(rename = "type")]
     pub kind: FilterKind,
-    /// What is looked at.
+    /// The field of the event that is compared.
     pub field: FilterField,
-    /// What it must be, with `*` for any text and `?` for any one sign.
+    /// The required value, with `*` for any text and `?` for any one character.
     #[schemars(length(min = 1, max = 1_000))]
     pub pattern: String,
 }
 
-/// Whether a filter lets in or keeps out.
+/// The effect of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FilterKind {
-    /// It lets in.
+    /// Accept the event.
     Include,
-    /// It keeps out.
+    /// Reject the event.
     Exclude,
 }
 
-/// What a filter looks at.
+/// The field of an event that a filter compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FilterField {
-    /// The text.
+    /// The text of the message.
     Content,
-    /// What the content is.
+    /// The type of the content.
     ContentType,
-    /// The sender.
+    /// The sender's id.
     SenderId,
-    /// What the sender is called.
+    /// The sender's name.
     SenderName,
-    /// The other side.
+    /// The peer's id.
     PeerId,
-    /// What the other side is.
+    /// The kind of the peer.
     PeerKind,
-    /// The account of ours.
+    /// Your account.
     AccountId,
     /// The server or workspace.
     Guild,
     /// The thread.
     ThreadId,
-    /// What kind of event it is.
+    /// The type of the event.
     EventType,
 }
 
@@ -130,28 +130,28 @@ pub enum FilterField {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueueToml {
-    /// How messages reach a busy session.
+    /// The delivery of messages to a busy session.
     pub mode: Option<Delivery>,
-    /// How long it must be quiet before messages are collected.
+    /// The quiet time before messages are collected, in milliseconds.
     pub debounce_ms: Option<u64>,
-    /// How many messages of one sender may wait.
+    /// The largest number of waiting messages of one sender.
     #[schemars(range(min = 1))]
     pub cap: Option<u64>,
-    /// What is done with one too many.
+    /// The treatment of a message beyond `cap`.
     pub drop: Option<OverflowPolicy>,
-    /// How many turns run at once.
+    /// The largest number of turns that run at once.
     #[schemars(range(min = 1))]
     pub turns: Option<u64>,
-    /// How many of them one principal may have.
+    /// The largest number of turns that run at once for one principal.
     #[schemars(range(min = 1))]
     pub turns_per_principal: Option<u64>,
-    /// How many turns wait to start.
+    /// The largest number of turns that wait to start.
     #[schemars(range(min = 1))]
     pub waiting: Option<u64>,
 }
 
 impl QueueToml {
-    /// What the installation says about how messages wait.
+    /// Returns the queue settings of the installation.
     pub fn preferences(&self) -> QueuePreferences {
         QueuePreferences {
             mode: self.mode,
@@ -166,7 +166,7 @@ impl QueueToml {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Webhook {
-    /// The name of the secret that its calls are signed with; without it they need a key of the owner.
+    /// The name of the secret that signs its calls; without it, calls need one of your keys.
     #[schemars(length(min = 1))]
     pub secret: Option<String>,
 }

@@ -1,8 +1,8 @@
 //! `agentry.toml`: what a project or a user sets for all agents.
 //!
-//! Every field is optional; layers are put on top of each other by `config`.
+//! Every field is optional; `config` merges the layers.
 //!
-//! Must never: hold a secret. Keys are named by the variable that holds them.
+//! Must never: hold a secret. A key is given by the name of the variable that holds it.
 
 use std::collections::BTreeMap;
 
@@ -17,58 +17,58 @@ use crate::limits::SPENDING_DOLLARS_MAX;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The time zone by which access policies mean their times, such as `Europe/Berlin`; only in your own
+    /// The time zone of the times in access policies, such as `Europe/Berlin`; only in your own
     /// settings.
     pub timezone: Option<String>,
-    /// What holds for agents that do not say otherwise.
+    /// Defaults for agents that do not set these values.
     pub agent: AgentDefaults,
-    /// Who is at the keyboard.
+    /// The person at the keyboard.
     pub user: User,
-    /// Who serves models, by a name of your choice.
+    /// Model providers, by a name of your choice.
     pub providers: BTreeMap<String, ProviderToml>,
-    /// Servers of outside tools.
+    /// MCP servers, which provide external tools.
     pub mcp: Mcp,
-    /// Where skills are found beyond the usual places.
+    /// Skill folders in addition to the usual places.
     pub skills: Roots,
-    /// Where rules are found.
+    /// Rule files and folders.
     pub rules: Roots,
-    /// What confines the processes of agents.
+    /// The sandbox of the processes of agents.
     pub sandbox: SandboxToml,
-    /// How much one turn may do.
+    /// The limits of one turn.
     pub limits: LimitsToml,
-    /// Who may talk to which agent.
+    /// Access to agents for other senders.
     pub access: AccessToml,
-    /// Where else agents are reached, by a name of your choice; only in your own settings.
+    /// Further channels to agents, by a name of your choice; only in your own settings.
     pub channels: BTreeMap<String, ChannelToml>,
-    /// How messages wait, and how many turns run at once; only in your own settings.
+    /// Queues of messages, and the number of turns at once; only in your own settings.
     pub queue: QueueToml,
-    /// Who may call in over HTTP, by a name of your choice; only in your own settings.
+    /// Callers over HTTP, by a name of your choice; only in your own settings.
     pub webhooks: BTreeMap<String, Webhook>,
-    /// How often others may ask you for permission; only in your own settings.
+    /// Limits of permission requests by others; only in your own settings.
     pub requests: RequestsToml,
-    /// Which secrets there are, and who may have each; only in your own settings.
+    /// Secrets and the receivers of each; only in your own settings.
     pub secrets: SecretsToml,
 }
 
-/// `[agent]`.
+/// The section `[agent]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentDefaults {
-    /// The name of the agent that the project describes, where no file names one.
+    /// The name of the agent that the project describes, if no file names one.
     pub name: Option<String>,
     /// The agent to use when none is named.
     pub default: Option<String>,
-    /// The model to use when the agent's own cannot be had.
+    /// The model to use when the agent's own is not available.
     pub model: Option<String>,
-    /// The persona to wear.
+    /// The persona that the agent wears.
     pub persona: Option<String>,
-    /// Where the agent came from: a profile, an address, or `blank`.
+    /// The source of the agent: a profile, an address, or `blank`.
     pub profile_source: Option<String>,
     /// Values for the template: `{{ args.key }}`.
     pub args: BTreeMap<String, serde_json::Value>,
 }
 
-/// `[user]`.
+/// The section `[user]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct User {
@@ -76,22 +76,22 @@ pub struct User {
     pub name: Option<String>,
 }
 
-/// `[providers.<id>]`.
+/// The section `[providers.<id>]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProviderToml {
-    /// Which protocol it speaks.
+    /// The provider's protocol.
     pub kind: Option<ProviderKind>,
-    /// Its address.
+    /// The base address of the provider.
     pub base_url: Option<String>,
     /// The name of the environment variable that holds its key; never the key itself.
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub api_key_env: Option<String>,
-    /// The models it serves; without them it serves none.
+    /// The models of the provider; without this list it serves none.
     pub model_allowlist: Vec<String>,
     /// The model to use when an agent names none.
     pub default_model: Option<String>,
-    /// The provider with the highest number is asked first.
+    /// The rank of the provider: the one with the highest number is tried first.
     pub priority: i64,
 }
 
@@ -103,23 +103,23 @@ pub enum ProviderKind {
     Anthropic,
     /// OpenAI Responses.
     Openai,
-    /// OpenAI Chat Completions, and all that speak it.
+    /// OpenAI Chat Completions, and compatible servers.
     OpenaiChat,
     /// Gemini.
     Gemini,
     /// Ollama.
     Ollama,
-    /// In this process.
+    /// A model that runs in this process.
     Local,
-    /// From a script; for tests.
+    /// Answers from a script; for tests.
     Scripted,
 }
 
-/// `[mcp]`.
+/// The section `[mcp]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Mcp {
-    /// `[[mcp.servers]]`.
+    /// The list of servers, `[[mcp.servers]]`.
     pub servers: Vec<McpServerToml>,
 }
 
@@ -127,35 +127,35 @@ pub struct Mcp {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct McpServerToml {
-    /// The first half of its tools' names.
+    /// The id, which is the first half of its tools' names.
     #[schemars(length(min = 1))]
     pub id: String,
-    /// What people call it.
+    /// The display name of the server.
     pub name: Option<String>,
-    /// How it is reached.
+    /// The transport to the server.
     pub transport: Option<McpTransport>,
-    /// Its address, for `http`.
+    /// The address, for `http`.
     pub url: Option<String>,
-    /// Its command, for `stdio`: one word, or the words in a list.
+    /// The command, for `stdio`: one word, or the words in a list.
     pub command: Option<CommandWords>,
     /// Further words of the command.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Its environment.
+    /// Environment variables of the server, for `stdio`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Headers for `http`.
+    /// HTTP headers, for `http`.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Its working directory.
+    /// The working directory, for `stdio`.
     pub cwd: Option<String>,
     /// The tools that may be used; all when absent.
     pub allow_tools: Option<Vec<String>>,
-    /// How long a call may take, in milliseconds.
+    /// The time limit of a call, in milliseconds.
     pub timeout_ms: Option<u64>,
 }
 
-/// How an MCP server is reached.
+/// The transport to an MCP server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpTransport {
@@ -165,18 +165,18 @@ pub enum McpTransport {
     Stdio,
 }
 
-/// `[skills]` and `[rules]`.
+/// The sections `[skills]` and `[rules]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roots {
     /// One directory or file.
     pub root: Option<String>,
-    /// Several.
+    /// Several directories or files.
     pub roots: Vec<String>,
 }
 
 impl Roots {
-    /// All that are named, each with its JSON pointer below a section.
+    /// Returns all given roots, each with its JSON pointer below a section.
     pub fn named(&self, section: &str) -> Vec<(String, &str)> {
         let one = self.root.iter().map(|root| (format!("{section}/root"), root.as_str()));
         let several = self.roots.iter().enumerate();
@@ -185,26 +185,26 @@ impl Roots {
     }
 }
 
-/// `[sandbox]`. In your own settings it is the ceiling; in a project's or an agent's it asks for less.
+/// `[sandbox]`. Your own settings are the ceiling; a project's or an agent's can only request less.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxToml {
-    /// false runs agents without confinement, loudly. Only your own settings can say so.
+    /// false runs agents without a sandbox, with a warning; only in your own settings.
     pub enabled: Option<bool>,
-    /// The weakest level that is accepted; `bwrap` when absent. Only your own settings can lower it.
+    /// The weakest accepted level; `bwrap` when absent. Only your own settings can lower it.
     pub minimum: Option<SandboxLevel>,
-    /// A named set of settings; `trusted` when absent. Others than you can only choose a stricter one.
+    /// A named set of settings; `trusted` when absent. Projects and agents can only be stricter.
     pub profile: Option<SandboxProfile>,
-    /// What may be done to a repository in a writable directory; `read` when absent. Only your own
-    /// settings can say `write`.
+    /// Access to a repository in a writable directory; `read` when absent. Only your own settings
+    /// can set `write`.
     pub git: Option<GitAccess>,
-    /// Names of variables that commands may see beside the usual ones. Only in your own settings.
+    /// Names of further environment variables for commands; only in your own settings.
     pub env: Option<Vec<String>>,
     /// The home directory of commands.
     pub home: SandboxHome,
-    /// What may be read, written and reached.
+    /// Files, hosts and addresses that commands may use.
     pub security: Security,
-    /// What may be spent.
+    /// Resource limits of commands.
     pub limits: SandboxLimits,
 }
 
@@ -212,18 +212,18 @@ pub struct SandboxToml {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxHome {
-    /// Whether the home of commands outlives a run; `none` when absent. Only your own settings can say `project`.
+    /// The lifetime of commands' home; `none` when absent. `project` only in your own settings.
     pub persist: Option<HomePersistence>,
 }
 
-/// How long the home of commands lasts.
+/// The lifetime of the home of commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HomePersistence {
-    /// Every run has a new one.
+    /// Every run has a new home.
     #[default]
     None,
-    /// One for each project, agent, sender and set of credentials.
+    /// One home for each project, agent, sender and set of credentials.
     Project,
 }
 
@@ -231,7 +231,7 @@ pub enum HomePersistence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxLevel {
-    /// Own namespaces.
+    /// Linux namespaces, set up by Agentry.
     Ns,
     /// Bubblewrap.
     Bwrap,
@@ -243,11 +243,11 @@ pub enum SandboxLevel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxProfile {
-    /// For agents from elsewhere.
+    /// For agents from other authors.
     Untrusted,
-    /// For your own.
+    /// For your own agents.
     Trusted,
-    /// The machine itself.
+    /// As `trusted`, and every path that is not denied may be read.
     Host,
 }
 
@@ -255,24 +255,24 @@ pub enum SandboxProfile {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct Security {
-    /// How much of the machine may be read; `strict` when absent. Only your own settings can say `broad`.
+    /// The readable part of the machine; `strict` when absent. `broad` only in your own settings.
     pub read: Option<ReadAccess>,
-    /// Paths that may be read beside the system, the project and the agent's own.
+    /// Readable paths in addition to the system, the project and the agent's own.
     #[schemars(inner(length(min = 1)))]
     pub allow_read: Option<Vec<String>>,
-    /// Directories that may be written; the workspace when absent.
+    /// Writable directories; the workspace when absent.
     #[schemars(inner(length(min = 1)))]
     pub allow_write: Option<Vec<String>>,
-    /// Paths that may not be written although they lie in one of those.
+    /// Paths inside writable directories that may not be written.
     #[schemars(inner(length(min = 1)))]
     pub deny_write: Option<Vec<String>>,
     /// Paths that may not be read.
     #[schemars(inner(length(min = 1)))]
     pub deny_read: Option<Vec<String>>,
-    /// Hosts that may be reached; none when absent.
+    /// Reachable hosts; none when absent.
     pub allowed_domains: Option<Vec<String>>,
-    /// Addresses that count as public although they are private, for mirrors and test servers. Only in
-    /// your own settings.
+    /// Private addresses that are treated as public, for mirrors and test servers. Only in your own
+    /// settings.
     #[schemars(inner(length(min = 1)))]
     pub allowed_addresses: Option<Vec<String>>,
 }
@@ -284,64 +284,64 @@ pub struct SandboxLimits {
     /// Wall time, in milliseconds.
     #[schemars(range(min = 1))]
     pub timeout: Option<u64>,
-    /// Memory, in bytes.
+    /// The largest memory, in bytes.
     #[schemars(range(min = 1))]
     pub memory: Option<u64>,
-    /// Processes.
+    /// The largest number of processes.
     #[schemars(range(min = 1))]
     pub pids: Option<u64>,
-    /// Temporary files, in bytes.
+    /// The largest size of temporary files, in bytes.
     #[schemars(range(min = 1))]
     pub disk: Option<u64>,
-    /// Open files.
+    /// The largest number of open files.
     #[schemars(range(min = 1))]
     pub files: Option<u64>,
-    /// true refuses a call when one of these is only watched, not held by the kernel.
+    /// true: a call is refused if one of these limits is only watched, not enforced by the kernel.
     pub strict: Option<bool>,
 }
 
-/// `[limits]`.
+/// The section `[limits]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsToml {
-    /// Model replies in one turn.
+    /// The largest number of model replies in one turn.
     pub steps: Option<u64>,
-    /// Tool calls in one turn.
+    /// The largest number of tool calls in one turn.
     pub calls: Option<u64>,
-    /// Rounds in wiggum mode.
+    /// The largest number of iterations in wiggum mode.
     pub iterations: Option<u64>,
-    /// Tokens in one turn, read and written together.
+    /// The largest number of input and output tokens in one turn.
     pub tokens: Option<u64>,
-    /// Tokens that a model reads and writes together; older turns are summed up before it is full.
+    /// The context window, in input and output tokens; older turns are compacted before it is full.
     #[schemars(range(min = 1))]
     pub window: Option<u64>,
-    /// Money.
+    /// Limits of money.
     pub spending: SpendingToml,
 }
 
-/// `[limits.spending]`. In your own settings it says how much; in a project's or an agent's it can only
-/// say less.
+/// `[limits.spending]`. Your own settings set the limits; a project's or an agent's can only lower
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SpendingToml {
-    /// In one run, in dollars.
+    /// The limit of one run, in dollars.
     pub run: Option<Dollars>,
-    /// In one session, in dollars.
+    /// The limit of one session, in dollars.
     pub session: Option<Dollars>,
-    /// On one day, in universal time, by everybody who uses this home, in dollars.
+    /// The limit of one UTC day for everyone who uses this home, in dollars.
     pub day: Option<Dollars>,
-    /// Whether a model whose price nobody knows may be asked; `allow` when absent.
+    /// The treatment of models without a known price; `allow` when absent.
     pub unknown: Option<UnknownPrice>,
 }
 
-/// Whether a model whose price nobody knows may be asked.
+/// The treatment of models without a known price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownPrice {
-    /// It may; its cost is not counted.
+    /// Such a model may be used; its cost is not counted.
     #[default]
     Allow,
-    /// It may not.
+    /// Such a model may not be used.
     Refuse,
 }
 
@@ -353,7 +353,7 @@ const NANO_PER_DOLLAR: f64 = 1_000_000_000.0;
 pub struct Dollars(u64);
 
 impl Dollars {
-    /// The amount in billionths of a dollar.
+    /// Returns the amount in billionths of a dollar.
     pub fn nano(self) -> u64 {
         self.0
     }
@@ -398,7 +398,7 @@ impl JsonSchema for Dollars {
     }
 }
 
-/// `[access]`.
+/// The section `[access]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AccessToml {
@@ -406,23 +406,23 @@ pub struct AccessToml {
     pub policies: Option<String>,
 }
 
-/// `[requests]`; only your own settings say it.
+/// `[requests]`; only in your own settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestsToml {
-    /// How many requests of one principal may wait; 5 when absent.
+    /// The largest number of waiting requests of one principal; 5 when absent.
     #[schemars(range(max = 1000))]
     pub pending_max: Option<u32>,
-    /// How long one principal waits before asking again, in seconds; 60 when absent.
+    /// The time between two requests of one principal, in seconds; 60 when absent.
     #[schemars(range(max = 31536000))]
     pub cooldown_s: Option<u64>,
-    /// So many denials within a day block a principal; 5 when absent, and 0 blocks nobody.
+    /// The denials within a day that block a principal; 5 when absent, and 0 never blocks.
     #[schemars(range(max = 1000))]
     pub denials_max: Option<u32>,
-    /// How long such a block lasts, in hours; 24 when absent.
+    /// The length of such a block, in hours; 24 when absent.
     #[schemars(range(max = 8760))]
     pub block_h: Option<u64>,
-    /// How long a request waits for your answer, in hours; 24 when absent.
+    /// The time that a request waits for your answer, in hours; 24 when absent.
     #[schemars(range(min = 1, max = 8760))]
     pub expires_h: Option<u64>,
 }
@@ -431,14 +431,14 @@ pub struct RequestsToml {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SecretsToml {
-    /// Where `agentry secret set` keeps values.
+    /// The store that `agentry secret set` writes to.
     pub store: Option<SecretStore>,
-    /// `[secrets.<name>]`.
+    /// The sections `[secrets.<name>]`.
     #[serde(flatten)]
     pub named: BTreeMap<String, SecretUse>,
 }
 
-/// Where values of secrets are kept.
+/// The store of secret values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SecretStore {
@@ -448,18 +448,18 @@ pub enum SecretStore {
     Keyring,
 }
 
-/// `[secrets.<name>]`.
+/// The section `[secrets.<name>]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SecretUse {
     /// The environment variable of agentry that holds the value, instead of the store.
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub env: Option<String>,
-    /// Who may have it: `tool:<name>`, `mcp:<id>`, `provider:<id>`.
+    /// The receivers of the value: `tool:<name>`, `mcp:<id>`, `provider:<id>`.
     #[serde(rename = "for")]
     #[schemars(inner(regex(pattern = r"^(tool|mcp|provider):.+$")))]
     pub receivers: Vec<String>,
-    /// The variable in which they find it.
+    /// The environment variable in which the receivers find it.
     #[serde(rename = "as")]
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub variable: Option<String>,
@@ -469,9 +469,9 @@ pub struct SecretUse {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CommandWords {
-    /// One.
+    /// One word.
     One(String),
-    /// Several.
+    /// Several words.
     Several(Vec<String>),
 }
 

@@ -1,9 +1,9 @@
-//! `hooks` of `agent.yml`: which programs run at which moment, as written.
+//! `hooks` of `agent.yml`: the programs to run at each moment, as written.
 //!
-//! The three moments of agent programs shape a turn; the others are gates, which may say no. Each is switched by
-//! `true` or `false`, or says more in a map or a list of maps.
+//! The three moments of agent programs shape a turn; the others are gates, which may deny. Each
+//! moment is set by `true` or `false`, or by a map or a list of maps.
 //!
-//! Must never: say whether a program is there. This is the shape only.
+//! Must never: check whether a program exists. This is the shape only.
 
 use agentry_protocol::hook::{HookErrorPolicy, HookMoment};
 use schemars::JsonSchema;
@@ -17,35 +17,35 @@ use crate::limits::HOOK_TIMEOUT_MS_MAX;
 pub struct HooksYml {
     /// Runs when a session begins.
     pub on_conversation_start: Option<HookYml>,
-    /// Runs before the model is asked.
+    /// Runs before a request to the model.
     pub before_inference: Option<HookYml>,
-    /// Runs after a tool call came back.
+    /// Runs after a tool call ended.
     pub after_tool_call: Option<HookYml>,
-    /// Guards the beginning of a session.
+    /// Gate before a session begins.
     #[serde(rename = "SessionStart")]
     pub session_start: Option<HookYml>,
-    /// Guards what is said to the agent.
+    /// Gate before a prompt is given to the agent.
     #[serde(rename = "UserPromptSubmit")]
     pub user_prompt_submit: Option<HookYml>,
-    /// Guards a tool call before it is made.
+    /// Gate before a tool call is made.
     #[serde(rename = "PreToolUse")]
     pub pre_tool_use: Option<HookYml>,
-    /// Looks at a tool call that came back.
+    /// Runs after a tool call ended, and sees its outcome.
     #[serde(rename = "PostToolUse")]
     pub post_tool_use: Option<HookYml>,
-    /// Guards the end of a turn.
+    /// Gate before a turn ends.
     #[serde(rename = "Stop")]
     pub stop: Option<HookYml>,
-    /// Guards the summing up of older turns.
+    /// Gate before older turns are compacted.
     #[serde(rename = "PreCompact")]
     pub pre_compact: Option<HookYml>,
-    /// Runs when a session is over.
+    /// Runs when a session ended.
     #[serde(rename = "SessionEnd")]
     pub session_end: Option<HookYml>,
 }
 
 impl HooksYml {
-    /// What is said of a moment.
+    /// Returns the setting of a moment; `None` if the file does not set it.
     pub fn at(&self, moment: HookMoment) -> Option<&HookYml> {
         match moment {
             HookMoment::OnConversationStart => self.on_conversation_start.as_ref(),
@@ -62,11 +62,11 @@ impl HooksYml {
     }
 }
 
-/// What runs at a moment.
+/// The programs of a moment.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum HookYml {
-    /// The program of the moment's own name in `hooks/`, or nothing.
+    /// true: the program in `hooks/` that has the moment's name; false: no program.
     Switch(bool),
     /// One program.
     One(HookEntry),
@@ -78,23 +78,23 @@ pub enum HookYml {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookEntry {
-    /// Which tools it is for: a regular expression for the whole name. Only where there is a tool.
+    /// A regular expression for the whole name of the tool. Only for moments of a tool call.
     pub matcher: Option<String>,
-    /// The program, below the agent's directory; `hooks/<moment>` if nothing is said.
+    /// The program, relative to the agent's directory; `hooks/<moment>` when absent.
     #[schemars(length(min = 1))]
     pub run: Option<String>,
-    /// The same as `run`.
+    /// Another name of `run`.
     #[schemars(length(min = 1))]
     pub command: Option<String>,
-    /// What the program is given.
+    /// The arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// What it means that a gate cannot say anything; deny if nothing is said.
+    /// The verdict of a gate that fails to run; deny when absent.
     pub on_error: Option<HookErrorPolicy>,
-    /// How long it may take, in milliseconds.
+    /// The time limit, in milliseconds.
     #[schemars(range(min = 1, max = HOOK_TIMEOUT_MS_MAX))]
     pub timeout_ms: Option<u64>,
-    /// How long it may take, in seconds; instead of `timeout_ms`.
+    /// The time limit, in seconds; instead of `timeout_ms`.
     #[schemars(range(min = 1, max = HOOK_TIMEOUT_MS_MAX / 1000))]
     pub timeout: Option<u64>,
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-/// The word that stands for whatever the surroundings offer.
+/// The word that stands for all names that the parent offers.
 pub const INHERIT: &str = "inherit";
 
 /// Names, or `inherit`, or both.
@@ -23,7 +23,7 @@ pub enum InheritableNames {
 }
 
 impl InheritableNames {
-    /// Whether the surroundings' names are taken over.
+    /// True if the parent's names are included; also for an absent list.
     pub fn inherits(list: Option<&Self>) -> bool {
         match list {
             None | Some(Self::Word(_)) => true,
@@ -31,7 +31,7 @@ impl InheritableNames {
         }
     }
 
-    /// The names of the list, each with its pointer below the field.
+    /// Returns the names of the list without `inherit`, each with its pointer below the field.
     pub fn named(list: Option<&Self>) -> impl Iterator<Item = (String, &str)> {
         let names: &[String] = match list {
             None | Some(Self::Word(_)) => &[],

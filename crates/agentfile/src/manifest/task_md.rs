@@ -14,29 +14,29 @@ use super::names::InheritableNames;
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskMd {
-    /// What the task is called.
+    /// The display name of the task.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// What it does.
+    /// The purpose of the task.
     pub description: Option<String>,
-    /// Anything else, for people and other programs.
+    /// Further values, for people and other programs; ignored here.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
-    /// The agent that does it; else the default agent.
+    /// The agent that does the task; the default agent when absent.
     pub agent: Option<String>,
     /// Tools during this task; `inherit` when absent.
     pub tools: Option<InheritableNames>,
-    /// Which tool calls go ahead without a question during this task.
+    /// Approval rules for tool calls during this task.
     pub tool_approvals: Option<ToolApprovals>,
     /// Skills during this task; `inherit` when absent.
     pub skills: Option<InheritableNames>,
     /// Tasks this task may invoke; `inherit` when absent.
     pub tasks: Option<InheritableNames>,
-    /// Which task invocations go ahead without a question.
+    /// Approval rules for task invocations.
     pub task_approvals: Option<TaskApprovals>,
     /// In wiggum mode, the command whose success means that the work is done.
     #[schemars(length(min = 1))]
     pub check: Option<String>,
-    /// What the task is given.
+    /// The inputs of the task.
     #[serde(default)]
     pub inputs: Vec<TaskInputSpec>,
     /// The file of the next step, in the same directory.
@@ -47,37 +47,37 @@ pub struct TaskMd {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepMd {
-    /// What the step is called; else the file's name.
+    /// The display name of the step; the file's name when absent.
     pub name: Option<String>,
-    /// What it does.
+    /// The purpose of the step.
     pub description: Option<String>,
-    /// Anything else, for people and other programs.
+    /// Further values, for people and other programs; ignored here.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
-    /// The agent that does it; else the agent of the step before.
+    /// The agent that does the step; the agent of the previous step when absent.
     pub agent: Option<String>,
     /// Tools during this step; `inherit` when absent.
     pub tools: Option<InheritableNames>,
-    /// Which tool calls go ahead without a question during this step.
+    /// Approval rules for tool calls during this step.
     pub tool_approvals: Option<ToolApprovals>,
     /// Skills during this step; `inherit` when absent.
     pub skills: Option<InheritableNames>,
     /// Tasks this step may invoke; `inherit` when absent.
     pub tasks: Option<InheritableNames>,
-    /// Which task invocations go ahead without a question.
+    /// Approval rules for task invocations.
     pub task_approvals: Option<TaskApprovals>,
     /// The file of the next step, in the same directory.
     pub next: Option<String>,
 }
 
-/// Something a task is given.
+/// An input of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskInputSpec {
-    /// How the steps refer to it: `{{input.name}}`.
+    /// The name in templates: `{{input.name}}`.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// What it is.
+    /// The meaning of the input.
     pub description: String,
-    /// The value when none is given; without it the input is required.
+    /// The value when none is given; without a default, the input is required.
     pub default: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! `context/tool-access.json`: which tools are switched on, and how the shell is bounded.
+//! `context/tool-access.json`: enabled tools, and limits of the shell.
 //!
-//! Must never: widen access when it is broken; a broken file denies.
+//! Must never: widen access if the file is broken; a broken file denies.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolAccessJson {
-    /// Words for the reader.
+    /// A note for readers; ignored here.
     #[serde(rename = "_help")]
     pub help: Option<serde_json::Value>,
-    /// What holds for all tools.
+    /// The settings of all tools.
     pub global: Option<GlobalAccess>,
-    /// What holds for one tool, by its name.
+    /// The settings of single tools, by name.
     #[serde(default)]
     pub tools: BTreeMap<String, OneToolAccess>,
 }
 
-/// `global`.
+/// The section `global`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct GlobalAccess {
@@ -29,11 +29,11 @@ pub struct GlobalAccess {
     pub enabled: Option<bool>,
     /// Off, only `allowedTools`, or all.
     pub mode: Option<AccessMode>,
-    /// The tools that are on when `mode` is `allowlist`.
+    /// The enabled tools when `mode` is `allowlist`.
     pub allowed_tools: Option<Vec<String>>,
 }
 
-/// What holds for one tool. All but `enabled` is for the shell.
+/// The settings of one tool. All fields but `enabled` are for the shell.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OneToolAccess {
@@ -41,25 +41,25 @@ pub struct OneToolAccess {
     pub enabled: Option<bool>,
     /// Off, only commands with `allowedPrefixes`, or all.
     pub mode: Option<AccessMode>,
-    /// Commands that may run when `mode` is `allowlist`.
+    /// Prefixes of the commands that may run when `mode` is `allowlist`.
     pub allowed_prefixes: Option<Vec<String>>,
-    /// The time a call gets, in milliseconds; at most 120000.
+    /// The time limit of a call, in milliseconds; at most 120000.
     #[schemars(range(min = 1))]
     pub timeout_ms: Option<u64>,
-    /// The output that is kept, in characters; at most 200000.
+    /// The largest output that is kept, in characters; at most 200000.
     #[schemars(range(min = 1))]
     pub max_output_chars: Option<u64>,
-    /// true lets a call name a directory outside of the workspace.
+    /// true: a call may name a working directory outside of the workspace.
     pub allow_any_cwd: Option<bool>,
 }
 
-/// How much is on.
+/// The enabled part: of the tools, or of the shell's commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessMode {
     /// Nothing.
     Off,
-    /// Only what is listed.
+    /// Only the listed ones.
     Allowlist,
     /// Everything.
     Full,

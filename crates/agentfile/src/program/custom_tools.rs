@@ -1,9 +1,9 @@
-//! `tools/`: the tools an agent brings itself, and its list of the host's.
+//! `tools/`: the tools that an agent brings, and its list of the host's.
 //!
 //! A tool `fortune` is `tools/fortune.yml` (its schema) and one executable `tools/fortune` or
 //! `tools/fortune.*`. It may not take the name of a tool of the host.
 //!
-//! Must never: run a program to learn about it.
+//! Must never: run a program to inspect it.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::source::{Origin, Span};
 use crate::toolset::ToolsetBuilder;
 use crate::yaml;
 
-/// The agent's own tools that load. Findings say what is wrong with the others.
+/// Returns the agent's own tools that load. Defects of the others go to the findings.
 pub(super) fn read(
     tree: &FileTree,
     yml: Option<&ManifestFile<AgentYml>>,
@@ -62,7 +62,7 @@ pub(super) fn read(
     tools
 }
 
-/// Adds what `tools.allow` asks for. Returns where each name stands.
+/// Adds the tools of `tools.allow`. Returns the place of each name.
 pub(super) fn allow(
     tree: &FileTree,
     yml: &ManifestFile<AgentYml>,
@@ -91,7 +91,7 @@ pub(super) fn allow(
     spans
 }
 
-/// All names that agent.yml gives, with their pointers.
+/// Returns all names that agent.yml lists, with their pointers.
 fn listed(yml: &ManifestFile<AgentYml>) -> Vec<(String, String)> {
     let Some(tools) = &yml.manifest.tools else { return Vec::new() };
     let pointers = |field: &str, names: &[String]| -> Vec<(String, String)> {
@@ -161,13 +161,13 @@ fn one(
     })
 }
 
-/// The names that the APIs of all models take.
+/// True if the APIs of all models accept this name.
 fn is_taken_by_models(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     (1..=TOOL_NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_plain)
 }
 
-/// What is special to a tool that the agent brings.
+/// Returns the details of a tool that the agent brings.
 fn custom(
     tree: &FileTree,
     doc: &ManifestFile<ToolYml>,
@@ -203,7 +203,7 @@ fn is_plain_folder(path: &str) -> bool {
         && path.split('/').all(|part| !part.is_empty() && !part.starts_with(['.', '~']))
 }
 
-/// Whether something is a JSON Schema.
+/// Checks that a value is a JSON Schema.
 fn check_schema(
     doc: &ManifestFile<ToolYml>,
     (field, code): (&str, DiagnosticCode),
@@ -218,7 +218,7 @@ fn check_schema(
     false
 }
 
-/// The parameters must be a JSON Schema of an object.
+/// Returns the parameters, which must be a JSON Schema of an object.
 fn parameters(doc: &ManifestFile<ToolYml>, findings: &mut Findings) -> Option<Value> {
     let mut schema = doc.manifest.parameters.clone();
     if !schema.contains_key("type") {
@@ -236,7 +236,7 @@ fn parameters(doc: &ManifestFile<ToolYml>, findings: &mut Findings) -> Option<Va
         .then_some(schema)
 }
 
-/// The one program of a tool.
+/// Returns the one program of a tool.
 fn program(
     tree: &FileTree,
     yml: &ManifestFile<AgentYml>,
@@ -277,7 +277,7 @@ fn program(
     None
 }
 
-/// The names of the schema files in `tools/`, for whoever may name them.
+/// Returns the names of the schema files in `tools/`, to which other definitions may refer.
 pub(crate) fn names(tree: &FileTree, directory: &str) -> Vec<String> {
     let tools =
         if directory.is_empty() { "tools".to_owned() } else { format!("{directory}/tools") };

@@ -1,4 +1,4 @@
-//! One more name in the text of `agent.yml`: the same text with a tool of the agent's own listed.
+//! Adds a name to the text of `agent.yml`: the same text with a tool of the agent's own listed.
 //!
 //! Must never: change anything of a file but that one list.
 
@@ -9,7 +9,7 @@ use crate::schema::{self, FileKind, ManifestFile};
 use crate::source::{SourceText, Span};
 use crate::yaml;
 
-/// The text with a tool under `tools.custom`. None, if it cannot be done without changing more.
+/// Returns the text with a tool under `tools.custom`. `None` if that would change anything else.
 pub fn with_custom_tool(source: &SourceText, name: &str) -> Option<String> {
     let tree = tree(source)?;
     let text = match tree.pair("tools") {
@@ -22,7 +22,7 @@ pub fn with_custom_tool(source: &SourceText, name: &str) -> Option<String> {
     is_only_added(source, &text, name).then_some(text)
 }
 
-/// The text with the name in the list below `tools`, which may not be there yet.
+/// Returns the text with the name in the list below `tools`; the list may not exist yet.
 fn with_list(source: &SourceText, tools: &MapEntry, name: &str) -> Option<String> {
     match &tools.value.kind {
         Kind::Null => Some(put(source, tools, &format!("{{custom: [{name}]}}"))),
@@ -43,7 +43,7 @@ fn with_list(source: &SourceText, tools: &MapEntry, name: &str) -> Option<String
     }
 }
 
-/// The text with the name at the end of the list.
+/// Returns the text with the name at the end of the list.
 fn with_name(source: &SourceText, custom: &MapEntry, name: &str) -> Option<String> {
     match &custom.value.kind {
         Kind::List(items) => match items.last() {
@@ -63,11 +63,11 @@ fn with_name(source: &SourceText, custom: &MapEntry, name: &str) -> Option<Strin
     }
 }
 
-/// In place of nothing.
+/// Replaces an empty value.
 fn put(source: &SourceText, pair: &MapEntry, value: &str) -> String {
     let span = pair.value.span;
     match source.slice(span).trim().is_empty() {
-        // Right behind the name and its colon.
+        // Directly behind the name and its colon.
         true => inserted(source, pair.key_span.end + 1, &format!(" {value}")),
         false => format!("{}{value}{}", &source.text[..span.start], &source.text[span.end..]),
     }
@@ -77,7 +77,7 @@ fn is_flow(source: &SourceText, node: &Node, opening: char) -> bool {
     source.slice(node.span).starts_with(opening)
 }
 
-/// Where a line begins, and what stands before something on it, if that is only space.
+/// Returns the beginning of a line and its indentation; `None` if other text stands before `at`.
 fn line_of(source: &SourceText, at: usize) -> Option<(usize, &str)> {
     let line = source.text[..at].rfind('\n').map_or(0, |at| at + 1);
     let indent = &source.text[line..at];
@@ -92,7 +92,7 @@ fn tree(source: &SourceText) -> Option<Node> {
     yaml::parse(source, Span::new(0, source.text.len()), &mut Findings::default())
 }
 
-/// Whether the new text says what the old one says, and this.
+/// True if the new text differs from the old one only in this added name.
 fn is_only_added(source: &SourceText, text: &str, name: &str) -> bool {
     let (Some(before), Some(after)) =
         (read(source), read(&SourceText::new(source.file.clone(), text)))

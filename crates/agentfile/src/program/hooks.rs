@@ -1,9 +1,9 @@
-//! `hooks`: which programs run at which moment.
+//! `hooks`: the programs to run at each moment.
 //!
-//! A hook that is switched on and cannot run is an error: a guard that is off must not look like one
-//! that is on.
+//! A hook that is enabled and cannot run is an error: a disabled gate must not look like an enabled
+//! one.
 //!
-//! Must never: switch a hook on because its file is there.
+//! Must never: enable a hook because its file exists.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use crate::manifest::hooks::{HookEntry, HookYml, HooksYml};
 use crate::pattern;
 use crate::schema::ManifestFile;
 
-/// The hooks that were switched on or off, in the order of their moments.
+/// Returns the hooks that are set on or off, in the order of their moments.
 pub(super) fn read(
     tree: &FileTree,
     yml: Option<&ManifestFile<AgentYml>>,
@@ -56,7 +56,7 @@ pub(super) fn read(
     hooks
 }
 
-/// The programs of a moment, each with where it is said.
+/// Returns the programs of a moment, each with its pointer.
 fn entries(said: &HooksYml, moment: HookMoment) -> Vec<(String, HookEntry)> {
     let pointer = format!("/hooks/{moment}");
     match said.at(moment) {
@@ -70,7 +70,7 @@ fn entries(said: &HooksYml, moment: HookMoment) -> Vec<(String, HookEntry)> {
     }
 }
 
-/// One program of a moment, while it is read.
+/// Reads one program of a moment.
 struct HookEntryReader<'a> {
     tree: &'a FileTree,
     yml: &'a ManifestFile<AgentYml>,
@@ -80,7 +80,7 @@ struct HookEntryReader<'a> {
 }
 
 impl HookEntryReader<'_> {
-    /// `None` if it cannot run as it is written; the findings say why.
+    /// Returns the hook; `None`, with findings, if it cannot run as written.
     fn hook(&self, findings: &mut Findings) -> Option<Hook> {
         let hash = self.hash(findings);
         let matcher = self.matcher(findings);
@@ -107,7 +107,7 @@ impl HookEntryReader<'_> {
         }
     }
 
-    /// The hash of the program, which must be able to run.
+    /// Returns the hash of the program, which must be executable.
     fn hash(&self, findings: &mut Findings) -> Option<ContentHash> {
         let (moment, program) = (self.moment, self.program());
         let field = match (&self.entry.run, &self.entry.command) {
@@ -137,7 +137,7 @@ impl HookEntryReader<'_> {
         }
     }
 
-    /// Which tools it is for. `*` and nothing mean all, as elsewhere.
+    /// Returns the pattern of tool names. `*` and the empty pattern mean all, as elsewhere.
     fn matcher(&self, findings: &mut Findings) -> Option<String> {
         let pattern = self.entry.matcher.as_deref()?;
         if !has_tool(self.moment) {
@@ -156,7 +156,7 @@ impl HookEntryReader<'_> {
         Some(pattern.to_owned())
     }
 
-    /// A gate that cannot speak says no; without what a shaping hook says, all stays as it is.
+    /// Returns the policy for a failed hook: a gate denies, and a shaping hook changes nothing.
     fn on_error(&self, findings: &mut Findings) -> HookErrorPolicy {
         match (self.moment.is_gate(), self.entry.on_error) {
             (true, said) => said.unwrap_or(HookErrorPolicy::Deny),
@@ -176,7 +176,7 @@ impl HookEntryReader<'_> {
         self.entry.timeout_ms.or(seconds).unwrap_or(HOOK_TIMEOUT_MS_DEFAULT)
     }
 
-    /// Two names of one thing may not both be there.
+    /// Reports two names of one field that are both present.
     fn check_said_once(&self, name: &str, other: &str, findings: &mut Findings) {
         let is_said = |name: &str| self.yml.said(&format!("{}/{name}", self.pointer)).is_some();
         if is_said(name) && is_said(other) {
@@ -198,7 +198,7 @@ impl HookEntryReader<'_> {
     }
 }
 
-/// Whether a moment is about a call of a tool.
+/// True if a moment is about a call of a tool.
 fn has_tool(moment: HookMoment) -> bool {
     match moment {
         HookMoment::PreToolUse | HookMoment::PostToolUse | HookMoment::AfterToolCall => true,
@@ -216,7 +216,7 @@ fn is_inside(path: &str) -> bool {
     !path.starts_with(['/', '~']) && path.split('/').all(|part| part != "..")
 }
 
-/// A program in `hooks/` that agent.yml does not mention never runs; say so.
+/// Reports each program in `hooks/` that agent.yml does not mention and that never runs.
 fn report_undeclared(
     tree: &FileTree,
     (said, named): (&HooksYml, &HashSet<String>),

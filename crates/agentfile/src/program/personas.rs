@@ -1,4 +1,4 @@
-//! `personas/`: the voices an agent may wear.
+//! `personas/`: the personas that an agent may wear.
 //!
 //! A persona's SOUL.md and template replace the root ones, each on its own.
 //!
@@ -13,7 +13,7 @@ use crate::manifest::agent_yml::AgentYml;
 use crate::markdown;
 use crate::schema::ManifestFile;
 
-/// The personas that agent.yml lists.
+/// Returns the personas that agent.yml lists.
 pub(super) fn read(
     tree: &FileTree,
     yml: Option<&ManifestFile<AgentYml>>,

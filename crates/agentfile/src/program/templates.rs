@@ -1,4 +1,4 @@
-//! The templates of an agent program, and whether what they name exists.
+//! The templates of an agent program, and the check of their variables.
 //!
 //! Must never: render a template; see `library`.
 
@@ -8,16 +8,16 @@ use crate::file_tree::{FileTree, ReadRefusal};
 use crate::source::SourceText;
 use crate::template::{self, TemplateFacts, TemplateVariables};
 
-/// The texts of the root template and those of the personas.
+/// Returns the texts of the root template and those of the personas.
 pub(crate) fn sources(tree: &FileTree) -> Vec<SourceText> {
     let personas = tree.directories_in("personas").into_iter();
     let paths = personas.map(|persona| format!("personas/{persona}/system.md.liquid"));
     let paths = std::iter::once("prompts/system.md.liquid".to_owned()).chain(paths);
-    // What is wrong with them as texts is reported where they are read.
+    // Defects of their encoding are reported where the files are read.
     paths.filter_map(|path| tree.text(&path, &mut Findings::default())).collect()
 }
 
-/// Notes a finding for what stands beside the files that are read under a name that is not.
+/// Adds a finding for each entry with a name similar to one that is read.
 pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     let mut look = |directory: &str, read: &[&str], is_near: &dyn Fn(&str) -> bool, meant: &str| {
         for (name, _) in tree.files_in(directory).filter(|(name, _)| !read.contains(name)) {
@@ -40,7 +40,7 @@ pub(super) fn report_misnamed(tree: &FileTree, findings: &mut Findings) {
     }
 }
 
-/// Notes a finding for each variable that does not exist or changes from turn to turn.
+/// Adds a finding for each variable that does not exist or changes from turn to turn.
 pub(super) fn check(tree: &FileTree, values: &AgentValues, findings: &mut Findings) {
     let facts = match &values.facts {
         Some(facts) => TemplateFacts::Some(&facts.value),

@@ -1,6 +1,6 @@
 //! `data/` and `memory/`: facts, lorebook and the diary.
 //!
-//! Must never: read a diary page into the prompt; it only says which pages there are.
+//! Must never: read a diary page into the prompt; it only lists the pages.
 
 use serde_json::Value;
 
@@ -11,12 +11,12 @@ use crate::node::Kind;
 use crate::source::{SourcedValue, Span};
 use crate::yaml;
 
-/// What a data file may be.
+/// The accepted content of a data file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueShape {
-    /// Names and values.
+    /// A map of names and values.
     Map,
-    /// Anything.
+    /// Any value.
     Any,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn yaml_value(
     Some(SourcedValue::new(node.to_value(), source.origin(node.span)))
 }
 
-/// The pages of the diary, oldest first.
+/// Returns the pages of the diary, oldest first.
 pub(crate) fn diary(tree: &FileTree, findings: &mut Findings) -> Vec<DiaryPage> {
     let mut pages = Vec::new();
     for (name, file) in tree.files_in("memory") {

@@ -1,12 +1,12 @@
-//! Which variables may be passed to commands, and how a domain is written.
+//! Checks the variables to pass to commands, and the form of domains.
 //!
-//! Must never: let through what it does not understand.
+//! Must never: accept a name or a domain that it does not understand.
 
 use crate::diagnostic::{DiagnosticCode, FindingText};
 use crate::limits::DOMAIN_BYTES_MAX;
 use crate::manifest::config::SandboxToml;
 
-/// Variables that make a program load or run something else.
+/// Variables that load or run other code, or hold keys, by the beginning of their names.
 const PREFIXES: [&str; 12] = [
     "LD_",
     "DYLD_",
@@ -21,7 +21,7 @@ const PREFIXES: [&str; 12] = [
     "AWS_",
     "AZURE_",
 ];
-/// Options and keys, by how their names end.
+/// Variables that hold options or keys, by the end of their names.
 const SUFFIXES: [&str; 9] = [
     "_OPTIONS",
     "_OPTS",
@@ -54,7 +54,7 @@ const NAMES: [&str; 18] = [
     "GOFLAGS",
 ];
 
-/// Whether a variable is never passed to commands: it makes them run something else, or holds a secret.
+/// True if a variable is never passed to commands: it makes them run other code, or holds a secret.
 pub fn is_kept_from_commands(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     NAMES.contains(&upper.as_str())
@@ -63,7 +63,7 @@ pub fn is_kept_from_commands(name: &str) -> bool {
         || ["SECRET", "PASSWORD", "TOKEN"].contains(&upper.as_str())
 }
 
-/// What is wrong with names and domains, by pointer.
+/// Returns the defects of variables and domains, by pointer.
 pub(super) fn defects(sandbox: &SandboxToml) -> Vec<(String, DiagnosticCode, FindingText)> {
     let mut defects = Vec::new();
     for (at, name) in sandbox.env.iter().flatten().enumerate() {
@@ -87,7 +87,7 @@ pub(super) fn defects(sandbox: &SandboxToml) -> Vec<(String, DiagnosticCode, Fin
     defects
 }
 
-/// The names and domains that nothing is wrong with.
+/// Returns the valid variables and domains.
 pub(super) fn valid_entries(sandbox: &SandboxToml) -> (Vec<String>, Vec<String>) {
     let env = sandbox.env.iter().flatten().filter(|name| why_not_passed(name).is_none());
     let domains = sandbox.security.allowed_domains.iter().flatten();
@@ -103,7 +103,7 @@ fn why_not_passed(name: &str) -> Option<&'static str> {
     is_kept_from_commands(name).then_some("it can hold a key, or make a program run something else")
 }
 
-/// Whether a text is a name of whole labels, an address, or `*.` and a name.
+/// True if a text is a name of complete labels, an address, or `*.` and a name.
 pub(super) fn is_domain(text: &str) -> bool {
     let name = text.strip_prefix("*.").unwrap_or(text);
     if text.parse::<std::net::IpAddr>().is_ok() {
@@ -118,7 +118,7 @@ pub(super) fn is_domain(text: &str) -> bool {
             && !label.ends_with('-')
     };
     let labels: Vec<&str> = name.strip_suffix('.').unwrap_or(name).split('.').collect();
-    // `1.2.3` and `0x7f.1` are addresses in disguise: a name does not end with a number.
+    // `1.2.3` and `0x7f.1` are disguised addresses: a name does not end with a number.
     let ends_well =
         labels.last().is_some_and(|last| last.starts_with(|c: char| c.is_ascii_alphabetic()));
     name.len() <= DOMAIN_BYTES_MAX && ends_well && labels.into_iter().all(is_label)

@@ -1,6 +1,6 @@
-//! One defect that a schema found, in our words.
+//! One violation of a schema, in our words.
 //!
-//! A choice between schemas (`anyOf`) is answered by the defects of the branch that came nearest.
+//! A violation of a choice (`anyOf`) is described by the defects of the nearest branch.
 //!
 //! Must never: show a sentence of the validator where we have one of our own.
 
@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use crate::node::{plain_part, pointer_part};
 
-/// A defect and its place.
+/// A violation and its place.
 #[derive(Debug)]
 pub(super) struct SchemaProblem {
-    /// The place.
+    /// The place, as a JSON pointer.
     pub(super) pointer: String,
     /// The defect.
     pub(super) what: SchemaProblemKind,
 }
 
-/// What can be wrong.
+/// The kinds of violations.
 #[derive(Debug)]
 pub(super) enum SchemaProblemKind {
     UnknownFields { unknown: Vec<String>, known: Vec<String> },
@@ -32,7 +32,7 @@ pub(super) enum SchemaProblemKind {
 }
 
 impl SchemaProblem {
-    /// The field that is meant, in words.
+    /// Returns the field's name for a message.
     pub(super) fn field(&self) -> String {
         let parts: Vec<&str> = self.pointer.split('/').skip(1).collect();
         match parts.as_slice() {
@@ -42,7 +42,7 @@ impl SchemaProblem {
         }
     }
 
-    /// Whether the place is a matcher of an approval rule.
+    /// True if the place is a matcher of an approval rule.
     pub(super) fn is_matcher(&self) -> bool {
         let parts: Vec<&str> = self.pointer.split('/').skip(1).collect();
         let Some(when) = parts.iter().position(|part| *part == "when") else { return false };
@@ -52,7 +52,7 @@ impl SchemaProblem {
             && rest[1..].chunks(2).all(|pair| pair[0] == "anyOf" || pair[0] == "allOf")
     }
 
-    /// The field that is missing.
+    /// Returns the pointer of the missing field; `None` for other violations.
     pub(super) fn missing(&self) -> Option<String> {
         match &self.what {
             SchemaProblemKind::Missing(name) => {
@@ -67,7 +67,7 @@ impl SchemaProblem {
         }
     }
 
-    /// The values that cannot stay if the rest is to be read.
+    /// Returns the pointers of the values to remove so that the rest can be read.
     pub(super) fn to_take_out(&self) -> Vec<String> {
         match &self.what {
             SchemaProblemKind::UnknownFields { .. } if self.is_matcher() => {
@@ -94,7 +94,7 @@ impl SchemaProblem {
     }
 }
 
-/// The defects behind one error of the validator.
+/// Returns the violations behind one error of the validator.
 pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<SchemaProblem> {
     let pointer = error.instance_path().as_str().to_owned();
     let one = |what| vec![SchemaProblem { pointer: pointer.clone(), what }];
@@ -138,7 +138,7 @@ pub(super) fn problems(error: &ValidationError<'_>, schema: &Value) -> Vec<Schem
     }
 }
 
-/// When every branch wanted one word in this place: all of the words.
+/// Returns all words that the branches accept if each of them requires a word in this place.
 fn all_words(pointer: &str, context: &[Vec<ValidationError<'static>>]) -> Option<Value> {
     let mut words = Vec::new();
     for error in context.iter().flatten() {
@@ -165,8 +165,8 @@ fn all_words(pointer: &str, context: &[Vec<ValidationError<'static>>]) -> Option
     (!words.is_empty()).then_some(Value::Array(words))
 }
 
-/// When every branch wanted another kind of value in this place: all of the kinds. At the top of a file a map is
-/// meant, whatever else may stand there.
+/// Returns all types that the branches accept if each of them requires another type in this place.
+/// At the top of a file only a map is meant.
 fn all_types(pointer: &str, context: &[Vec<ValidationError<'static>>]) -> Option<String> {
     let mut words: Vec<&str> = Vec::new();
     for errors in context {
@@ -184,13 +184,13 @@ fn all_types(pointer: &str, context: &[Vec<ValidationError<'static>>]) -> Option
     (words.len() > 1 && !pointer.is_empty()).then(|| words.join(" or "))
 }
 
-/// Whether a branch wanted another kind of value altogether.
+/// True if a branch requires another type of value.
 fn wants_another_type(errors: &[ValidationError<'static>]) -> bool {
     errors.iter().all(|error| matches!(error.kind(), ValidationErrorKind::Type { .. }))
 }
 
-/// The branch whose defects lie deepest, and of those one that wants a value of this kind; a branch that only wanted
-/// `null` is never nearest.
+/// Returns the defects of the branch whose defects lie deepest; of equals, of one that accepts this
+/// type. A branch that only accepts `null` is never nearest.
 fn nearest_branch(
     context: &[Vec<ValidationError<'static>>],
     schema: &Value,
@@ -212,7 +212,7 @@ fn nearest_branch(
     Some(nearest.iter().flat_map(|error| problems(error, schema)).collect())
 }
 
-/// The names that the schema knows where the error stands.
+/// Returns the field names that the schema defines at the place of the error.
 fn known_fields(error: &ValidationError<'_>, schema: &Value) -> Vec<String> {
     let at = error.schema_path().as_str().trim_end_matches("/additionalProperties");
     let properties = schema.pointer(&format!("{at}/properties")).and_then(Value::as_object);

@@ -1,8 +1,8 @@
-//! Makes the one client: certificates, proxies, time limits, no redirects.
+//! Creates HTTP clients: certificates, proxies, time limits, no redirects.
 //!
 //! A client for plain http loads no certificates: reading them costs more than many requests.
 //!
-//! Must never: read the environment, or send a request to the own machine through a proxy.
+//! Must never: read the environment, or send a request to this machine through a proxy.
 
 use agentry_protocol::message::{FailureKind, ModelFailure};
 use reqwest::redirect::Policy;
@@ -11,17 +11,17 @@ use reqwest::{Certificate, Client, NoProxy, Url};
 use super::failure::causes;
 use super::{HttpError, HttpSettings, Proxy};
 
-/// The own machine.
+/// The addresses of this machine.
 const OWN_MACHINE: &str = "localhost,127.0.0.0/8,::1";
 
 const USER_AGENT: &str = concat!("agentry/", env!("CARGO_PKG_VERSION"));
 
-/// Whether the proxies are addresses.
+/// Checks that the proxies are addresses.
 pub(super) fn check(proxy: &Proxy) -> Result<(), HttpError> {
     proxies(proxy).map(drop)
 }
 
-/// Whether certificates are needed on the way to this address.
+/// True if the connection to this address needs certificates.
 pub(super) fn needs_tls(url: &Url, proxy: &Proxy) -> bool {
     url.scheme() == "https" || proxy.http.as_deref().is_some_and(|to| to.starts_with("https:"))
 }
@@ -46,7 +46,7 @@ pub(super) fn build(settings: &HttpSettings, tls: bool) -> Result<Client, ModelF
     builder.build().map_err(|error| failed(format!("requests cannot be sent: {}", causes(&error))))
 }
 
-/// Beside those of the machine, which may have none.
+/// Returns the built-in certificates, in addition to those of the machine, which may have none.
 fn roots() -> reqwest::Result<Vec<Certificate>> {
     webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|der| Certificate::from_der(der)).collect()
 }

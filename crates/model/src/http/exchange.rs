@@ -1,9 +1,9 @@
 //! One request and its answer, piece by piece.
 //!
-//! The body goes to the carrier as it was written, and the pieces of the answer come back as they were
-//! read: nothing is copied on the way.
+//! The body is sent as it was written, and the pieces of the answer are returned as they were read:
+//! nothing is copied on the way.
 //!
-//! Must never: wait longer than its limits, or go on when nobody wants the answer.
+//! Must never: wait longer than its limits, or continue after the answer is no longer wanted.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) struct ProviderRequest {
 }
 
 impl ProviderRequest {
-    /// The host, for messages.
+    /// Returns the host, for messages.
     pub(crate) fn host(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();
         match self.url.port() {
@@ -40,14 +40,14 @@ impl ProviderRequest {
     }
 }
 
-/// What carries an exchange.
+/// The client, runtime and time limits of an exchange.
 pub(super) struct ExchangeTransport {
     pub(super) client: Client,
     pub(super) handle: Handle,
     pub(super) timing: HttpTimeouts,
 }
 
-/// What the carrier tells.
+/// A message from the task that carries the exchange.
 enum ExchangeEvent {
     Head(u16, HeaderMap),
     Data(Bytes),
@@ -55,7 +55,7 @@ enum ExchangeEvent {
     Failed(ModelFailure),
 }
 
-/// A request that was sent, and its answer as far as it is there.
+/// A request that was sent, and the received part of its answer.
 pub(crate) struct Exchange<'a> {
     /// The status of the answer.
     pub(crate) status: u16,
@@ -72,7 +72,7 @@ enum ExchangeSource {
     Over,
 }
 
-/// Ends the task when nobody reads any more; the connection is dropped with it.
+/// Aborts the task when the reader is dropped; the connection is dropped with it.
 struct AbortGuard(AbortHandle);
 
 impl Drop for AbortGuard {
@@ -130,7 +130,7 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    /// The next piece of the body; none means that it is whole.
+    /// Returns the next piece of the body; `None` at its end.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, ModelFailure> {
         if let ExchangeSource::Played(played) = &mut self.source {
             if !(self.wait)(Duration::ZERO) {
@@ -153,12 +153,12 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// The answer is whole before its body has ended: the rest is read, so that the connection can be
-    /// used again, but not waited for.
+    /// Ends an exchange whose answer is complete before its body: the rest is read, so that the
+    /// connection can be reused, but only for a short time.
     pub(crate) fn finish(mut self) -> Result<(), ModelFailure> {
         let ExchangeSource::Live { news, .. } = &self.source else { return Ok(()) };
         let until = Instant::now() + Duration::from_millis(STREAM_END_MS);
-        // The rest says nothing that matters, but it is a part of the recording.
+        // The rest has no content for us, but it is a part of the recording.
         while let Ok(heard) = news.recv_timeout(until.duration_since(Instant::now())) {
             match (heard, &mut self.recording) {
                 (ExchangeEvent::Data(bytes), Some(recording)) => recording.data(&bytes),
@@ -186,7 +186,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Writes the recording, and lets go of the connection.
+    /// Writes the recording, and releases the connection.
     fn close(&mut self, failure: Option<ModelFailure>) -> Result<(), ModelFailure> {
         self.source = ExchangeSource::Over;
         if let Some(recording) = self.recording.take() {
@@ -199,7 +199,7 @@ impl<'a> Exchange<'a> {
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if let Some(recording) = self.recording.take() {
-            // Whoever drops an answer has a failure to tell already.
+            // A caller that drops an exchange has another failure to report.
             recording.end(Some(&unwanted())).unwrap_or_default();
         }
     }
@@ -213,7 +213,7 @@ fn gone() -> ModelFailure {
     ModelFailure::new(FailureKind::Other, "the thread that carries requests has stopped")
 }
 
-/// Sends the request and tells all that comes. A listener who is gone ends it.
+/// Sends the request and reports all events of the answer. A dropped receiver ends it.
 async fn carry(
     client: Client,
     outgoing: ProviderRequest,
@@ -222,7 +222,7 @@ async fn carry(
 ) {
     let last = match exchange(client, outgoing, timing, &tell).await {
         Ok(()) => {
-            // The connection goes back to the others before anybody can ask for one.
+            // The connection returns to the pool before the next request can need one.
             tokio::task::yield_now().await;
             tokio::task::yield_now().await;
             ExchangeEvent::End

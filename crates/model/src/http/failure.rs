@@ -1,6 +1,6 @@
-//! Names what went wrong on the way: where it happened, what the server asks for, what it said.
+//! Describes failures of an exchange: the host, the requested wait, the server's message.
 //!
-//! Must never: show a key, or bytes that a terminal would obey.
+//! Must never: show a key, or bytes that control a terminal.
 
 use std::error::Error;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use reqwest::header::HeaderMap;
 
 use crate::limits::SHOWN_CHARS_MAX;
 
-/// An error with all that caused it, without the address, which stands elsewhere.
+/// Returns an error with all its causes, without the address, which is shown elsewhere.
 pub(crate) fn causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -27,7 +27,7 @@ pub(crate) fn causes(error: &dyn Error) -> String {
     text
 }
 
-/// The request could not be sent, or no answer came.
+/// Describes a request that was not sent or not answered.
 pub(super) fn sending(error: reqwest::Error, host: &str, connect: Duration) -> ModelFailure {
     if error.is_connect() && error.is_timeout() {
         let message = format!("no connection to {host} within {} ms", connect.as_millis());
@@ -43,14 +43,14 @@ pub(super) fn sending(error: reqwest::Error, host: &str, connect: Duration) -> M
     ModelFailure::new(FailureKind::Connection, message)
 }
 
-/// The answer broke off.
+/// Describes an answer that broke off.
 pub(super) fn reading(error: reqwest::Error, host: &str) -> ModelFailure {
     let why = causes(&error.without_url());
     let message = format!("the connection to {host} broke in the middle of the answer: {why}");
     ModelFailure::new(FailureKind::Cut, message)
 }
 
-/// The start of what a server said, on one line and harmless to a terminal.
+/// Returns the beginning of a server's text, on one line and without control characters.
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.trim().chars();
@@ -58,7 +58,7 @@ pub(crate) fn shown(text: &str) -> String {
         match c {
             '\n' | '\r' | '\t' => out.push(' '),
             c if c.is_control() => out.extend(c.escape_unicode()),
-            // Marks that change the direction of what follows.
+            // Marks that change the direction of the text after them.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 out.extend(c.escape_unicode());
             }
@@ -71,7 +71,7 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
-/// How long the server asks to wait.
+/// Returns the wait that the server requests, in milliseconds.
 pub(crate) fn retry_after_ms(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
     let value = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let whole_ms = |ms: f64| (ms.is_finite() && ms >= 0.0).then_some(ms.ceil() as u64);
@@ -88,7 +88,7 @@ pub(crate) fn retry_after_ms(headers: &HeaderMap, now: Timestamp) -> Option<u64>
     Some(u64::try_from(ms).unwrap_or(0))
 }
 
-/// The name under which the provider can find the request again.
+/// Returns the id under which the provider can find the request.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     ["request-id", "x-request-id"]
         .iter()

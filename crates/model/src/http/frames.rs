@@ -1,9 +1,9 @@
 //! Makes frames from the pieces of a stream of server-sent events.
 //!
-//! The framing is `sse-stream`'s. It reads a stream; ours is a queue that is filled from outside, so it is
-//! asked until the queue is empty, and never waits.
+//! The framing is `sse-stream`'s. It reads a stream; ours is a queue that is filled from outside,
+//! so it is polled until the queue is empty, and never waits.
 //!
-//! Must never: hand out a frame that did not end, or keep more than a bound.
+//! Must never: return an incomplete frame, or buffer more than the limit.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,13 +23,13 @@ use crate::limits::{FRAME_BYTES_MAX, SHOWN_CHARS_MAX};
 
 type ByteQueue = Rc<RefCell<VecDeque<Bytes>>>;
 
-/// Frames, as far as the pieces are there.
+/// A decoder of frames from the pieces received so far.
 pub(crate) struct FrameDecoder {
     queue: ByteQueue,
     stream: Pin<Box<SseStream<ByteStreamBody<QueueStream, Bytes>>>>,
-    /// What the answer begins with, to be shown when it is not what it should be.
+    /// The beginning of the answer, to be shown if it is no stream of events.
     start: Vec<u8>,
-    /// How many bytes came since the last frame.
+    /// The number of bytes since the last frame.
     since: usize,
     any: bool,
 }
@@ -41,7 +41,7 @@ impl FrameDecoder {
         Self { queue, stream, start: Vec::new(), since: 0, any: false }
     }
 
-    /// Takes the next piece.
+    /// Appends the next piece.
     pub(crate) fn push(&mut self, piece: Bytes) {
         let room = SHOWN_CHARS_MAX * 4 - self.start.len();
         self.start.extend_from_slice(&piece[..room.min(piece.len())]);
@@ -49,7 +49,7 @@ impl FrameDecoder {
         self.queue.borrow_mut().push_back(piece);
     }
 
-    /// The next frame that is whole; none means that more pieces are needed.
+    /// Returns the next complete frame; `None` if more pieces are needed.
     pub(crate) fn next(&mut self) -> Result<Option<AnswerFrame>, ModelFailure> {
         let mut context = Context::from_waker(Waker::noop());
         loop {
@@ -57,7 +57,7 @@ impl FrameDecoder {
                 Poll::Ready(Some(Ok(sse))) => {
                     self.any = true;
                     self.since = 0;
-                    // Without data it is no frame: an id or a time to wait, which are not for us.
+                    // Without data it is no frame: an id or a retry time, which we do not use.
                     if let Some(data) = sse.data {
                         return Ok(Some(AnswerFrame { event: sse.event, data }));
                     }
@@ -73,7 +73,7 @@ impl FrameDecoder {
         }
     }
 
-    /// Whether what came may be a stream of events, once it has ended.
+    /// Checks, after the end, that the received text can be a stream of events.
     pub(crate) fn end(&self) -> Result<(), ModelFailure> {
         let first = self.start.iter().find(|byte| !byte.is_ascii_whitespace());
         match first {
@@ -89,7 +89,7 @@ impl FrameDecoder {
     }
 }
 
-/// A stream that has what is in the queue, and more later.
+/// A stream of the bytes in the queue, which may receive more later.
 struct QueueStream(ByteQueue);
 
 impl Stream for QueueStream {

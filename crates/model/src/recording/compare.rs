@@ -1,6 +1,6 @@
-//! Finds the first place in which two requests differ.
+//! Finds the first difference between two requests.
 //!
-//! Must never: take two bodies for equal because of what stands in them besides our own ids.
+//! Must never: treat two bodies as equal if they differ in more than our own ids.
 
 use std::collections::HashMap;
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use crate::http::failure::shown;
 
-/// What our records' ids begin with; the rest is 26 letters.
+/// The prefixes of our records' ids; 26 letters follow.
 const PREFIXES: [&str; 5] = ["ses_", "trn_", "run_", "call_", "apr_"];
 const LETTERS: usize = 26;
 
-/// What comes after the host.
+/// Returns the part of the URL after the host.
 pub(super) fn path(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.find('/').map_or("/", |at| &rest[at..])
 }
 
-/// The first difference, by its place in the body.
+/// Returns the first difference, with its place in the body.
 pub(super) fn body_difference(recorded: &Value, now: &Value) -> Option<String> {
     let mut walk = BodyDiff { then: HashMap::new(), now: HashMap::new(), place: String::new() };
     walk.difference(recorded, now)
 }
 
 struct BodyDiff {
-    /// Ids of the recording by the order in which they came.
+    /// Ids of the recording, each with its order of appearance.
     then: HashMap<String, usize>,
     now: HashMap<String, usize>,
     place: String,
@@ -82,7 +82,7 @@ impl BodyDiff {
     }
 }
 
-/// The text with our own ids replaced by the order in which they came.
+/// Returns the text with our own ids replaced by their order of appearance.
 fn normal(text: &str, seen: &mut HashMap<String, usize>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
