@@ -53,7 +53,7 @@ impl ProtectionWatcher {
         Protection { whole_repositories: !self.has_mounts, ..protection(confinement) }
     }
 
-    /// Begins a guarded call; without writable paths there is nothing to guard.
+    /// Begins a guarded call; None if the confinement has no writable paths.
     pub(crate) fn begin(
         &self,
         confinement: &Confinement,
