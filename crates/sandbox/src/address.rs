@@ -1,15 +1,15 @@
-//! Which addresses are on the public network.
+//! Tells public network addresses from all others.
 //!
-//! Every form in which an address can hold another is opened: mapped, translated, tunnelled.
+//! Every form in which an address can hold another is decoded: mapped, translated, tunnelled.
 //!
 //! Must never: take an address for public because it has no name here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A server of a cloud provider that hands out settings to its machines.
+/// A cloud provider's server that serves settings to its machines.
 const METADATA_AMONG_PUBLIC: Ipv4Addr = Ipv4Addr::new(168, 63, 129, 16);
 
-/// Why an address may not be reached; nothing when it is public.
+/// Returns the reason why an address must not be reached; None when it is public.
 pub fn refusal(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => refusal_v4(address),

@@ -1,6 +1,6 @@
-//! Tries a level before it is relied on, and says what it is worth.
+//! Tries a level before it is used, and attests its strength.
 //!
-//! Must never: call a level good that one escape got through.
+//! Must never: accept a level that one escape got through.
 
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -14,7 +14,7 @@ use crate::escape_probe::ProbeTargets;
 use crate::linux::landlock;
 use crate::private_directory::PrivateDirectory;
 
-/// Things outside of the sandbox that must not be reached; they go when this goes.
+/// Targets outside of the sandbox that must not be reached; removed on drop.
 pub(crate) struct ProbeFixture {
     pub(crate) targets: ProbeTargets,
     _directory: PrivateDirectory,
@@ -44,7 +44,7 @@ impl ProbeFixture {
     }
 }
 
-/// What a level is worth, from what came of the escapes.
+/// Returns the attestation of a level from the results of the escapes.
 pub(crate) fn attestation(
     level: ConfinementLevel,
     escapes: Vec<Escape>,
@@ -94,7 +94,7 @@ pub(crate) fn attestation(
     }
 }
 
-/// Where bubblewrap is, if it is there and only root can have put it there.
+/// Returns the path of bubblewrap, if it exists and only root can have installed it.
 pub(crate) fn bubblewrap() -> Result<&'static Path, String> {
     use std::os::unix::fs::MetadataExt;
     let found = ["/usr/bin/bwrap", "/bin/bwrap"].map(Path::new).into_iter().find(|it| it.exists());

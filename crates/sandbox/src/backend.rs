@@ -1,6 +1,6 @@
-//! The sandbox as the other crates see it, the same on every system, and what each system has to offer for it.
+//! The public sandbox API, equal on every system, and the trait that each system implements.
 //!
-//! Must never: call a level good that one escape got through, or run anything where there is no sandbox.
+//! Must never: accept a level that one escape got through, or run anything without a sandbox.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,59 +21,59 @@ use crate::stdio_pump::OutputCallback;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use crate::unsupported::UnsupportedBackend as SystemBackend;
 
-/// The levels of this system, the strongest first.
+/// The levels of Linux, the strongest first.
 #[cfg(target_os = "linux")]
 pub const LEVELS: [ConfinementLevel; 3] =
     [ConfinementLevel::Ns, ConfinementLevel::Bwrap, ConfinementLevel::Landlock];
-/// The levels of this system, the strongest first.
+/// The levels of macOS, the strongest first.
 #[cfg(target_os = "macos")]
 pub const LEVELS: [ConfinementLevel; 1] = [ConfinementLevel::Seatbelt];
-/// The levels of this system, the strongest first.
+/// This system has no levels.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub const LEVELS: [ConfinementLevel; 0] = [];
 
-/// What a sandbox needs of its surroundings.
+/// The dependencies of a sandbox.
 #[derive(Clone)]
 pub struct SandboxSetup {
-    /// The binary that is the helper when it gets the helper's verb.
+    /// The binary that becomes the helper when it is started with the helper's command.
     pub binary: PathBuf,
-    /// Where the user's own programs are, as in `PATH`.
+    /// The directories of the user's own programs, in the format of `PATH`.
     pub path: String,
-    /// Where things are put that a call had no right to make.
+    /// The directory for files that a call created without permission.
     pub quarantine: PathBuf,
-    /// How names become addresses.
+    /// Resolves host names to addresses.
     pub resolve: Resolver,
 }
 
-/// What runs confined.
+/// A confined command to run.
 pub struct SandboxJob<'a> {
-    /// The program. Its environment is put on top of the sandbox's own.
+    /// The program. Its environment is added to the sandbox's own and wins.
     pub command: &'a Command,
-    /// What it may do.
+    /// The permissions of the program.
     pub confinement: &'a Confinement,
-    /// Its time and output.
+    /// The limits of time and output.
     pub bounds: &'a ProcessBounds,
-    /// Told of every connection when it ends.
+    /// Called with each connection when it ends.
     pub connected: Arc<dyn Fn(Connection) + Send + Sync>,
-    /// Told of output as it comes.
+    /// Called with output as it arrives.
     pub hear: Option<OutputCallback<'a>>,
 }
 
-/// What a system must offer to confine processes.
+/// The operations that a system must offer to confine processes.
 pub(crate) trait Backend: Sized {
-    /// Opens one level, and tries the ways out of it.
+    /// Opens one level and tries its escapes.
     fn open_level(
         setup: &SandboxSetup,
         level: ConfinementLevel,
     ) -> Result<(Self, Attestation), String>;
 
-    /// What enforces.
+    /// Returns the enforcing level.
     fn level(&self) -> ConfinementLevel;
 
     /// Runs a command to its end, or ends it.
     fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error>;
 
-    /// Starts a part of ourselves in a sandbox of its own.
+    /// Starts a role of this binary in a sandbox of its own.
     fn serve(
         &self,
         role: &str,
@@ -81,7 +81,7 @@ pub(crate) trait Backend: Sized {
         confinement: &Confinement,
     ) -> Result<SandboxedService, Error>;
 
-    /// Who must own files that a process reads or writes; nothing where it has them as we do.
+    /// Returns the user that must own files of a process; None if files keep the owner they have.
     fn owner_of_files(&self, _confinement: &Confinement) -> Option<u32> {
         None
     }
@@ -90,11 +90,11 @@ pub(crate) trait Backend: Sized {
 /// Runs processes, each alone in a sandbox.
 pub struct Sandbox(SystemBackend);
 
-/// Why there is no sandbox.
+/// The reason why no level of sandbox is available.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[error("no sandbox can be had here: {}", why(tried, &LEVELS))]
 pub struct SandboxUnavailable {
-    /// What was tried, and why it is not to be had.
+    /// Each level that was tried, and the reason of its failure.
     pub tried: Vec<(ConfinementLevel, String)>,
 }
 
@@ -117,10 +117,10 @@ fn why(tried: &[(ConfinementLevel, String)], levels: &[ConfinementLevel]) -> Str
 }
 
 impl Sandbox {
-    /// Opens the strongest level that is to be had and holds, down to `minimum`.
+    /// Opens the strongest level down to `minimum` that is available and passes its trial.
     ///
     /// # Errors
-    /// When there is none; it says what was tried.
+    /// When there is none; the error lists what was tried.
     pub fn open(
         setup: &SandboxSetup,
         minimum: ConfinementLevel,
@@ -138,7 +138,7 @@ impl Sandbox {
     /// Opens one level and tries it.
     ///
     /// # Errors
-    /// When it is not to be had, or something got out of it.
+    /// When the level is unavailable, or an escape succeeded.
     pub fn open_level(
         setup: &SandboxSetup,
         level: ConfinementLevel,
@@ -157,18 +157,18 @@ impl Sandbox {
         }
     }
 
-    /// What enforces.
+    /// Returns the enforcing level.
     pub fn level(&self) -> ConfinementLevel {
         self.0.level()
     }
 
-    /// The user that must own files which a process reads or writes. Nothing where it has them as we do: it runs as
-    /// us, or files are lent to it by mounts.
+    /// Returns the user that must own files which a process reads or writes. None if files keep
+    /// their owner: the process runs as our user, or mounts map the owner.
     pub fn owner_of_files(&self, confinement: &Confinement) -> Option<u32> {
         self.0.owner_of_files(confinement)
     }
 
-    /// Runs a command to its end, or ends it.
+    /// Runs a command to its end, or ends it on timeout or cancellation.
     ///
     /// # Errors
     /// When the sandbox could not be built, or the command could not be started or watched.
@@ -176,7 +176,7 @@ impl Sandbox {
         Backend::run(&self.0, job, stop)
     }
 
-    /// Starts a part of ourselves in a sandbox of its own.
+    /// Starts a role of this binary in a sandbox of its own.
     ///
     /// # Errors
     /// When the sandbox could not be built.

@@ -17,7 +17,7 @@ pub struct CancelToken {
 #[derive(Debug, Default)]
 struct CancelState {
     raised: AtomicBool,
-    /// Weak ones: a waiter that is gone costs nothing.
+    /// Weak references: a waiter that is gone costs nothing.
     listeners: Mutex<Vec<Weak<WakePipe>>>,
     changed: Condvar,
 }
@@ -28,7 +28,7 @@ pub(crate) struct CancelListener {
     pipe: Arc<WakePipe>,
 }
 
-/// Both ends go together: who wakes a waiter that is just leaving never writes to a closed pipe.
+/// Both ends live as long as each other: waking a waiter that just leaves hits no closed pipe.
 #[derive(Debug)]
 struct WakePipe {
     reader: PipeReader,
@@ -42,12 +42,12 @@ impl AsFd for CancelListener {
 }
 
 impl CancelToken {
-    /// A flag that is not raised.
+    /// Returns a flag that is not raised.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Raises the flag and wakes whoever waits.
+    /// Raises the flag and wakes all waiters.
     pub fn stop(&self) {
         self.shared.raised.store(true, Ordering::SeqCst);
         let mut listeners = self.listeners();
@@ -57,16 +57,16 @@ impl CancelToken {
         }
     }
 
-    /// Waits so long, or until the flag is raised; says whether it is.
+    /// Waits until the flag is raised or the time is over; returns true if the flag is raised.
     pub fn wait(&self, time: Duration) -> bool {
-        // Whoever raises the flag takes the same lock before waking: no call is missed.
+        // `stop` takes the same lock before it wakes waiters: no wake-up is missed.
         let waited =
             self.shared.changed.wait_timeout_while(self.listeners(), time, |_| !self.is_stopped());
         drop(waited.unwrap_or_else(PoisonError::into_inner));
         self.is_stopped()
     }
 
-    /// Whether the flag is raised.
+    /// Returns true if the flag is raised.
     pub fn is_stopped(&self) -> bool {
         self.shared.raised.load(Ordering::SeqCst)
     }
@@ -78,7 +78,7 @@ impl CancelToken {
         listeners.retain(|listener| listener.strong_count() > 0);
         listeners.push(Arc::downgrade(&pipe));
         drop(listeners);
-        // Raised between the caller's last look and now: the list was already woken.
+        // Raised between the caller's last check and now: the list was already woken.
         if self.is_stopped() {
             wake(&pipe);
         }

@@ -1,11 +1,11 @@
-//! One process, from its start to its end.
+//! One process without a sandbox, from its start to its end.
 //!
 //! The process leads a session of its own, so that it has no terminal and its tree can be found.
-//! One loop waits for everything at once: output, the end, the time, the request to stop.
+//! One loop waits for all events: output, exit, timeout, the request to stop.
 //! Nothing that the process started outlives the call.
 //!
-//! Must never: leave a process unreaped, read without a bound, or wait for a pipe that someone
-//! else keeps open.
+//! Must never: leave a process unreaped, read without a bound, or wait for a pipe that another
+//! process keeps open.
 
 use std::ffi::OsString;
 use std::io;
@@ -30,69 +30,69 @@ use crate::process_group::ProcessGroup as ProcessTree;
 use crate::process_tree::ProcessTree;
 use crate::stdio_pump::{ChildStdio, OutputCallback, StdioPump, is_ready};
 
-/// What to run.
+/// A command to run.
 #[derive(Debug)]
 pub struct Command {
     /// A path, or a name to be found in the `PATH` of `env`.
     pub program: OsString,
     /// Its arguments, without the program itself.
     pub args: Vec<OsString>,
-    /// Where it runs.
+    /// The working directory.
     pub cwd: Cwd,
-    /// Its whole environment; nothing of ours is added.
+    /// The whole environment; nothing of ours is added.
     pub env: Vec<(OsString, OsString)>,
-    /// What it reads; nothing means an empty input.
+    /// The bytes on standard input; None means an empty input.
     pub stdin: Option<Vec<u8>>,
-    /// Whether its two output streams are kept apart.
+    /// The capture mode of standard output and standard error.
     pub streams: Streams,
 }
 
-/// Where a process runs.
+/// The working directory of a process.
 #[derive(Debug)]
 pub enum Cwd {
-    /// In an open directory, whatever it is called by now.
+    /// An open directory, valid even if it was renamed meanwhile.
     Handle(OwnedFd),
-    /// In the directory of that name.
+    /// The directory with this path.
     Path(PathBuf),
 }
 
-/// Whether standard output and standard error are kept apart.
+/// The capture mode of standard output and standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// One stream in the order of writing, in `Finished::stdout`.
+    /// One stream in the order of writing, in `ProcessOutcome::stdout`.
     Together,
-    /// Two streams; their order towards each other is lost.
+    /// Two streams; their relative order is lost.
     Apart,
 }
 
-/// How much a process may take.
+/// The limits of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessBounds {
-    /// After that time the process tree is ended.
+    /// The time after which the process tree is ended.
     pub time: Duration,
-    /// So much is kept of each stream, half from its beginning and half from its end.
+    /// The bytes kept of each stream, half from its beginning and half from its end.
     pub output_bytes_max: usize,
 }
 
-/// What came of a process that was started.
+/// The result of a process that was started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessOutcome {
-    /// Why it ended.
+    /// The cause of its end.
     pub ending: ProcessEnding,
-    /// What it wrote, or all of it with `Streams::Together`.
+    /// Standard output; both streams with `Streams::Together`.
     pub stdout: HeadTailBuffer,
-    /// What it wrote to standard error; empty with `Streams::Together`.
+    /// Standard error; empty with `Streams::Together`.
     pub stderr: HeadTailBuffer,
-    /// From the start to the end, with the time to end the tree.
+    /// From the start to the end, including the time to end the tree.
     pub duration: Duration,
-    /// Processes that were still there when the child had ended by itself, and were killed.
+    /// Processes that were still running when the child had ended by itself, and were killed.
     pub left_behind: usize,
-    /// What it did to something protected, and what was done about it: a line each.
+    /// One line for each change to a protected file, with the repair that followed.
     pub violations: Vec<String>,
 }
 
 impl ProcessOutcome {
-    /// It was stopped before it began.
+    /// Returns the outcome of a command that was cancelled before it started.
     pub(crate) fn never_started() -> Self {
         Self {
             ending: ProcessEnding::Stopped,
@@ -105,77 +105,77 @@ impl ProcessOutcome {
     }
 }
 
-/// Why a process ended.
+/// The cause of a process's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessEnding {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By a signal that was not ours.
+    /// A signal that this process did not send.
     Signalled(i32),
-    /// Its time was over.
+    /// It exceeded its time limit.
     TimedOut,
-    /// It was asked to stop.
+    /// The caller cancelled it.
     Stopped,
-    /// Its processes had more memory together than they may.
+    /// Its processes together exceeded the memory limit.
     OutOfMemory,
 }
 
-/// Why a process could not be run to its end.
+/// The reason why a process could not be run to its end.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// There is no such program.
+    /// No program with this name or path exists.
     #[error("there is no program `{program}`")]
     ProgramNotFound {
-        /// The program as it was asked for.
+        /// The program as requested.
         program: String,
     },
-    /// The program is there and cannot be run.
+    /// The program exists but cannot be executed.
     #[error("`{program}` cannot be run: {reason}")]
     NotExecutable {
-        /// The program as it was asked for.
+        /// The program as requested.
         program: String,
-        /// Why not.
+        /// The system's reason.
         reason: io::Error,
     },
-    /// The directory is missing or is no directory.
+    /// The working directory is missing or not a directory.
     #[error("cannot run in `{path}`: {reason}")]
     NoDirectory {
-        /// The directory as it was asked for.
+        /// The directory as requested.
         path: PathBuf,
-        /// Why not.
+        /// The system's reason.
         reason: io::Error,
     },
-    /// Arguments and environment are more than the system takes.
+    /// Arguments and environment exceed the system's limit.
     #[error("the arguments and the environment of `{program}` are too long for the system")]
     TooLong {
-        /// The program as it was asked for.
+        /// The program as requested.
         program: String,
     },
-    /// The system did not give what is needed to start or watch a process.
+    /// The system refused a resource that is needed to start or watch a process.
     #[error("cannot start `{program}`: {reason}")]
     NotStarted {
-        /// The program as it was asked for.
+        /// The program as requested.
         program: String,
-        /// Why not.
+        /// The system's reason.
         reason: io::Error,
     },
     /// The sandbox could not be built; the program never ran.
     #[error("the sandbox is broken, nothing was run: cannot {step}: {reason}")]
     Sandbox {
-        /// What could not be done.
+        /// The failed step.
         step: String,
-        /// Why not.
+        /// The cause in words.
         reason: String,
     },
-    /// The process was lost sight of, and was killed.
+    /// The process could no longer be watched and was killed.
     #[error("cannot watch the process: {0}")]
     Unwatched(io::Error),
-    /// The process was killed and is still there.
+    /// The process was killed and still exists.
     #[error("process {0} does not end although it was killed")]
     Unkillable(i32),
 }
 
-/// Runs a process to its end, or ends it.
+/// Runs a process to its end, or ends it on timeout or cancellation.
 ///
 /// # Errors
 /// When the process could not be started, or could not be watched.
@@ -187,7 +187,7 @@ pub fn run(
     run_with_listener(command, bounds, stop, None)
 }
 
-/// The same, with somebody who listens to the output.
+/// Like `run`, but passes the output to a callback as it arrives.
 ///
 /// # Errors
 /// When the process could not be started, or could not be watched.
@@ -224,7 +224,7 @@ fn of_status(status: ExitStatus) -> ProcessEnding {
     }
 }
 
-/// Why the waiting is over.
+/// The cause that ended the wait for a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChildExitCause {
     ByItself,
@@ -276,7 +276,7 @@ impl<'a> RunningChild<'a> {
         Ok(Self { child, tree, handle, pump, is_reaped: false })
     }
 
-    /// Waits for the first end there is; a time out or a stop then ends the whole tree.
+    /// Waits until the child exits, times out or is cancelled; the latter two end the whole tree.
     fn watch(
         &mut self,
         deadline: Instant,
@@ -310,7 +310,7 @@ impl<'a> RunningChild<'a> {
         let deadline = Instant::now() + Duration::from_millis(KILL_MS_MAX);
         while !self.wait_for_end(deadline).map_err(Error::Unwatched)? {
             if Instant::now() >= deadline {
-                // Whoever cannot be killed cannot be waited for either.
+                // Waiting for a process that survived SIGKILL would never return.
                 self.is_reaped = true;
                 return Err(Error::Unkillable(i32::try_from(self.child.id()).unwrap_or_default()));
             }
@@ -345,8 +345,8 @@ fn spawn(command: &Command, ends: ChildStdio) -> Result<Child, Error> {
     unsafe {
         spawned.pre_exec(enter);
     }
-    // The builder holds our copies of the writing ends; it goes at the end of this function, or
-    // the pipes would never end.
+    // The builder holds our copies of the pipes' write ends. It is dropped at the end of this
+    // function; otherwise the readers would never see the end of the output.
     spawned.spawn().map_err(|reason| not_started(command, reason))
 }
 
@@ -357,7 +357,7 @@ fn open_cwd(cwd: &Cwd) -> Result<OwnedFd, Error> {
             .try_clone()
             .map_err(|reason| no_directory(&PathBuf::from("an open directory"), reason)),
         Cwd::Path(path) => {
-            // Elsewhere a directory must be readable to be entered so.
+            // Other systems need read access to a directory to enter it by handle.
             #[cfg(target_os = "linux")]
             let access = OFlags::PATH;
             #[cfg(not(target_os = "linux"))]

@@ -1,10 +1,10 @@
-//! Which path a command was kept from, when it failed because of it.
+//! Finds the paths that the sandbox refused to a failed command.
 //!
-//! The kernel does not tell, so the output is read: a line with one of the system's own words for a refusal, and a
-//! path in it that the confinement does not let be read or written. The words are those of the C library, which
-//! every language repeats; whether it was the sandbox is decided by the confinement, not by the words.
+//! The kernel does not report them, so the output is searched for a line with a system message of
+//! refusal and a path that the confinement does not allow. The messages come from the C library,
+//! and every language repeats them; the confinement decides, not the message.
 //!
-//! Must never: say whether something exists that the sandbox hides.
+//! Must never: reveal that a path exists which the sandbox hides.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use agentry_protocol::confinement::{Confinement, ConfinementLevel, ReadAccess, d
 use crate::fs_view;
 use crate::limits::{DENIAL_LINES_MAX, DENIALS_MAX};
 
-/// What the system says when something may not be done.
+/// The system's messages for a refused operation, in lower case.
 const REFUSED: [&str; 6] = [
     "permission denied",
     "operation not permitted",
@@ -23,15 +23,15 @@ const REFUSED: [&str; 6] = [
     "eperm",
     "erofs",
 ];
-/// What the system says when something is not there.
+/// The system's messages for a missing file, in lower case.
 const MISSING: [&str; 2] = ["no such file or directory", "enoent"];
 
 /// A path that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeniedPath {
-    /// The path.
+    /// The path as the output names it, made absolute.
     pub path: PathBuf,
-    /// Whether it was to be changed; otherwise looked at.
+    /// True if writing was refused, false if reading was.
     pub write: bool,
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for DeniedPath {
     }
 }
 
-/// The paths in an output that a command was kept from.
+/// Returns the refused paths that an output names. Empty at the level `off`.
 pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<DeniedPath> {
     if confinement.level == ConfinementLevel::Off {
         return Vec::new();
@@ -72,7 +72,7 @@ pub fn denied_paths(output: &str, confinement: &Confinement, cwd: &Path) -> Vec<
     found
 }
 
-/// The words of a line that can be paths.
+/// Returns the words of a line that can be paths.
 fn paths<'a>(line: &'a str, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let between = |c: char| c.is_whitespace() || "'\"`:(),=‘’“”<>[]{};|&".contains(c);
     line.split(between)
@@ -80,7 +80,7 @@ fn paths<'a>(line: &'a str, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a
         .map(move |word| normal(&cwd.join(word)))
 }
 
-/// The word just before what the system says, which is a path also when it looks like none: `x: Permission denied`.
+/// Returns the word before the system's message; in `x: Permission denied` even `x` is a path.
 fn last_word(line: &str, lower: &str, cwd: &Path) -> Option<PathBuf> {
     let refusals = REFUSED.iter().filter_map(|word| lower.find(&format!(": {word}"))).min()?;
     let before = line.get(..refusals)?;
@@ -89,7 +89,7 @@ fn last_word(line: &str, lower: &str, cwd: &Path) -> Option<PathBuf> {
     Some(normal(&cwd.join(word)))
 }
 
-/// Without `.` and `..`, as text: the links of a sandbox are not ours to follow.
+/// Returns the path without `.` and `..`, by text alone: links of a sandbox must not be followed.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -107,7 +107,7 @@ fn is_seen(path: &Path, confinement: &Confinement) -> bool {
     let mut above = path.ancestors().map(Path::to_string_lossy);
     let hidden = above.any(|above| confinement.deny_read.iter().any(|entry| denies(entry, &above)));
     let listed = confinement.allow_read.iter().chain(&confinement.allow_write);
-    // A directory above something that is seen is seen, too, as far as it leads there.
+    // A directory above a visible path is visible, too, as far as it leads there.
     let within = |root: &Path| path.starts_with(root) || root.starts_with(path);
     !hidden
         && (confinement.reading == ReadAccess::Broad
@@ -119,7 +119,7 @@ fn is_writable(path: &Path, confinement: &Confinement) -> bool {
     let own = ["/tmp", "/dev", "/proc", fs_view::home(confinement)];
     let written = own.into_iter().chain(confinement.allow_write.iter().map(String::as_str));
     let read = confinement.allow_read.iter().map(String::as_str);
-    // What lies in several directories belongs to the innermost; what is both read and written is written.
+    // The innermost directory decides; if listed as both readable and writable, it is writable.
     let roots = read.map(|root| (root, false)).chain(written.map(|root| (root, true)));
     let around = roots.filter(|(root, _)| path.starts_with(root));
     let innermost =

@@ -1,12 +1,12 @@
-//! The way out of a sandbox: a proxy that reaches what the rules name, and nothing else.
+//! The network access of a sandbox: a proxy that reaches the hosts of the rules, and no others.
 //!
-//! One listener serves HTTP CONNECT, requests that name their host, and SOCKS5 with names. A name is
-//! judged, resolved once, each of its addresses judged, and then connected. To port 443 the greeting
-//! of TLS must name that same host, to port 80 the one request must. Each connection leaves one
-//! record; in it `refused` says no by the rules, or begins with `malformed request:`, with
-//! `not reached:`, or, where a connection was let through and cut off later, with `closed:`.
+//! One listener serves HTTP CONNECT, requests that name their host, and SOCKS5 with names. A name
+//! is checked, resolved once, each of its addresses is checked, and then it is connected. On port
+//! 443 the TLS greeting must name the same host, on port 80 the single request must. Each
+//! connection leaves one record; its `refused` is a reason of the rules, or begins with `malformed
+//! request:`, with `not reached:`, or, if an allowed connection was cut off later, with `closed:`.
 //!
-//! Must never: pass on what was not judged, or outlive its sandbox. An allowed host stays a way out.
+//! Must never: pass on unchecked bytes, or outlive its sandbox. An allowed host can leak data.
 
 mod body;
 mod connect;
@@ -39,18 +39,18 @@ use connection::{ConnectionAttempt, ProxyConnection};
 use relay::TransferBudget;
 use timed_stream::{TimedStream, WaitError, wait};
 
-/// Gives the addresses of a host at a port.
+/// Returns the addresses of a host at a port.
 pub type Resolver = Arc<dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync>;
 
 /// Takes the record of a connection when it has ended.
 pub type ConnectionRecorder = Arc<dyn Fn(Connection) + Send + Sync>;
 
-/// Asks the system for addresses.
+/// Returns the resolver of the system.
 pub fn system() -> Resolver {
     Arc::new(|host, port| (host, port).to_socket_addrs().map(Iterator::collect))
 }
 
-/// A proxy at work; dropping it closes every connection and waits until each is recorded.
+/// A running proxy; dropping it closes every connection and waits until each is recorded.
 #[derive(Debug)]
 pub struct Egress {
     stop: CancelToken,
@@ -58,7 +58,7 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Serves that listener until it is dropped; do not drop it with a lock that `tell` needs.
+    /// Serves the listener until dropped; do not drop it while holding a lock that `tell` needs.
     pub fn start(
         listener: TcpListener,
         rules: EgressRules,
@@ -91,7 +91,7 @@ impl Drop for Egress {
     }
 }
 
-/// What all connections of one sandbox share.
+/// The shared state of all connections of one sandbox.
 struct EgressContext {
     rules: EgressRules,
     resolve: Resolver,
@@ -119,7 +119,7 @@ fn keep_door(listener: &TcpListener, shared: &Arc<EgressContext>) {
                 "the {} connections of this sandbox are used up",
                 caps.connections
             ));
-            // Nobody is let in any more, and the listener goes: no flood of records.
+            // No further connection is accepted, and the listener closes: no flood of records.
             break;
         }
         if visits.len() >= caps.connections_at_once {
@@ -127,7 +127,7 @@ fn keep_door(listener: &TcpListener, shared: &Arc<EgressContext>) {
             continue;
         }
         let shared = shared.clone();
-        // If the system has no thread left, the attempt is dropped, and that tells it.
+        // If the system has no thread left, the attempt is dropped, and its drop records it.
         visits.extend(thread("egress visit").spawn(move || welcome(&shared, stream, attempt)));
     }
     for visit in visits {
@@ -137,7 +137,7 @@ fn keep_door(listener: &TcpListener, shared: &Arc<EgressContext>) {
 }
 
 fn next_visitor(listener: &TcpListener, shared: &EgressContext) -> Option<TcpStream> {
-    // Whoever waits for a visitor waits long; the request to stop wakes it.
+    // The wait for a connection is long; the request to stop wakes it.
     let soon = |milliseconds| Instant::now() + Duration::from_millis(milliseconds);
     loop {
         let watched = PollFd::new(listener, PollFlags::IN);
@@ -149,7 +149,7 @@ fn next_visitor(listener: &TcpListener, shared: &EgressContext) -> Option<TcpStr
         match listener.accept() {
             Ok((stream, _)) => return Some(stream),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // Mostly there are no descriptors left; it shall not become a busy loop.
+            // Mostly there are no descriptors left; the pause prevents a busy loop.
             Err(_) => match wait(&shared.stop, [], soon(EGRESS_PAUSE_MS)) {
                 Ok(()) | Err(WaitError::Late) => {}
                 Err(WaitError::Stopped | WaitError::Gone(_)) => return None,

@@ -1,6 +1,6 @@
-//! Some twenty ways out of a sandbox, tried from the inside when it is opened.
+//! Some twenty escapes from a sandbox, tried from the inside when a level is opened.
 //!
-//! They run in one throw-away sandbox, in our own code. A level through which one of them leads is not used.
+//! They run in a throw-away sandbox, in our own code. A level with a successful one is not used.
 //!
 //! Must never: do harm when it succeeds: it opens, looks and closes.
 
@@ -20,19 +20,19 @@ use serde_json::Value;
 
 use crate::linux::sys;
 
-/// The name of this part of ourselves.
+/// The name of the role.
 pub(crate) const ROLE: &str = "escapes";
 
-/// What there is outside to be reached.
+/// The targets outside of the sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ProbeTargets {
-    /// What enforces.
+    /// The enforcing level.
     pub(crate) level: ConfinementLevel,
-    /// A file with something in it.
+    /// A file with some content.
     pub(crate) file: PathBuf,
     /// A socket in the file system.
     pub(crate) socket: PathBuf,
-    /// A socket with a name only.
+    /// A socket with an abstract name.
     pub(crate) name: String,
     /// A listener on the machine's loopback interface.
     pub(crate) listener: SocketAddr,
@@ -40,7 +40,7 @@ pub(crate) struct ProbeTargets {
     pub(crate) supervisor: i32,
 }
 
-/// Tries everything, and prints what came of it.
+/// Tries all escapes, and prints their results.
 pub(crate) fn run(arguments: &Value) -> i32 {
     let Ok(targets) = serde_json::from_value::<ProbeTargets>(arguments.clone()) else { return 2 };
     let escapes = all(&targets);
@@ -92,7 +92,7 @@ fn below(path: &Path) -> &Path {
 fn processes(targets: &ProbeTargets) -> Vec<Escape> {
     let environment = format!("/proc/{}/environ", targets.supervisor);
     let looked = std::fs::read(environment).and_then(|content| {
-        // Inside of its own namespace the number is somebody else's, perhaps our own.
+        // Inside of its own namespace the number belongs to another process, perhaps to ours.
         if targets.level == ConfinementLevel::Landlock || !content.is_empty() {
             Ok(())
         } else {
@@ -108,7 +108,7 @@ fn processes(targets: &ProbeTargets) -> Vec<Escape> {
         .and_then(|set| if set { Err(io::Error::other("it is ruled out")) } else { Ok(()) });
     let descriptors = std::fs::read_dir("/proc/self/fd").and_then(|entries| {
         let open = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-        // One more is open to list them.
+        // A fourth descriptor is open to list them.
         if open.filter(|number: &i32| *number > 3).count() == 0 {
             Err(io::Error::other("there are three"))
         } else {
@@ -129,7 +129,7 @@ fn calls() -> Vec<Escape> {
         SYS_perf_event_open, SYS_ptrace, SYS_setns, SYS_unshare, SYS_userfaultfd,
     };
     let user = i64::from(libc::CLONE_NEWUSER);
-    // An invalid address: a call that is let through answers with EFAULT or EINVAL, one that is not with EPERM.
+    // An invalid address: a call that passes the filter answers EFAULT or EINVAL, else EPERM.
     let bad = -1;
     [
         ("make a namespace", SYS_unshare, [user, 0, 0, 0, 0]),

@@ -1,4 +1,4 @@
-//! A descriptor that becomes readable when a child has ended, so that one wait can be for that too.
+//! A descriptor that becomes readable when a child has ended, for use in a wait with others.
 //!
 //! Must never: reap the child.
 
@@ -7,20 +7,20 @@ use std::os::fd::OwnedFd;
 
 use rustix::process::Pid;
 
-/// Becomes readable when the child has ended. It must not be reaped before.
+/// Returns a descriptor that becomes readable at the child's end. Do not reap the child before.
 #[cfg(target_os = "linux")]
 pub(crate) fn open(child: Pid) -> io::Result<OwnedFd> {
     use rustix::process::{PidfdFlags, pidfd_open};
     Ok(pidfd_open(child, PidfdFlags::empty())?)
 }
 
-/// Becomes readable when the child has ended. It must not be reaped before.
+/// Returns a descriptor that becomes readable at the child's end. Do not reap the child before.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn open(child: Pid) -> io::Result<OwnedFd> {
     by_thread(child)
 }
 
-/// Where the system has no handles on processes, a thread waits for the end and closes a pipe.
+/// Waits in a thread and then closes a pipe, for systems without process handles.
 #[cfg(any(test, not(target_os = "linux")))]
 fn by_thread(child: Pid) -> io::Result<OwnedFd> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};

@@ -1,4 +1,4 @@
-//! How the supervisor, its helper and the first process of a sandbox talk: one message, some descriptors.
+//! The channel between supervisor, helper and init process: each message carries descriptors.
 //!
 //! Must never: hold logic; a message is read whole or not at all.
 
@@ -17,9 +17,9 @@ use serde::de::DeserializeOwned;
 
 use crate::limits::{MESSAGE_BYTES_MAX, MESSAGE_DESCRIPTORS_MAX, MESSAGE_INLINE_BYTES_MAX};
 
-/// The message stands in the packet.
+/// The message is in the packet.
 const INLINE: u8 = 0;
-/// The message stands in a file in memory, the last descriptor of the packet.
+/// The message is in a file in memory, the last descriptor of the packet.
 const IN_FILE: u8 = 1;
 
 /// One end of a connection.
@@ -45,14 +45,14 @@ impl From<FdChannel> for OwnedFd {
 }
 
 impl FdChannel {
-    /// Two ends.
+    /// Returns the two ends of a new channel.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {
         let (one, other) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         Ok((Self(one), Self(other)))
     }
 
-    /// The same end once more.
+    /// Returns a second handle on this end.
     pub(crate) fn try_clone(&self) -> io::Result<Self> {
         Ok(Self(self.0.try_clone()?))
     }
@@ -90,7 +90,7 @@ impl FdChannel {
         }
     }
 
-    /// The next message; nothing when the other end is gone.
+    /// Returns the next message; None when the other end is gone.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
         let mut packet = vec![0; MESSAGE_INLINE_BYTES_MAX];
         let mut space =

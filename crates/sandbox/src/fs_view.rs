@@ -1,8 +1,8 @@
-//! From a confinement to the files that a sandbox sees, and the environment that a program in it gets.
+//! Derives the visible files of a sandbox, and its program's environment, from a confinement.
 //!
-//! Looked at anew for every call: what may not be read is hidden also when it came to be a moment ago.
+//! Computed again for every call, so that a file created a moment ago is hidden as well.
 //!
-//! Must never: decide what may be seen; the confinement has said it.
+//! Must never: decide what may be seen; the confinement has decided it.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ use crate::spec::{BindKind, BindMount, FilesystemView, LandlockAccess};
 const SYSTEM: [&str; 9] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"];
 
-/// What programs need of the settings of the machine. None of it is a secret.
+/// Configuration files of the machine that programs need. None of them is a secret.
 const SETTINGS: [&str; 26] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
@@ -54,20 +54,20 @@ const SETTINGS: [&str; 26] = [
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Where programs are found.
+/// The default `PATH`.
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Where the sandbox sees the home that is kept.
+/// The path inside the sandbox of a home that is kept.
 const HOME_KEPT: &str = "/run/home";
-/// Where the sandbox sees the home that is thrown away.
+/// The path inside the sandbox of a home that is discarded.
 const HOME_THROWN_AWAY: &str = "/tmp/home";
 
-/// What of the machine must be treated apart, found just before the call.
+/// Paths with special treatment, found just before the call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RestrictedPaths {
-    /// What is in a writable directory and may not be changed.
+    /// Paths inside writable directories that must not be changed.
     pub(crate) protected: Vec<PathBuf>,
-    /// What may not be read.
+    /// Paths that must not be read.
     pub(crate) hidden: Vec<PathBuf>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn home(confinement: &Confinement) -> &'static str {
     if confinement.home.is_some() { HOME_KEPT } else { HOME_THROWN_AWAY }
 }
 
-/// Whether a path is one of those that every sandbox sees.
+/// Returns true if the path is one of those that every sandbox sees.
 pub(crate) fn is_of_system(path: &str) -> bool {
     let path = Path::new(path);
     let own = ["/proc", "/dev", "/tmp", "/run", "/etc/passwd", "/etc/group", "/etc/hosts"];
@@ -84,7 +84,7 @@ pub(crate) fn is_of_system(path: &str) -> bool {
     roots.into_iter().any(|root| path.starts_with(root) || root.starts_with(path))
 }
 
-/// The paths that entries of a confinement mean just now.
+/// Returns the paths that entries of a confinement match at this moment.
 pub(crate) fn expand(entries: &[String]) -> Vec<PathBuf> {
     expand_with(entries, &mut RealPathCache::default())
 }
@@ -101,7 +101,7 @@ fn expand_with(entries: &[String], real: &mut RealPathCache) -> Vec<PathBuf> {
         let inside = around.filter_map(|inside| Some(inside.ok()?.path()));
         paths.extend(inside.filter(|path| denies(entry, &path.to_string_lossy())));
     }
-    // Where a link leads to counts as well.
+    // The targets of links count as well.
     let led_to: Vec<PathBuf> = paths.iter().filter_map(|path| real.path(path)).collect();
     paths.extend(led_to);
     paths.sort();
@@ -109,9 +109,9 @@ fn expand_with(entries: &[String], real: &mut RealPathCache) -> Vec<PathBuf> {
     paths
 }
 
-/// What may not be read just now. A link is not hidden itself, but what it leads to, where that can be seen.
+/// Returns the paths to hide now. Hides the visible target of a link instead of the link itself.
 ///
-/// `known` is what was found already at any depth of what may be written.
+/// `known` lists the hidden paths that a scan of the writable directories already found.
 pub(crate) fn hidden(
     confinement: &Confinement,
     known: Option<&[PathBuf]>,
@@ -142,7 +142,7 @@ pub(crate) fn hidden(
 fn named_hidden(confinement: &Confinement, found: Vec<PathBuf>) -> Vec<PathBuf> {
     let roots =
         || confinement.allow_read.iter().chain(&confinement.allow_write).chain(&confinement.home);
-    // Whoever is confined may have made the link: it must not hide what the next call needs.
+    // The confined program may have made the link: it must not hide what the next call needs.
     let is_named = |path: &Path| {
         let path = path.to_string_lossy();
         confinement.deny_read.iter().any(|entry| denies(entry, &path))
@@ -161,12 +161,12 @@ fn named_hidden(confinement: &Confinement, found: Vec<PathBuf>) -> Vec<PathBuf> 
     paths
 }
 
-/// Where paths lead to, without links. Many lie in few directories, so each directory is looked up once.
+/// Resolved paths by directory; many paths lie in few directories, so each is resolved once.
 #[derive(Default)]
 struct RealPathCache(HashMap<PathBuf, Option<PathBuf>>);
 
 impl RealPathCache {
-    /// Where a path leads to; nowhere if there is nothing.
+    /// Returns the path without links, or None if it does not exist.
     fn path(&mut self, path: &Path) -> Option<PathBuf> {
         if let Some(known) = self.0.get(path) {
             return known.clone();
@@ -177,7 +177,7 @@ impl RealPathCache {
                 let kind = path.symlink_metadata().ok()?.file_type();
                 if kind.is_symlink() { path.canonicalize().ok() } else { Some(path) }
             }),
-            // The root, or a path that goes back.
+            // The root, or a path that ends with `..`.
             (None, _) | (_, None) => path.canonicalize().ok(),
         };
         self.0.insert(path.to_owned(), found.clone());
@@ -185,7 +185,7 @@ impl RealPathCache {
     }
 }
 
-/// The files that a sandbox sees. `user` is who it runs as, when we are root.
+/// Returns the files that a sandbox sees. `user` is the id it runs as if this process is root.
 pub(crate) fn view(
     confinement: &Confinement,
     user: Option<u32>,
@@ -230,7 +230,7 @@ pub(crate) fn view(
         let (kind, to) = (BindKind::Write, HOME_KEPT.into());
         view.binds.push(BindMount { kind, to, optional: false, ..bind });
     }
-    // Seen through the mount of what it lies in, its owner must look the same.
+    // Its owner must match the owner of the mount it is seen through.
     let lender = |path: &Path| {
         let around = confinement.allow_write.iter().map(Path::new);
         let around = around.filter(|root| path.starts_with(root));
@@ -275,7 +275,7 @@ fn system(view: &mut FilesystemView, level: ConfinementLevel) {
     view.links.push(("/var/run".into(), "/run".into()));
 }
 
-/// Where the settings of the machine are without links; looked up once, since only an administrator moves them.
+/// The resolved paths of `SETTINGS`; resolved once, since only an administrator moves them.
 fn settings() -> &'static [SystemSetting] {
     static FOUND: OnceLock<Vec<SystemSetting>> = OnceLock::new();
     FOUND.get_or_init(|| {
@@ -289,14 +289,14 @@ fn settings() -> &'static [SystemSetting] {
     })
 }
 
-/// A part of the settings of the machine.
+/// A configuration file or directory of the machine.
 struct SystemSetting {
     from: PathBuf,
     to: &'static str,
     is_small: bool,
 }
 
-/// Who there is and which hosts have names: ourselves.
+/// Generates the user, group and host files; they list only the sandbox's own user and host.
 fn made_up(user: Option<u32>) -> Vec<(PathBuf, String)> {
     let uid = user.unwrap_or_else(|| rustix::process::getuid().as_raw());
     let gid = user.unwrap_or_else(|| rustix::process::getgid().as_raw());
@@ -320,7 +320,7 @@ fn made_up(user: Option<u32>) -> Vec<(PathBuf, String)> {
     .into()
 }
 
-/// What Landlock lets be read and written. At the level of namespaces the view is all there is to read.
+/// Returns the Landlock paths. At the level `ns` everything in the view may be read.
 pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> LandlockAccess {
     let mut write: Vec<PathBuf> = confinement.allow_write.iter().map(PathBuf::from).collect();
     match confinement.level {
@@ -330,7 +330,7 @@ pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> Landlo
             LandlockAccess { read: vec!["/".into()], write }
         }
         ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
-            // Where temporary files are may be named by a link.
+            // The temporary directory may be named through a link.
             let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
             write.extend(scratch.map(real));
             write.extend(DEVICES.map(PathBuf::from));
@@ -349,9 +349,9 @@ pub(crate) fn fence(confinement: &Confinement, scratch: Option<&Path>) -> Landlo
     }
 }
 
-/// The environment of a program in a sandbox, before what the call adds. `path` is where the user's own
-/// programs are; what the sandbox does not see of it is left out. `scratch` is the temporary directory of a
-/// process that has no file system of its own.
+/// Returns the environment of a program before the call's own variables. `path` is the user's
+/// `PATH`; entries that the sandbox does not see are left out. `scratch` is the temporary directory
+/// of a process that has no file system of its own.
 pub(crate) fn environment(
     confinement: &Confinement,
     path: &str,
@@ -359,7 +359,7 @@ pub(crate) fn environment(
 ) -> Vec<(OsString, OsString)> {
     let (home, temporary) = match scratch {
         None => (home(confinement).to_owned(), "/tmp".to_owned()),
-        // Without a file system of its own, both lie where the machine has them.
+        // Without a file system of its own, the process uses both directories of the machine.
         Some(scratch) => {
             let home = confinement.home.clone();
             let thrown_away = || scratch.join("home").display().to_string();
@@ -396,13 +396,13 @@ pub(crate) fn environment(
         ConfinementLevel::Ns | ConfinementLevel::Bwrap | ConfinementLevel::Off => {
             env.extend(proxy(PROXY_PORT))
         }
-        // There is none, or its port is known only to whoever starts it.
+        // There is no proxy, or only the code that starts it knows its port.
         ConfinementLevel::Landlock | ConfinementLevel::Seatbelt => {}
     }
     env
 }
 
-/// What tells programs where the proxy is.
+/// Returns the environment variables that point programs to the proxy.
 pub(crate) fn proxy(port: u16) -> Vec<(OsString, OsString)> {
     let (http, socks) = (format!("http://127.0.0.1:{port}"), format!("socks5h://127.0.0.1:{port}"));
     let mut env = Vec::new();

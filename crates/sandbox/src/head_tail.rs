@@ -1,10 +1,10 @@
-//! The beginning and the end of a stream, whatever its length.
+//! The beginning and the end of a stream of any length.
 //!
-//! Must never: hold more than it was told to keep.
+//! Must never: hold more than its limit.
 
 use std::collections::VecDeque;
 
-/// What was kept of a stream: its beginning and its end.
+/// The kept beginning and end of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadTailBuffer {
     head: Vec<u8>,
@@ -16,13 +16,13 @@ pub struct HeadTailBuffer {
 }
 
 impl HeadTailBuffer {
-    /// Keeps at most so many bytes, half of them from the beginning.
+    /// Keeps at most `bytes_max` bytes, half of them from the beginning.
     pub fn with_bytes_max(bytes_max: usize) -> Self {
         let head_bytes_max = bytes_max / 2;
         Self { head_bytes_max, tail_bytes_max: bytes_max - head_bytes_max, ..Self::default() }
     }
 
-    /// Takes the next piece of the stream.
+    /// Appends the next piece of the stream.
     pub fn push(&mut self, piece: &[u8]) {
         let room = self.head_bytes_max - self.head.len();
         let (head, rest) = piece.split_at(room.min(piece.len()));
@@ -39,32 +39,32 @@ impl HeadTailBuffer {
         self.tail.extend(rest);
     }
 
-    /// The beginning.
+    /// Returns the beginning.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// What follows the beginning, or follows what was left out.
+    /// Returns the bytes after the beginning, or after the omitted part.
     pub fn tail(&self) -> Vec<u8> {
         self.tail.iter().copied().collect()
     }
 
-    /// How many bytes between head and tail were left out.
+    /// Returns the number of omitted bytes between head and tail.
     pub fn bytes_left_out(&self) -> u64 {
         self.bytes_left_out
     }
 
-    /// How many characters those bytes were, if they were UTF-8.
+    /// Returns the number of characters in the omitted bytes, if they are UTF-8.
     pub fn characters_left_out(&self) -> u64 {
         self.characters_left_out
     }
 
-    /// Whether anything was left out.
+    /// Returns true if bytes were omitted.
     pub fn is_cut(&self) -> bool {
         self.bytes_left_out > 0
     }
 
-    /// The whole stream, if nothing was left out.
+    /// Returns the whole stream; None if bytes were omitted.
     pub fn whole(&self) -> Option<Vec<u8>> {
         (!self.is_cut()).then(|| self.head.iter().chain(&self.tail).copied().collect())
     }

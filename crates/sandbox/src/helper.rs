@@ -1,9 +1,9 @@
-//! The helper: this binary once more, with one thread and nothing in its memory, that starts sandboxes.
+//! The helper: a second process of this binary, with one thread and an empty memory, that starts
+//! sandboxes.
+//! The supervisor has many threads and secrets and must not fork. So it starts the helper once and
+//! sends it specs. The helper's standard input is the channel; when it closes, the helper ends.
 //!
-//! The supervisor has many threads and secrets; it must not fork. So it starts the helper once and sends it
-//! what to start. The helper's input is the way to the supervisor; when that closes, it ends.
-//!
-//! Must never: read settings or files of agents; start a thread; go on after the supervisor is gone.
+//! Must never: read settings or files of agents; start a thread; outlive the supervisor.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -25,23 +25,23 @@ use crate::spec::{InitMessage, SandboxFailure, SandboxSpec, SpawnReply, StepCont
 
 pub use crate::role::{RoleFn, RoleTable, VERB};
 
-/// The word after it that makes the binary the first process of a sandbox that bubblewrap has built.
+/// The next argument; makes the binary the init process of a sandbox that bubblewrap has built.
 pub(crate) const INSIDE: &str = "inside";
 
 /// Serves until the supervisor is gone.
 ///
 /// # Errors
-/// When the supervisor cannot be heard any more.
+/// When the channel to the supervisor fails.
 pub fn serve(roles: RoleTable) -> io::Result<()> {
     let mut words = std::env::args().skip(2);
     if words.next().as_deref() == Some(INSIDE) {
         return serve_inside(roles, words);
     }
-    // A key that interrupts the supervisor at its terminal is not for us: the supervisor ends what runs in its own way.
-    // Who leads a group already, and thus cannot, was started without a terminal.
+    // A new session keeps the terminal's interrupt key away: the supervisor ends programs in its
+    // own way. This fails only for a group leader, and that was started without a terminal.
     rustix::process::setsid().map(drop).unwrap_or_default();
-    // It ends when the way to the supervisor closes, and not by a signal at the death of its parent: the system takes
-    // the thread that started it for the parent.
+    // The helper ends when the supervisor's channel closes. A parent-death signal is not used: the
+    // kernel takes the thread that started the helper for its parent.
     let supervisor = FdChannel::from(rustix::io::dup(io::stdin())?);
     rustix::io::fcntl_setfd(&supervisor, rustix::io::FdFlags::CLOEXEC)?;
     let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
@@ -61,7 +61,7 @@ pub fn serve(roles: RoleTable) -> io::Result<()> {
     served
 }
 
-/// Goes on where bubblewrap has left off.
+/// Becomes the init process of a sandbox that bubblewrap has built.
 fn serve_inside(roles: RoleTable, words: impl Iterator<Item = String>) -> io::Result<()> {
     let numbers: Vec<i32> = words.filter_map(|word| word.parse().ok()).collect();
     let Ok([message, control, input, output, errors]) = <[i32; 5]>::try_from(numbers) else {
@@ -99,7 +99,7 @@ impl SandboxSpawner {
         Ok(())
     }
 
-    /// Waits for the supervisor, and buries the dead meanwhile. False when the supervisor is gone.
+    /// Waits for the supervisor and reaps ended children. False when the supervisor is gone.
     fn wait(&mut self, supervisor: &FdChannel) -> io::Result<bool> {
         loop {
             let mut fds = vec![PollFd::new(supervisor, PollFlags::IN)];
@@ -125,7 +125,7 @@ impl SandboxSpawner {
         }
     }
 
-    /// Starts a sandbox. The way to the supervisor is given back, but not to the new process.
+    /// Starts a sandbox. Returns the channel of the supervisor, which the new process does not get.
     fn begin(
         &mut self,
         spec: &SandboxSpec,
@@ -172,7 +172,7 @@ impl SandboxSpawner {
                 let counted = members.map(std::fs::File::from).map_or(Ok(()), |mut members| {
                     members.write_all(pid.as_raw_nonzero().to_string().as_bytes())
                 });
-                // Without the word it ends by itself.
+                // Without this message the new process ends by itself.
                 let begun = mapped
                     .and_then(|()| counted.at_step("enter the control group"))
                     .and_then(|()| (&ready).write_all(&[1]).at_step("let the sandbox begin"));
@@ -181,7 +181,7 @@ impl SandboxSpawner {
         }
     }
 
-    /// Made once, used for every program of its kind.
+    /// Returns the filter of this kind; it is compiled once.
     fn filter(&mut self, kind: Kind) -> Result<SyscallFilter, SandboxFailure> {
         if let Some(filter) = self.filters.get(&kind) {
             return Ok(filter.clone());
@@ -220,31 +220,31 @@ impl SandboxSpawner {
     }
 }
 
-/// Bubblewrap has processes of its own, which wait for each other; when one fails early, another may wait for ever.
-/// They are one group, and nobody else is in it.
+/// Kills the process group of a bubblewrap. It has several processes that wait for each other, so
+/// that one can wait for ever if another failed early. No other process is in the group.
 fn end_group(leader: Pid) {
-    // It is not buried yet, so its number is nobody else's. There may be no such group.
+    // The leader is not reaped yet, so its number is not reused. The group may not exist.
     kill_process_group(leader, Signal::KILL).unwrap_or_default();
 }
 
 fn through_bubblewrap(spec: &SandboxSpec, given: InitInput) -> ! {
-    // It leads a group, so that all that it splits off can be ended with it.
+    // The process leads a group, so that all its children can be ended with it.
     rustix::process::setsid().map(drop).unwrap_or_default();
     let control = given.control.try_clone();
     let trouble = bwrap::run(spec, given);
     if let Ok(control) = control {
-        // If the supervisor is gone, nobody needs to know.
+        // If the supervisor is gone, no one is left to inform.
         control.send(&InitMessage::Failed(trouble), &[]).unwrap_or_default();
     }
     sys::exit_now(1)
 }
 
-/// Whether we are root with all that belongs to it, and can lend files.
+/// Returns true if this process has all privileges of root and can map owners by mounts.
 fn can_mount() -> bool {
     capabilities(None).is_ok_and(|held| held.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// There is one user in the new namespace, and it is the one outside with the same number.
+/// Maps one user into the new namespace, with the number it has outside.
 fn map_users(pid: Pid, user: Option<u32>) -> io::Result<()> {
     let write = |file: &str, text: String| {
         std::fs::write(format!("/proc/{}/{file}", pid.as_raw_nonzero()), text)

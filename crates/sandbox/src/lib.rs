@@ -1,12 +1,12 @@
-//! Confines one process, runs it to its end, and brings back what it said.
+//! Runs one confined process to its end and returns its output.
 //!
-//! The supervisor (`sandbox`, `running`) asks its helper (`helper`) for a sandbox; the first process in there
-//! (`linux::init`) builds it, starts the program and reaps. What may be done is a `Confinement`; this room obeys it.
-//! Without a sandbox (`child`) time, output and the process tree are bounded, and nothing else.
-//! All that is Linux; `system` is what others see of any system. `macos` has not been run yet, `elsewhere` refuses.
+//! On Linux a supervisor (`linux_backend`, `supervision`) asks its helper (`helper`) for a sandbox,
+//! and the sandbox's init process (`linux::init`) builds it, starts the program and reaps.
+//! `backend` is the API for every system; `macos` has not been run yet, `unsupported` refuses.
+//! `child` runs without a sandbox and bounds only time, output and the process tree.
 //!
-//! Must never: know a session, a model or an agent; wait without an end; hand our environment on; run a program
-//! with less than its confinement.
+//! Must never: know a session, a model or an agent; wait without an end; pass our environment on;
+//! run a program with less than its `Confinement`.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(
     not(any(target_os = "linux", target_os = "macos")),

@@ -1,6 +1,6 @@
-//! The sandbox on Linux: namespaces and mounts, Landlock, the filter of system calls, limits.
+//! The sandbox on Linux: namespaces and mounts, Landlock, the system call filter, limits.
 //!
-//! Must never: pass over a step that failed; what is half confined is not confined.
+//! Must never: ignore a failed step; a program that is half confined is not confined.
 
 mod step_error;
 #[cfg(test)]

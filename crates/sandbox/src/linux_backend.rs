@@ -43,7 +43,7 @@ use crate::watch::{ProtectionWatch, ProtectionWatcher};
 /// Runs processes, each alone in a sandbox.
 pub(crate) struct LinuxBackend {
     setup: SandboxSetup,
-    /// They go before the helper, which would have to end them.
+    /// Dropped before the helper, which would have to end them otherwise.
     idle: SandboxPool,
     helper: Mutex<SpawnerProcess>,
     level: ConfinementLevel,
@@ -74,7 +74,7 @@ impl SpawnerProcess {
 
 impl Drop for SpawnerProcess {
     fn drop(&mut self) {
-        // It ends when it hears nothing any more, and ends whatever it started; otherwise it is made to.
+        // The helper ends, and all that it started, when its channel closes; else it is killed.
         rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Both).unwrap_or_default();
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
@@ -193,7 +193,7 @@ impl LinuxBackend {
             .begin(job.confinement, stop)
             .map_err(broken("look for protected files"))?;
         let finished = self.run_watched(job, cwd, stop, watch.as_ref());
-        // Also after a failure: nobody knows what was done until then.
+        // Also after a failure: the command may have changed files until then.
         let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
         let (finished, resting) = finished?;
         if let (Some((key, resting)), []) = (resting, &*violations) {
@@ -202,7 +202,7 @@ impl LinuxBackend {
         Ok(ProcessOutcome { violations, ..finished })
     }
 
-    /// Runs a command while what is protected is watched.
+    /// Runs a command while the protected files are guarded.
     fn run_watched(
         &self,
         job: &SandboxJob<'_>,
@@ -229,7 +229,7 @@ impl LinuxBackend {
         self.run_program(program, job, stop, (&found, own))
     }
 
-    /// A temporary directory for a process that cannot have a file system of its own.
+    /// Makes a temporary directory for a process that cannot have a file system of its own.
     fn scratch(&self, confinement: &Confinement) -> Result<Option<ScratchDirectory>, Error> {
         if self.level != ConfinementLevel::Landlock {
             return Ok(None);
@@ -278,12 +278,12 @@ impl LinuxBackend {
             Some(resting) => RunningCommand::reuse(resting, pump, &listen),
             None => RunningCommand::new(self.build(&spec, &ends, group.as_ref())?, pump, &listen),
         };
-        // Ours must go, or the output would never end.
+        // Our copies of the pipe ends must be closed, or the output would never end.
         drop(ends);
         let end = running.watch(start + job.bounds.time, &listener)?;
         if let (CommandExitCause::TimedOut | CommandExitCause::Stopped, Some(group)) = (end, &group)
         {
-            // One more way to the same end; there may be nobody left.
+            // A second way to kill the processes; there may be none left.
             group.kill().unwrap_or_default();
         }
         let (finished, resting) = running.finish(start, end, job.command)?;
@@ -297,7 +297,7 @@ impl LinuxBackend {
         Ok((ProcessOutcome { ending, ..finished }, key.zip(resting)))
     }
 
-    /// A helper that is gone took its sandboxes along; the next call gets a new one.
+    /// Sends a spec to the helper. Replaces a helper that is gone, and with it its sandboxes.
     fn ask_helper(
         &self,
         spec: &SandboxSpec,
@@ -312,7 +312,7 @@ impl LinuxBackend {
         helper.channel.receive::<SpawnReply>().map_err(broken("hear the helper"))
     }
 
-    /// A control group for one call, where the system lets us have some.
+    /// Makes a control group for one call; None if the system grants us none.
     fn group(&self, confinement: &Confinement) -> Result<Option<Cgroup>, Error> {
         let Some(groups) = self.groups else { return Ok(None) };
         let name = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
@@ -320,8 +320,8 @@ impl LinuxBackend {
         group.map(Some).map_err(broken("make a control group"))
     }
 
-    /// A place that a call before has made a link must not lead elsewhere. At the level of namespaces no link is
-    /// followed anyway.
+    /// Refuses a writable path that an earlier call made a link, which would lead elsewhere. The
+    /// level `ns` follows no link anyway.
     fn check_places(&self, confinement: &Confinement) -> Result<(), Error> {
         if self.level == ConfinementLevel::Ns {
             return Ok(());
@@ -339,7 +339,7 @@ impl LinuxBackend {
         Ok(())
     }
 
-    /// Landlock cannot take back a part of what it allows. Who wants that gets nothing instead of less.
+    /// Fails if a hidden path is inside of an allowed one: Landlock cannot take back a part.
     fn check_hidden(
         &self,
         confinement: &Confinement,
@@ -365,7 +365,7 @@ impl LinuxBackend {
         }
     }
 
-    /// The sandbox that a confinement asks for.
+    /// Returns the spec of the sandbox that a confinement asks for.
     pub(crate) fn spec(
         &self,
         confinement: &Confinement,
@@ -383,12 +383,12 @@ impl LinuxBackend {
             view: fs_view::view(confinement, user, found),
             fence: fs_view::fence(confinement, scratch),
             unix_sockets: confinement.reading == ReadAccess::Strict,
-            // Also without a list: then the proxy refuses everything, and says what was wanted.
+            // Also without a list: the proxy then refuses every host, and reports it.
             listen: is_command
                 && matches!(self.level, ConfinementLevel::Ns | ConfinementLevel::Bwrap),
             limits: confinement.limits,
-            // Where the whole machine is seen, more of it can be written than is emptied; a control group counts what
-            // one call spends.
+            // With the whole machine in view, a program can write in more places than a reset
+            // empties. A control group counts the use of one call only.
             stays: is_command
                 && self.level == ConfinementLevel::Ns
                 && confinement.reading == ReadAccess::Strict
@@ -415,7 +415,7 @@ impl LinuxBackend {
         match self.ask_helper(spec, &streams)? {
             Some((SpawnReply::Begun, handles)) => {
                 let handle = handles.into_iter().next().ok_or_else(helper_gone)?;
-                // Bubblewrap's own process is no process 1 either: it ends a moment before the others.
+                // Bubblewrap's own process is not process 1: it ends a moment before the others.
                 let holds_all = self.level == ConfinementLevel::Ns;
                 Ok(InitProcess { control, handle, holds_all, stays: spec.stays })
             }
@@ -425,8 +425,8 @@ impl LinuxBackend {
     }
 }
 
-/// The control groups that were given to us, if there are any. Looking for them moves this process into one of its
-/// own, so it is done once.
+/// Returns the control groups that were delegated to us, if there are any. The search moves this
+/// process into a group of its own, so it runs once.
 fn control_groups() -> Option<&'static Cgroups> {
     static GROUPS: OnceLock<Option<Cgroups>> = OnceLock::new();
     let find = || {
@@ -436,8 +436,8 @@ fn control_groups() -> Option<&'static Cgroups> {
     GROUPS.get_or_init(find).as_ref()
 }
 
-/// Where a command runs. A directory that is held open is named by where it is: a handle of ours would lead out of
-/// the sandbox.
+/// Returns the working directory of a command. An open directory is translated to its path: one of
+/// our handles would lead out of the sandbox.
 fn cwd(command: &Command) -> Result<PathBuf, Error> {
     match &command.cwd {
         Cwd::Path(path) => Ok(path.clone()),
@@ -453,8 +453,8 @@ pub(crate) fn path_of_fd(handle: &OwnedFd) -> io::Result<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))
 }
 
-/// Whether we are root and can be others. Root of a namespace that does not know these users is an ordinary user
-/// of the machine around it, and is treated as one.
+/// Returns true if we are root and can become other users. Root of a namespace without these users
+/// is an ordinary user of the machine around it, and is treated as one.
 pub(crate) fn has_own_users() -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     rustix::process::geteuid().is_root()
@@ -464,7 +464,7 @@ pub(crate) fn has_own_users() -> bool {
         })
 }
 
-/// Whether a map of users has all that sandboxes run as: each line is the first here, the first there, how many.
+/// Returns true if a user map (lines: first here, first there, count) has all sandbox users.
 fn is_mapped(map: &str) -> bool {
     let (first, end) = (u64::from(USER_FIRST), u64::from(USER_FIRST) + u64::from(USERS));
     map.lines().any(|line| {
@@ -473,7 +473,7 @@ fn is_mapped(map: &str) -> bool {
     })
 }
 
-/// Root runs nothing as root: every authority has a user of its own, far from those of the machine.
+/// Returns the authority's own user if we are root; far from the machine's users, never root.
 fn own_user(confinement: &Confinement) -> Option<u32> {
     has_own_users().then(|| {
         let authority = confinement.authority.as_ref().map(ContentHash::as_str);

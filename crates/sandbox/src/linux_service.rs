@@ -1,4 +1,4 @@
-//! Starts a part of ourselves in a sandbox of its own, on Linux.
+//! Starts a role of this binary in a sandbox of its own, on Linux.
 //!
 //! Must never: wait without an end.
 
@@ -20,7 +20,7 @@ use crate::supervision::{InitProcess, sandbox_error};
 use crate::watch;
 
 impl LinuxBackend {
-    /// Starts a part of ourselves in a sandbox of its own.
+    /// Starts a role of this binary in a sandbox of its own.
     pub(crate) fn serve(
         &self,
         role: &str,
@@ -40,7 +40,7 @@ impl LinuxBackend {
         };
         let program = SandboxedProgram::Role { name: role.to_owned(), arguments, cwd: "/".into() };
         let mut confinement = confinement.clone();
-        // It lives as long as the session; every question has its own time.
+        // It lives as long as the session; every question has its own timeout.
         confinement.limits.timeout_ms = SERVED_TIMEOUT_MS;
         let found = RestrictedPaths {
             protected: watch::protected(&confinement)
@@ -71,7 +71,7 @@ fn wait_for_start(first: &InitProcess) -> Result<(), Error> {
         }
         match first.control.receive::<InitMessage>().map_err(Error::Unwatched)? {
             Some((InitMessage::Started, _)) => return Ok(()),
-            // Nobody in here uses a network.
+            // A role uses no network.
             Some((InitMessage::Listening, _)) => {}
             Some((InitMessage::Failed(trouble), _)) => return Err(sandbox_error(trouble)),
             Some((InitMessage::Ended { .. } | InitMessage::Ready | InitMessage::Taken, _))

@@ -1,10 +1,10 @@
 //! The sandbox on macOS: the system's own `sandbox-exec`, with a profile made for each call.
 //!
-//! Nobody has run it yet: here it is only compiled for its target, and its texts are tested.
+//! It has not been run yet: it is only compiled for its target, and its texts are tested.
 //!
-//! `sandbox-exec` starts this binary once more, which has become confined with it; that one sets the limits and
-//! then becomes the command, or a part of ourselves (`inside`). A note in the temporary directory, under a name
-//! that the command never learns, says whether it came that far.
+//! `sandbox-exec` starts this binary again, confined; that process sets the limits and then becomes
+//! the command or a role (`launcher`). A file in the temporary directory (`start_marker`), under a
+//! name that the command never learns, shows if the command was started.
 //!
 //! Must never: run a command when the sandbox's own program is not there; run anything as root.
 
@@ -60,7 +60,7 @@ pub(crate) struct MacosBackend {
     setup: SandboxSetup,
     watches: ProtectionWatcher,
     hard_links: HardLinkCache,
-    /// What confines; never one that is found in a path.
+    /// The sandbox program; never one that is found by `PATH`.
     program: PathBuf,
 }
 
@@ -97,7 +97,7 @@ impl Backend for MacosBackend {
             .map_err(broken("look for protected files"))?;
         let protected = watch.as_ref().map(|watch| &*watch.protected).unwrap_or_default();
         let finished = self.run_watched(job, stop, protected);
-        // Also after a failure: nobody knows what was done until then.
+        // Also after a failure: the command may have changed files until then.
         let violations = watch.map(|watch| watch.end(&self.setup.quarantine)).unwrap_or_default();
         finished.map(|finished| ProcessOutcome { violations, ..finished })
     }
@@ -130,7 +130,7 @@ impl Backend for MacosBackend {
             .map_err(broken("start the sandbox"))?;
         let life = MacosService { child: Mutex::new(child), _scratch: scratch };
         let mut served = SandboxedService::new(life, input, output);
-        // What it is told is the first question; it answers when it is confined and ready.
+        // Its arguments are the first question; it answers when it is confined and ready.
         let time = Duration::from_millis(START_MS_MAX);
         match served.ask(&arguments.to_string(), &CancelToken::new(), time) {
             Ok(answer) if answer.trim_end() == launcher::READY => Ok(served),
@@ -150,7 +150,7 @@ impl MacosBackend {
         let scratch = MacosScratch::new().map_err(broken("make a temporary directory"))?;
         let note =
             StartMarker::create(&scratch.path).map_err(broken("make a temporary directory"))?;
-        // Every connection is recorded before the call counts as over: it goes before this function ends.
+        // The proxy is dropped in this function: its connections are recorded before the call ends.
         let (port, proxy) = self.proxy(job)?;
         let profile = self.profile(job.confinement, protected, &scratch, port)?;
         let mut env = fs_view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
@@ -183,7 +183,7 @@ impl MacosBackend {
         }
     }
 
-    /// The proxy for a call, on the machine's own loopback interface: there is no other here.
+    /// Starts the proxy of a call on the machine's loopback interface; there is no other here.
     fn proxy(&self, job: &SandboxJob<'_>) -> Result<(Option<u16>, Option<Egress>), Error> {
         if job.confinement.network == NetworkAccess::None {
             return Ok((None, None));
@@ -206,9 +206,9 @@ impl MacosBackend {
     ) -> Result<String, Error> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         let mut confinement = confinement.clone();
-        // The profile knows the usual names; these were found on top of them.
+        // The profile has the usual names; these were found in addition.
         confinement.deny_write.extend(protected.iter().map(text));
-        // A link is judged by where it leads.
+        // A link is judged by its target.
         let hidden = fs_view::hidden(&confinement, None, &self.hard_links)
             .map_err(broken("look for hidden files"))?;
         confinement.deny_read.extend(hidden.iter().map(text));
@@ -232,7 +232,7 @@ impl MacosBackend {
             .map_err(|error| format!("the escapes could not be tried: {error}"))
     }
 
-    /// Whether a command can be run at all.
+    /// Runs a command that does nothing, to see that commands can be run.
     fn try_nothing(&self) -> Result<(), String> {
         let command = Command {
             program: NOTHING.into(),
@@ -265,7 +265,7 @@ impl MacosBackend {
     }
 }
 
-/// A temporary directory for one sandbox, with a home in it. It goes when this goes.
+/// A temporary directory for one sandbox, with a home in it. Removed on drop.
 struct MacosScratch {
     /// Without links, as the profile wants it.
     path: PathBuf,
@@ -281,7 +281,7 @@ impl MacosScratch {
     }
 }
 
-/// A part of ourselves that lives in a sandbox; it ends with its group when this goes.
+/// A role that lives in a sandbox; it is ended with its group on drop.
 struct MacosService {
     child: Mutex<Child>,
     _scratch: MacosScratch,
@@ -297,7 +297,7 @@ impl ServiceProcess for MacosService {
 impl Drop for MacosService {
     fn drop(&mut self) {
         let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // Once it is reaped its number may be somebody else's.
+        // Once it is reaped its number may be reused by another process.
         if matches!(child.try_wait(), Ok(None)) {
             let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             number.map(|number| ProcessGroup::of(number, ProcessGroup::before()).kill());
@@ -306,7 +306,7 @@ impl Drop for MacosService {
     }
 }
 
-/// What `sandbox-exec` is told: the profile, and this binary with what it does inside.
+/// Builds the arguments of `sandbox-exec`: the profile, then this binary with its inner command.
 fn command_line(
     profile: &str,
     binary: &Path,
@@ -337,7 +337,7 @@ fn not_built(reason: &str) -> Error {
     Error::Sandbox { step: "build the sandbox".to_owned(), reason: reason.trim().to_owned() }
 }
 
-/// What it is worth, from what came of the escapes. Most limits are not held here.
+/// Returns the attestation from the results of the escapes. Most limits are not enforced here.
 fn attestation(escapes: Vec<Escape>) -> Attestation {
     let limit = |limit: &str, hard, by: &str| {
         let (limit, by) = (limit.to_owned(), by.to_owned());

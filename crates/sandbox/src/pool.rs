@@ -1,10 +1,10 @@
-//! Sandboxes whose command is over, kept for the next command that would get exactly the same one.
+//! Idle sandboxes, kept for the next command that would get exactly the same sandbox.
 //!
-//! Two sandboxes are the same when the same is asked for and every part of the machine that they are built from is
-//! still the same file or directory. The kernel takes a mount away when its place is removed or replaced outside; it
-//! tells so, and such a sandbox is not used again.
+//! Two sandboxes are equal if their specs are equal and each mounted part of the machine is still
+//! the same file or directory. The kernel removes a mount when its target is removed or replaced
+//! outside, and reports it; such a sandbox is not used again.
 //!
-//! Must never: give one sandbox to two commands; give one whose mounts, or what they show, are not as they were built.
+//! Must never: give one sandbox to two commands, or one whose mounts or mounted files have changed.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -29,12 +29,12 @@ use crate::spec::{
 use crate::stdio_pump::{ChildStdio, poll_until};
 use crate::supervision::InitProcess;
 
-/// Everything that makes a sandbox what it is.
+/// Everything that distinguishes one sandbox from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PoolKey {
     level: ConfinementLevel,
     authority: Option<ContentHash>,
-    /// The names of the variables that the program gets: secrets are among them.
+    /// The names of the program's environment variables, without values: secrets are among them.
     variables: Vec<OsString>,
     user: Option<u32>,
     view: FilesystemView,
@@ -42,27 +42,27 @@ pub(crate) struct PoolKey {
     unix_sockets: bool,
     listen: bool,
     limits: ConfinementLimits,
-    /// What is mounted, and what is hidden.
+    /// The state of each mounted and each hidden path.
     parts: Vec<PathState>,
     copies: Vec<FileStamp>,
-    /// How often the mounts of the machine have changed.
+    /// The number of changes to the mounts of the machine so far.
     mount_changes: u64,
 }
 
-/// What there is at a path, followed through no link.
+/// The state of a path, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PathState {
     There { device: Dev, number: u64, kind: FileType },
     Missing,
 }
 
-/// Which file it is, how long it is, and when it was last changed; nothing if there is none.
+/// Identity, length and change time of a file; None if there is none.
 type FileStamp = Option<[i64; 5]>;
 
 impl PoolKey {
-    /// What a spec means just now; nothing if it cannot be told.
+    /// Returns the key that a spec has now; None if a path cannot be inspected.
     fn of(spec: &SandboxSpec, mount_changes: u64) -> Option<Self> {
-        // Every field by its name: whoever adds one has to decide here.
+        // Every field is named here, so that adding one forces a decision.
         let SandboxSpec { level, authority, user, view, fence, .. } = spec;
         let SandboxSpec { unix_sockets, listen, limits, stays, program, .. } = spec;
         if !stays {
@@ -126,18 +126,18 @@ fn stamp(path: &PathBuf) -> Option<FileStamp> {
     }
 }
 
-/// A sandbox whose command is over.
+/// A sandbox whose command has ended.
 #[derive(Debug)]
 pub(crate) struct IdleSandbox {
     pub(crate) first: InitProcess,
-    /// Where its next program can reach the proxy; nobody has been there yet.
+    /// The listener of the proxy; no connection has arrived on it yet.
     pub(crate) listener: TcpListener,
-    /// Tells when one of its mounts is gone.
+    /// Becomes readable when one of its mounts is gone.
     pub(crate) mounts: OwnedFd,
 }
 
 impl IdleSandbox {
-    /// Gives it another program. Nothing if it is not as it was built, and then the program was not run.
+    /// Starts another program. None if the sandbox has changed; then the program was not run.
     pub(crate) fn run(self, program: &SandboxedProgram, ends: &ChildStdio) -> Option<Self> {
         let soon = Instant::now() + Duration::from_millis(READY_MS_MAX);
         if !matches!(self.first.word(soon), Some(InitMessage::Ready)) {
@@ -146,7 +146,7 @@ impl IdleSandbox {
         let mut fds = [
             PollFd::new(&self.first.handle, PollFlags::IN),
             PollFd::new(&self.mounts, PollFlags::PRI),
-            // Whoever waits there is of the program before.
+            // A pending connection comes from the previous program.
             PollFd::new(&self.listener, PollFlags::IN),
         ];
         poll_until(&mut fds, Some(Instant::now())).ok()?;
@@ -158,7 +158,7 @@ impl IdleSandbox {
         self.has_taken().then_some(self)
     }
 
-    /// Whether the program may have been run: who does not say so soon is ended, and then says it or never did it.
+    /// Returns true if the program may have run. Kills an init process that does not say so soon.
     fn has_taken(&self) -> bool {
         let soon = Instant::now() + Duration::from_millis(READY_MS_MAX);
         if matches!(self.first.word(soon), Some(InitMessage::Taken)) {
@@ -182,14 +182,14 @@ impl Default for SandboxPool {
 }
 
 impl SandboxPool {
-    /// What tells whether a sandbox is the one that a spec asks for; nothing if none can be.
+    /// Returns the key of the sandbox that a spec asks for; None if no idle sandbox can match.
     pub(crate) fn key(&self, spec: &SandboxSpec) -> Option<PoolKey> {
         let mount_changes =
             self.0.lock().unwrap_or_else(PoisonError::into_inner).mount_changes()?;
         PoolKey::of(spec, mount_changes)
     }
 
-    /// Takes out a sandbox and gives it the program; nothing if there is none, and then the program was not run.
+    /// Starts the program in an idle sandbox; None if there is none, and then it was not run.
     pub(crate) fn run(
         &self,
         key: &PoolKey,
@@ -206,7 +206,7 @@ impl SandboxPool {
         }
     }
 
-    /// Keeps a sandbox for another command.
+    /// Adds a sandbox for another command, and drops the oldest one beyond the limit.
     pub(crate) fn put(&self, key: PoolKey, resting: IdleSandbox) {
         let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let gone = pool.put(key, resting, Instant::now());
@@ -218,13 +218,13 @@ impl SandboxPool {
 struct PoolState<T> {
     /// The oldest first.
     waiting: VecDeque<(Instant, PoolKey, T)>,
-    /// The mounts of the machine, as we see them.
+    /// The mount table of the machine, as this process sees it.
     mounts: Option<File>,
     mount_changes: u64,
 }
 
 impl<T> PoolState<T> {
-    /// How often the mounts of the machine have changed; nothing if nobody tells.
+    /// Returns the number of mount changes so far; None if the kernel does not report them.
     fn mount_changes(&mut self) -> Option<u64> {
         let mounts = self.mounts.as_ref()?;
         let mut fds = [PollFd::new(mounts, PollFlags::PRI)];
@@ -235,14 +235,14 @@ impl<T> PoolState<T> {
         Some(self.mount_changes)
     }
 
-    /// Takes out one with that key; whoever waited too long goes.
+    /// Removes and returns an entry with the key; drops entries that have waited too long.
     fn take(&mut self, key: &PoolKey, now: Instant) -> Option<T> {
         self.waiting.retain(|(since, ..)| now.saturating_duration_since(*since) < IDLE);
         let place = self.waiting.iter().rposition(|(_, known, _)| known == key)?;
         self.waiting.remove(place).map(|(.., one)| one)
     }
 
-    /// Adds one; gives back the oldest if there are too many.
+    /// Adds an entry; returns the oldest if there are too many.
     fn put(&mut self, key: PoolKey, one: T, now: Instant) -> Option<T> {
         self.waiting.push_back((now, key, one));
         if self.waiting.len() <= IDLE_SANDBOXES_MAX {
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(pool.take(&key(99), now), Some("new"));
     }
 
-    /// A sandbox whose first process is `sleep`, and the end on which somebody speaks for it.
+    /// Returns a sandbox whose init process is `sleep`, and the channel end that speaks for it.
     fn resting() -> (IdleSandbox, FdChannel, std::process::Child) {
         let child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
         let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
@@ -322,7 +322,7 @@ mod tests {
         (IdleSandbox { first, listener, mounts }, other, child)
     }
 
-    /// Whether it takes a program when it has said so much before, with somebody at its proxy or not.
+    /// Returns true if it accepts a program after these messages and perhaps a connection.
     fn takes(words: &[InitMessage], is_visited: bool) -> bool {
         let (resting, other, mut child) = resting();
         words.iter().for_each(|word| other.send(word, &[]).unwrap());

@@ -1,7 +1,7 @@
-//! Temporary directories that only this user enters, and that do not outlive the process that made them.
+//! Temporary directories for this user only, removed with the process that made them.
 //!
-//! A directory is locked as long as its process lives. It is removed when its value is dropped, when the process ends
-//! (`remove_own`), or, after a crash, when another process looks for leftovers: nobody holds the lock any more.
+//! A directory is locked as long as its process lives. It is removed when its value is dropped,
+//! when the process ends (`remove_own`), or, after a crash, when another process finds it unlocked.
 //!
 //! Must never: remove a directory whose lock is held, one of another user, or one behind a link.
 
@@ -18,16 +18,16 @@ use rustix::io::Errno;
 use crate::limits::{PRIVATE_DIRECTORY_TRIES_MAX, USER_FIRST, USERS};
 use crate::scratch_directory::{DIRECTORY, DirectoryCleaner};
 
-/// What the names of these directories begin with.
+/// The prefix of the directories' names.
 pub const PREFIX: &str = "agentry-tmp-";
 
-/// The mode of a directory that only its owner enters.
+/// The mode of a directory that only its owner can enter.
 const OWNER_ONLY: u32 = 0o700;
 
-/// The directories of this process that are still there.
+/// The directories of this process that still exist.
 static OWN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// A temporary directory of mode 0700; it is removed when this is dropped.
+/// A temporary directory of mode 0700; it is removed on drop.
 #[derive(Debug)]
 pub struct PrivateDirectory {
     path: PathBuf,
@@ -36,7 +36,7 @@ pub struct PrivateDirectory {
 }
 
 impl PrivateDirectory {
-    /// Makes one among the temporary files of the machine.
+    /// Makes a directory among the temporary files of the machine.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -44,7 +44,7 @@ impl PrivateDirectory {
         Self::new_in(&std::env::temp_dir())
     }
 
-    /// Makes one in a directory, which is made too if it is missing.
+    /// Makes a directory inside of `parent`, and `parent` too if it is missing.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -60,7 +60,7 @@ impl PrivateDirectory {
         Err(io::Error::other(why))
     }
 
-    /// Nothing when another process took it for a leftover before it was locked.
+    /// None when another process took it for a leftover before it was locked.
     fn try_in(parent: &Path) -> io::Result<Option<Self>> {
         let path = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?.keep();
         let handle = match rustix::fs::openat(CWD, &path, DIRECTORY, Mode::empty()) {
@@ -79,21 +79,21 @@ impl PrivateDirectory {
             Ok(_) | Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        // The mask of the process or a list of the parent may have said otherwise.
+        // The umask, or an access control list of the parent, may have changed the mode.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(OWNER_ONLY))?;
         OWN.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
         Ok(Some(Self { path, handle }))
     }
 
-    /// Where it is, without links.
+    /// Returns the path, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes it.
+    /// Removes the directory and its content.
     ///
     /// # Errors
-    /// When something in it does not go; the next process tries again.
+    /// When an entry cannot be removed; the next process tries again.
     pub fn remove(self) -> io::Result<()> {
         self.clear_away()
     }
@@ -110,22 +110,22 @@ impl PrivateDirectory {
 
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
-        // What does not go is a leftover for the next process.
+        // Remaining entries are leftovers for the next process.
         self.clear_away().unwrap_or_default();
     }
 }
 
-/// Removes the directories of this process that are still there. For the end of the process, where not every value
-/// is dropped; nothing may use them any more.
+/// Removes the remaining directories of this process. For the end of the process, where some values
+/// are not dropped; the directories must not be used afterwards.
 pub fn remove_own() {
     let own = std::mem::take(&mut *OWN.lock().unwrap_or_else(PoisonError::into_inner));
     for path in own {
-        // What does not go is a leftover for the next process.
+        // Remaining entries are leftovers for the next process.
         open_own(&path).and_then(|handle| remove_opened(&path, &handle)).unwrap_or_default();
     }
 }
 
-/// Removes what processes left in a directory that did not end by themselves. Says what does not go.
+/// Removes directories that crashed processes left in `parent`. Returns a text for each failure.
 pub fn remove_leftovers(parent: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(parent) else { return Vec::new() };
     let mut stuck = Vec::new();
@@ -165,7 +165,7 @@ fn remove_if_left(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens a directory that is ours, also when whoever was confined there has closed it.
+/// Opens a directory of ours, even if a confined program has removed its permissions.
 fn open_own(path: &Path) -> io::Result<OwnedFd> {
     let status = rustix::fs::lstat(path)?;
     let (own, is_root) =
@@ -176,7 +176,7 @@ fn open_own(path: &Path) -> io::Result<OwnedFd> {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     if status.st_mode & OWNER_ONLY != OWNER_ONLY {
-        // In a directory for temporary files nobody else can put something in the place of what is ours.
+        // In a directory for temporary files no other user can replace what is ours.
         rustix::fs::chmod(path, Mode::RWXU)?;
     }
     let handle = rustix::fs::openat(CWD, path, DIRECTORY, Mode::empty())?;
@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory as a process leaves it that was killed: nobody holds its lock, and nobody remembers it.
+    /// Makes a directory as a killed process leaves it: unlocked, and not among the own ones.
     fn leftover(parent: &Path) -> PathBuf {
         let path = parent.join(format!("{PREFIX}left"));
         fs::create_dir(&path).unwrap();

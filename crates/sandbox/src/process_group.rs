@@ -1,44 +1,44 @@
-//! The processes of one child where the process table is not read: those of its group.
+//! The process group of one child, where the process table is not read.
 //!
-//! What left the group is not found.
+//! A process that left the group is not found.
 //!
-//! Must never: signal a group whose first process has been reaped; its number may be somebody else's.
+//! Must never: signal a group whose first process has been reaped; its number may be reused.
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
-/// What is known before a child is started.
+/// The state recorded before a child is started: none is needed for a group.
 pub(crate) struct GroupBaseline;
 
-/// A child that leads a group, and whoever is in it.
+/// A child that leads a group, and the processes in it.
 #[derive(Debug)]
 pub(crate) struct ProcessGroup {
     root: Pid,
 }
 
 impl ProcessGroup {
-    /// Nothing needs to be known before a child is started.
+    /// Records nothing: a group needs no baseline.
     pub(crate) fn before() -> GroupBaseline {
         GroupBaseline
     }
 
-    /// The group of a child that has not been reaped; its number thus stays its own.
+    /// Returns the group of a child that has not been reaped; its number thus stays its own.
     pub(crate) fn of(root: Pid, _: GroupBaseline) -> Self {
         Self { root }
     }
 
     /// Asks every process of the group to end.
     pub(crate) fn terminate(&mut self) {
-        // An error means that the group is already empty, which is what is wanted.
+        // An error means that the group is already empty, which is the goal.
         kill_process_group(self.root, Signal::TERM).ok();
     }
 
-    /// Kills every process of the group; how many there were beside the child is not known here.
+    /// Kills every process of the group; the number beside the child is unknown here, so returns 0.
     pub(crate) fn kill(&mut self) -> usize {
         kill_process_group(self.root, Signal::KILL).ok();
         0
     }
 
-    /// Whether a process of the group is still there.
+    /// Returns true if a process of the group still exists.
     pub(crate) fn is_alive(&mut self) -> bool {
         test_kill_process_group(self.root).is_ok()
     }
@@ -66,9 +66,9 @@ mod tests {
         let mut group = ProcessGroup::of(Pid::from_raw(number).unwrap(), ProcessGroup::before());
         assert!(group.is_alive());
         end(&mut group);
-        // Who was not ended by then ends by itself, and not by a signal.
+        // A process that was not killed by then ends by itself, and not by a signal.
         drop(child.stdin.take());
-        // The output ends when nobody of the group holds it any more.
+        // The output ends when no process of the group holds it any more.
         output.read_to_end(&mut Vec::new()).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(signal));
     }

@@ -1,8 +1,8 @@
-//! The processes that one child brought forth, found and ended.
+//! The processes that descend from one child, found and ended.
 //!
 //! They are found in the process table: by parent, and by session for those whose parent is gone.
-//! What left the session *and* lost its parent before we looked is not found; only a process
-//! namespace can find that.
+//! A process that left the session *and* lost its parent before a scan is not found; only a process
+//! namespace can find it.
 //!
 //! Must never: signal a process that merely got the number of one that was ours.
 
@@ -25,28 +25,28 @@ struct ProcessEntry {
     is_zombie: bool,
 }
 
-/// The numbers of all processes that there were before a child was started.
+/// The numbers of all processes before a child was started.
 #[derive(Debug)]
 pub(crate) struct ProcessBaseline(HashSet<i32>);
 
-/// A child that leads a session, and whatever came from it.
+/// A child that leads a session, and its descendants.
 #[derive(Debug)]
 pub(crate) struct ProcessTree {
     root: Pid,
-    /// Who was there before needs no look, unless it is in a session of ours now.
+    /// Older processes need no check, unless they are in a session of ours now.
     before: ProcessBaseline,
-    /// Number and start time together name a process for good.
+    /// Number and start time together identify a process for good.
     known: HashSet<(i32, u64)>,
     sessions: HashSet<i32>,
 }
 
 impl ProcessTree {
-    /// Who is there before a child is started.
+    /// Records the present processes; to be called before a child is started.
     pub(crate) fn before() -> ProcessBaseline {
         ProcessBaseline(numbers().collect())
     }
 
-    /// The tree below a child that has not been reaped; its number thus stays its own.
+    /// Returns the tree of a child that has not been reaped; its number thus stays its own.
     pub(crate) fn of(root: Pid, before: ProcessBaseline) -> Self {
         let number = root.as_raw_nonzero().get();
         Self { root, before, known: HashSet::new(), sessions: HashSet::from([number]) }
@@ -58,7 +58,7 @@ impl ProcessTree {
         self.signal(&processes, Signal::TERM);
     }
 
-    /// Kills until nothing of the tree is left to kill; how many there were beside the child.
+    /// Kills until no process of the tree is left; returns the number killed beside the child.
     pub(crate) fn kill(&mut self) -> usize {
         let mut killed = HashSet::new();
         for _ in 0..KILL_ROUNDS_MAX {
@@ -73,12 +73,12 @@ impl ProcessTree {
         killed.iter().filter(|(pid, _)| *pid != root).count()
     }
 
-    /// Whether a process of the tree still runs.
+    /// Returns true if a process of the tree still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         !self.look().is_empty()
     }
 
-    /// The living processes of the tree.
+    /// Returns the living processes of the tree, and records them.
     fn look(&mut self) -> Vec<ProcessEntry> {
         let table = self.table();
         let root = self.root.as_raw_nonzero().get();
@@ -91,7 +91,7 @@ impl ProcessTree {
                 if process.pid == root || child_of_ours || self.sessions.contains(&process.session)
                 {
                     self.known.insert((process.pid, process.started));
-                    // Only what one of ours leads: a session that it was born into may be our own.
+                    // Only sessions that it leads: one that it was born into may be our own.
                     if process.session == process.pid {
                         self.sessions.insert(process.session);
                     }
@@ -104,8 +104,8 @@ impl ProcessTree {
         table.into_iter().filter(|process| self.holds(process) && !process.is_zombie).collect()
     }
 
-    /// The processes that may be of the tree. A number that was given away and taken again meanwhile is told by its
-    /// session.
+    /// Returns the processes that may be of the tree. A number that was reused meanwhile is
+    /// recognized by its session.
     fn table(&self) -> Vec<ProcessEntry> {
         let is_in_session = |pid: &i32| {
             sys::session_of(*pid).is_some_and(|session| self.sessions.contains(&session))
@@ -121,10 +121,10 @@ impl ProcessTree {
     }
 
     fn signal(&self, processes: &[ProcessEntry], signal: Signal) {
-        // The group first: it is one call, and reaches what was born since the table was read.
-        // An error means that the group is already empty, which is what is wanted.
+        // The group first: it is one call, and reaches processes born since the table was read.
+        // An error means that the group is already empty, which is the goal.
         kill_process_group(self.root, signal).ok();
-        // Nobody is asked twice: a handler may take the second time for impatience.
+        // No process is asked twice: a handler may take the second signal for impatience.
         let group = self.root.as_raw_nonzero().get();
         for process in processes.iter().filter(|process| process.group != group) {
             if let Some(handle) = handle(process) {
@@ -135,7 +135,7 @@ impl ProcessTree {
     }
 }
 
-/// The living descendants of this process, when it adopts orphans.
+/// Returns the living descendants of this process, which must adopt orphans.
 fn descendants() -> Vec<ProcessEntry> {
     let table: Vec<ProcessEntry> = numbers().filter_map(read).collect();
     let own = rustix::process::getpid().as_raw_nonzero().get();
@@ -153,7 +153,7 @@ fn descendants() -> Vec<ProcessEntry> {
     table.into_iter().filter(|process| is_ours(process) && !process.is_zombie).collect()
 }
 
-/// The numbers of the living descendants of this process, which adopts orphans.
+/// Returns the numbers of the living descendants of this process, which adopts orphans.
 pub(crate) fn descendants_of_us() -> Vec<u32> {
     descendants().iter().filter_map(|process| u32::try_from(process.pid).ok()).collect()
 }
@@ -169,7 +169,7 @@ pub(crate) fn signal_descendants(signal: i32) {
     }
 }
 
-/// Kills until no descendant is left; how many there were.
+/// Kills until no descendant is left; returns the number of killed ones.
 pub(crate) fn kill_descendants() -> usize {
     let mut killed = HashSet::new();
     for _ in 0..KILL_ROUNDS_MAX {
@@ -183,15 +183,15 @@ pub(crate) fn kill_descendants() -> usize {
     killed.len()
 }
 
-/// A handle on exactly this process, or nothing if it is gone.
+/// Returns a handle on exactly this process; None if it is gone.
 fn handle(process: &ProcessEntry) -> Option<OwnedFd> {
     let handle = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
-    // The number could have been given away before the handle was opened, not after.
+    // The number could have been reused before the handle was opened, not after.
     let now = read(process.pid)?;
     (now.started == process.started).then_some(handle)
 }
 
-/// The numbers of all processes.
+/// Returns the numbers of all processes.
 fn numbers() -> impl Iterator<Item = i32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten();
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -201,7 +201,7 @@ fn read(pid: i32) -> Option<ProcessEntry> {
     parse(pid, &std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `pid (name) state parent group session …`; the name may hold blanks and brackets.
+/// Parses `pid (name) state parent group session …`; the name may hold blanks and parentheses.
 fn parse(pid: i32, stat: &str) -> Option<ProcessEntry> {
     const STATE: usize = 0;
     const PARENT: usize = 1;

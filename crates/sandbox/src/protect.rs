@@ -1,13 +1,13 @@
-//! What is protected inside writable roots: found before a call, compared after it, and put right.
+//! Guards protected files inside writable roots: records them before a call, repairs them after it.
 //!
-//! A sandbox makes what is known here read-only. Two ways are left: a protected name that was not there
-//! can be made, and the parent of a protected thing can be renamed. Both are found by looking again. What
-//! stands in the roots before a call is the person's and becomes known; what differs after it was done by
-//! the call, also if the person did it meanwhile. While calls overlap nothing becomes known, and after a check that
-//! could not be finished no call begins until one is: see `registry`, which all processes share.
+//! A sandbox makes the files of the baseline read-only. Two gaps remain: a call can create a
+//! missing protected name, or rename the parent of a protected file. A scan after the call finds
+//! both. The baseline is what the roots contain before a call; any later difference counts as the
+//! call's, even if the user made it. The baseline is not updated while calls overlap, and after an
+//! incomplete check no call begins until one completes (see `registry`).
 //!
-//! Must never: follow a link, execute anything, delete what it did not make, or take a look that ended early for a
-//! complete one.
+//! Must never: follow a link, execute anything, delete what it did not make, or take an unfinished
+//! scan for a complete one.
 
 mod call_start;
 mod check;
@@ -50,29 +50,29 @@ use self::secrets::SecretName;
 use self::walk::WalkTask;
 use crate::limits::{KEPT_BYTES_MAX, KEPT_FILE_BYTES_MAX};
 
-/// The names by which git knows a repository, and those in one that can make git run something.
+/// The names by which git knows a repository, and those in one that can make git run a program.
 const REPOSITORY_NAMES: [&str; 8] =
     ["HEAD", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "info"];
 
-/// What is to be protected.
+/// The rules of a guard.
 #[derive(Clone, Debug, Default)]
 pub struct Protection {
-    /// Names that are protected wherever they stand.
+    /// Names that are protected in every directory.
     pub names: ProtectedNames,
     /// Absolute paths without links that are protected too, whether they exist or not.
     pub paths: Vec<PathBuf>,
-    /// Beginnings of absolute paths without links; whatever begins so, in the same directory, is protected too.
+    /// Prefixes of absolute paths without links; siblings with the prefix are protected too.
     pub beginnings: Vec<PathBuf>,
-    /// Entries of a confinement for names that are hidden at any depth; they are only found, not protected.
+    /// Confinement entries for names that are hidden at any depth; found only, not protected.
     pub secrets: Vec<String>,
-    /// Whether a repository may be written, but for its hooks and settings.
+    /// Write access to a repository, its hooks and settings excepted.
     pub git: GitAccess,
-    /// Whether every file of a repository that may only be read is compared. Needed where it cannot be mounted
-    /// read-only.
+    /// True if every file of a read-only repository is compared. Needed where the repository cannot
+    /// be mounted read-only.
     pub whole_repositories: bool,
 }
 
-/// Watches over what is protected in some writable roots.
+/// Guards the protected files in some writable roots.
 #[derive(Debug)]
 pub struct ProtectionGuard {
     paths: Vec<PathBuf>,
@@ -81,46 +81,46 @@ pub struct ProtectionGuard {
     roots: Vec<WritableRoot>,
     sought: ScanTargets,
     known: BTreeMap<RootedPath, BaselineEntry>,
-    /// The directories that were there before the first of the calls that run; none if another process looked.
+    /// The directories before the first running call; None if another process scanned.
     directories: Option<HashSet<FileId>>,
     last_scan: LastScan,
-    /// The reason why the last check is incomplete; until a check completes, the guard learns nothing.
+    /// The reason why the last check is incomplete; no new baseline until a check completes.
     unsettled: Option<String>,
     open: Vec<(CallStart, Weak<()>)>,
-    /// What an earlier check could not put right; it never becomes known.
+    /// Differences that an earlier check could not repair; they never enter the baseline.
     given_up: BTreeMap<RootedPath, Option<FileId>>,
 }
 
 /// The results of the last scan before a call.
 #[derive(Debug, Default)]
 struct LastScan {
-    /// The reason why it did not see everything.
+    /// The reason why the scan is incomplete.
     incomplete: Option<String>,
-    /// The files to be hidden; none if another process scanned.
+    /// The files to be hidden; None if another process scanned.
     secrets: Option<Vec<PathBuf>>,
-    /// The protected things as a call finds them that begins while another runs.
+    /// The protected entries that a call finds if it begins while another runs.
     present: BTreeMap<RootedPath, (ProtectionRole, Kind)>,
 }
 
 /// The targets of a scan beside protected names.
 #[derive(Debug, Default)]
 struct ScanTargets {
-    /// Protected without a protected name: as told, and where links and files `.git` point to.
+    /// Protected paths without a protected name: configured ones, and targets of links and `.git`.
     explicit: Vec<(RootedPath, ProtectionRole)>,
     beginnings: Vec<RootedPath>,
     secrets: Vec<SecretName>,
 }
 
-/// A call that has begun; it is over when it was checked.
+/// A call that has begun; it ends with its check.
 #[derive(Debug)]
 pub struct GuardedCall {
     call: Arc<()>,
 }
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub struct GuardReport {
-    /// What the call did to something protected.
+    /// The call's changes to protected files.
     pub violations: Vec<ProtectionViolation>,
     /// The number of violations that are not listed.
     pub unlisted: usize,
@@ -128,13 +128,13 @@ pub struct GuardReport {
     pub incomplete: Option<String>,
 }
 
-/// Returns whether a path below a writable root is protected by one of the names in it.
+/// Returns true if a path below a writable root is protected by one of the names in it.
 pub fn is_protected(path: &Path) -> bool {
     ProtectedNames::default().holds_path(path)
 }
 
-/// Returns whether a path below a writable root is protected by its names or by what stands beside them.
-/// `has` tells whether a path below the root exists.
+/// Returns true if a path below a writable root is protected by its names or by their siblings.
+/// `has` returns true if a path below the root exists.
 pub fn is_protected_among(path: &Path, has: &dyn Fn(&Path) -> bool) -> bool {
     if is_protected(path) {
         return true;
@@ -159,7 +159,7 @@ pub fn is_protected_among(path: &Path, has: &dyn Fn(&Path) -> bool) -> bool {
     false
 }
 
-/// Returns whether a name makes a directory look like a repository to git, or can make git run something in one.
+/// Returns true if a name marks a directory as a repository, or can make git run a program there.
 fn is_of_repository(directory: &Path, name: &OsStr, has: &dyn Fn(&Path) -> bool) -> bool {
     let is_part = REPOSITORY_NAMES.iter().any(|part| name == *part);
     let has = |mark: &str| name == mark || has(&directory.join(mark));
@@ -167,14 +167,14 @@ fn is_of_repository(directory: &Path, name: &OsStr, has: &dyn Fn(&Path) -> bool)
 }
 
 impl ProtectionGuard {
-    /// Walks the roots; what is protected in them now is the person's.
+    /// Scans the roots; their protected files form the baseline and belong to the user.
     pub fn scan(roots: &[PathBuf], protection: Protection, bounds: WalkBounds) -> io::Result<Self> {
         let mut guard = Self::open(roots, protection, bounds)?;
         guard.learn()?;
         Ok(guard)
     }
 
-    /// Opens the roots, without a look.
+    /// Opens the roots without a scan.
     pub(crate) fn open(
         roots: &[PathBuf],
         protection: Protection,
@@ -197,7 +197,7 @@ impl ProtectionGuard {
         Ok(guard)
     }
 
-    /// Protects something else from the next look on.
+    /// Replaces the rules from the next scan on.
     pub(crate) fn protect(&mut self, protection: Protection) {
         self.protection = protection;
     }
@@ -207,7 +207,7 @@ impl ProtectionGuard {
         let is_same = roots.len() == self.roots.len()
             && roots.iter().zip(&self.roots).all(|(one, other)| one.path == other.path);
         if !is_same {
-            // Places are counted by roots.
+            // A `RootedPath` names its root by index.
             self.known.clear();
             self.given_up.clear();
         }
@@ -222,10 +222,10 @@ impl ProtectionGuard {
         Ok(())
     }
 
-    /// Looks again, so that what the person did since is known, and says that a call begins now.
+    /// Begins a call, after a new scan that takes the user's changes into the baseline.
     ///
-    /// What is to be mounted is asked for after this. While another call runs nothing is learnt. A look that did not
-    /// see everything is an error: nobody could tell afterwards what the call did.
+    /// Ask for `mounts` after this. While another call runs the baseline stays. An incomplete scan
+    /// is an error: later no check could tell what the call did.
     pub fn begin(&mut self) -> io::Result<GuardedCall> {
         if !self.has_open_calls() {
             if let Some(reason) = &self.unsettled {
@@ -236,7 +236,7 @@ impl ProtectionGuard {
         self.join()
     }
 
-    /// Says that a call begins now, with what is known already.
+    /// Begins a call with the present baseline.
     pub(crate) fn join(&mut self) -> io::Result<GuardedCall> {
         if self.has_open_calls() {
             self.look_around()?;
@@ -251,12 +251,12 @@ impl ProtectionGuard {
         Ok(GuardedCall { call })
     }
 
-    /// Returns whether a call of this guard is running or unchecked.
+    /// Returns true if a call of this guard is running or unchecked.
     pub(crate) fn has_open_calls(&self) -> bool {
         !self.open.is_empty()
     }
 
-    /// What is to be made read-only, the outermost first; files and directories, no links.
+    /// Returns the paths to mount read-only, the outermost first; files and directories, no links.
     pub fn mounts(&self) -> Vec<PathBuf> {
         let known =
             self.known.iter().map(|(place, known)| (place, (known.role, known.status.kind)));
@@ -283,21 +283,21 @@ impl ProtectionGuard {
         paths
     }
 
-    /// The files to be hidden in the roots.
+    /// Returns the files in the roots that must be hidden; None if another process scanned.
     pub(crate) fn secrets(&self) -> Option<&[PathBuf]> {
         self.last_scan.secrets.as_deref()
     }
 
-    /// Why the last look did not see everything; this must be shown.
+    /// Returns the reason why the last scan is incomplete; it must be shown.
     pub fn incomplete(&self) -> Option<&str> {
         self.last_scan.incomplete.as_deref()
     }
 
-    /// Looks after a call: what was planted goes into the quarantine, what was changed, moved or removed is
-    /// put back, and all of it is told.
+    /// Checks the roots after a call: quarantines planted entries, restores changed, moved or
+    /// removed ones, and reports all of them.
     ///
-    /// The quarantine lies outside of the roots, best on the same file system. After an error nothing is
-    /// known to be in order, and the call stays open.
+    /// The quarantine must be outside of the roots, best on the same file system. After an error
+    /// the state of the roots is unknown, and the call stays open.
     pub fn check(&mut self, mark: &GuardedCall, quarantine: &Path) -> io::Result<GuardReport> {
         if self.roots.iter().any(|root| quarantine.starts_with(&root.path)) {
             let text = format!("the quarantine {quarantine:?} lies in a writable root; move it");
@@ -305,18 +305,18 @@ impl ProtectionGuard {
         }
         let since = self.open.iter().map(|(moment, _)| moment.stamp()).min();
         let checked = self.check_since(since, quarantine)?;
-        // One whose mark was dropped is over too; this check has stood in for its own.
+        // A call with a dropped mark is over too; this check replaces its own.
         let is_other = |call: &Arc<()>| !Arc::ptr_eq(call, &mark.call);
         self.open.retain(|(_, call)| call.upgrade().as_ref().is_some_and(is_other));
         Ok(checked)
     }
 
-    /// Makes a check again that could not be finished.
+    /// Repeats a check that could not be finished.
     pub fn check_again(&mut self, quarantine: &Path) -> io::Result<GuardReport> {
         self.check_since(None, quarantine)
     }
 
-    /// Checks the roots for calls that began at `since`.
+    /// Checks the roots for calls that began at `since`, or at any time.
     pub(crate) fn check_since(
         &mut self,
         since: Option<FileTime>,
@@ -338,7 +338,7 @@ impl ProtectionGuard {
         let incomplete = check.run()?;
         let (violations, unlisted) = (check.violations, check.unlisted);
         self.given_up = check.given_up;
-        // Nothing is learnt here: if another call runs, what stands there may be its work.
+        // The baseline stays: if another call runs, the present entries may be its work.
         self.unsettled.clone_from(&incomplete);
         Ok(GuardReport { violations, unlisted, incomplete })
     }
@@ -357,7 +357,7 @@ impl ProtectionGuard {
         }
     }
 
-    /// Takes everything as it stands now for the person's.
+    /// Scans the roots and makes the result the baseline.
     pub(crate) fn learn(&mut self) -> io::Result<()> {
         self.open_roots()?;
         let mut survey = walk::survey(&self.task(None))?;
@@ -378,7 +378,7 @@ impl ProtectionGuard {
         self.adopt(survey)
     }
 
-    /// Finds what another call has moved meanwhile, so that the next call cannot write it there.
+    /// Finds entries that another call has moved, so that the next call cannot write them there.
     fn look_around(&mut self) -> io::Result<()> {
         let survey = walk::survey(&self.task(None))?;
         self.last_scan.incomplete = survey.incomplete;
@@ -390,7 +390,7 @@ impl ProtectionGuard {
         Ok(())
     }
 
-    /// The places in the roots that protected links and files `.git` point to.
+    /// Returns the paths in the roots that protected links and files `.git` point to.
     fn pointed_to(&self, survey: &Survey) -> Vec<(RootedPath, ProtectionRole)> {
         let mut more = Vec::new();
         for (place, found) in &survey.found {
@@ -406,10 +406,10 @@ impl ProtectionGuard {
                     .and_then(|bytes| git::points_to(&bytes, absolute.parent()?)),
                 (_, Kind::File | Kind::Directory | Kind::Other) => None,
             };
-            // One that leads nowhere protects nothing.
+            // A dangling link protects nothing.
             let Some(target) = target.and_then(|path| path.canonicalize().ok()) else { continue };
             let Some(target) = RootedPath::of(&target, &self.roots) else { continue };
-            // One that leads to where it is itself would protect everything around it.
+            // A link to a directory around itself would protect everything there.
             let is_around = place.is_in(&target);
             let is_found =
                 survey.found.get(&target).is_some_and(|it| it.role != ProtectionRole::Ancestor);
@@ -423,11 +423,11 @@ impl ProtectionGuard {
         more
     }
 
-    /// Remembers what was found, with the content of small files.
+    /// Makes a survey the baseline, with the content of small files.
     fn adopt(&mut self, survey: Survey) -> io::Result<()> {
         let mut known = BTreeMap::new();
         let mut room = KEPT_BYTES_MAX;
-        // Only while it stands there: what the person put in its place since is theirs.
+        // Only while the entry is in place: a replacement by the user belongs to the user.
         let stands = |(place, id): &(&RootedPath, &Option<FileId>)| {
             survey.found.get(*place).map(|found| found.status.id) == **id
         };
@@ -492,7 +492,7 @@ fn readable_content(
     }
 }
 
-/// The digest of a file, or of where a link points to; none of anything else.
+/// Returns the digest of a file's content or of a link's target; None for other kinds.
 fn digest(
     place: &RootedPath,
     status: &FileStatus,

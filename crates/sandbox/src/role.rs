@@ -1,14 +1,14 @@
-//! How this binary becomes the helper, and what parts of it can run in a sandbox.
+//! The command of the helper, and the roles of this binary that can run in a sandbox.
 //!
 //! Must never: hold logic.
 
 use serde_json::Value;
 
-/// The word that makes the binary the helper.
+/// The command line argument that makes the binary the helper.
 pub const VERB: &str = "serve-sandboxes";
 
-/// A part of ourselves that can run in a sandbox. It is told something and gives its exit code.
+/// A role of this binary for use in a sandbox. It gets its arguments and returns its exit code.
 pub type RoleFn = fn(&Value) -> i32;
 
-/// All of them, by name.
+/// All roles, by name.
 pub type RoleTable = &'static [(&'static str, RoleFn)];

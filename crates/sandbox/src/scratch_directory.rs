@@ -1,9 +1,9 @@
-//! The temporary directory of a process that has no file system of its own; it goes with all that is in it.
+//! The temporary directory of a process without a file system of its own; removed with its content.
 //!
-//! Whoever was confined has filled it: with directories that cannot be opened, or that go deeper than any path.
+//! The confined program has filled it: with unreadable directories, or deeper ones than any path.
 //!
-//! Must never: go down by recursion, follow a link, cross into another file system, or be used while a process
-//! still writes there.
+//! Must never: go down by recursion, follow a link, cross into another file system, or be used
+//! while a process still writes there.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -15,23 +15,23 @@ use rustix::io::Errno;
 
 use crate::private_directory::PrivateDirectory;
 
-/// A temporary directory; it is removed when this goes.
+/// A temporary directory; it is removed on drop.
 #[derive(Debug)]
 pub(crate) struct ScratchDirectory(PrivateDirectory);
 
 impl ScratchDirectory {
-    /// A new one.
+    /// Makes a new directory.
     pub(crate) fn new() -> io::Result<Self> {
         PrivateDirectory::new().map(Self)
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 }
 
-/// How a directory is opened that whoever was confined could have made a link.
+/// The flags to open a directory that a confined program may have replaced by a link.
 pub(crate) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -39,19 +39,19 @@ pub(crate) const DIRECTORY: OFlags =
 pub(crate) struct DirectoryCleaner<'a> {
     top: &'a OwnedFd,
     device: Dev,
-    /// How many entries may still be looked at.
+    /// The number of entries that may still be visited.
     entries_left: usize,
     moved: u64,
 }
 
 impl<'a> DirectoryCleaner<'a> {
-    /// Begins with a directory in which at most so many entries are looked at.
+    /// Starts with a directory; an error ends the removal after `entries_max` entries.
     pub(crate) fn of(top: &'a OwnedFd, entries_max: usize) -> io::Result<Self> {
         let device = rustix::fs::fstat(top)?.st_dev;
         Ok(Self { top, device, entries_left: entries_max, moved: 0 })
     }
 
-    /// Empties it but for some names. What lies in a directory in it is moved up first, so that nothing is ever deep.
+    /// Removes all but some names. Moves inner entries up first, so that no path becomes deep.
     pub(crate) fn remove_except(&mut self, is_kept: &dyn Fn(&CStr) -> bool) -> io::Result<()> {
         loop {
             let names = self.names(self.top, is_kept)?;
@@ -70,7 +70,7 @@ impl<'a> DirectoryCleaner<'a> {
         }
     }
 
-    /// Moves what is in an inner directory up, but for some names; files go at once.
+    /// Moves the entries of an inner directory up, but for some names; removes files at once.
     pub(crate) fn lift(
         &mut self,
         inner: &OwnedFd,
@@ -84,7 +84,7 @@ impl<'a> DirectoryCleaner<'a> {
             loop {
                 self.moved += 1;
                 let place = format!("moved-{}", self.moved);
-                // It must be a new name: another directory would take its place, or be taken for it.
+                // The name must be new: an existing directory would be replaced or mistaken for it.
                 let flags = rustix::fs::RenameFlags::NOREPLACE;
                 match rustix::fs::renameat_with(inner, &*child, self.top, place, flags) {
                     Err(Errno::EXIST) => {}
@@ -114,7 +114,7 @@ impl<'a> DirectoryCleaner<'a> {
         Ok(names)
     }
 
-    /// Makes sure that a directory can be opened; false when it is something else.
+    /// Makes a directory accessible; returns false if it is not a directory.
     fn make_open(&self, parent: &OwnedFd, name: &CStr) -> io::Result<bool> {
         let status = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if status.st_dev != self.device {

@@ -1,8 +1,8 @@
-//! A confinement as a profile for the sandbox of macOS.
+//! Turns a confinement into a profile for the sandbox of macOS.
 //!
-//! Plain text in, plain text out, so that it is compiled and tested on every system. It has not been run on
-//! macOS: Seatbelt's order of rules is not simply "the last wins", so each thing is denied by name, by what
-//! lies below it and by an expression that does not care for capitals.
+//! Plain text in, plain text out, so that it is compiled and tested on every system. It has not
+//! been run on macOS. Seatbelt's order of rules is not simply "the last wins", so each path is
+//! denied by name, by the paths below it and by a case-insensitive expression.
 //!
 //! Must never: put a path into a profile without quoting it.
 
@@ -12,16 +12,16 @@ use agentry_protocol::confinement::{
     Confinement, ENV_EXAMPLES, GitAccess, NetworkAccess, ReadAccess,
 };
 
-/// What the profile must know beside the confinement.
+/// The inputs of a profile beside the confinement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeatbeltContext {
     /// The private directory for temporary files.
     pub temporary: String,
-    /// The port of the egress proxy on this machine, if anything may be reached.
+    /// The port of the egress proxy on this machine; None if no network access is allowed.
     pub proxy_port: Option<u16>,
 }
 
-/// What every program reads to start at all.
+/// The directories that every program reads at its start.
 const SYSTEM_READ: [&str; 14] = [
     "/System",
     "/usr/lib",
@@ -38,7 +38,7 @@ const SYSTEM_READ: [&str; 14] = [
     "/private/etc/ssl",
     "/private/var/db/dyld",
 ];
-/// Single files that are read.
+/// Single files that are readable.
 const SYSTEM_FILES: [&str; 6] = [
     "/private/etc/passwd",
     "/private/etc/group",
@@ -47,7 +47,7 @@ const SYSTEM_FILES: [&str; 6] = [
     "/dev/urandom",
     "/dev/random",
 ];
-/// Devices that are written.
+/// Devices that are writable.
 const DEVICES: [&str; 3] = ["/dev/null", "/dev/zero", "/dev/tty"];
 /// The few services that a command line program cannot do without. No Apple events, no keychain.
 const SERVICES: [&str; 4] = [
@@ -56,19 +56,19 @@ const SERVICES: [&str; 4] = [
     "com.apple.system.logger",
     "com.apple.bsd.dirhelper",
 ];
-/// Sockets of programs that would do anything for whoever reaches them.
+/// Sockets of services that run anything for every client.
 const SOCKETS: [&str; 3] =
     ["/private/var/run/docker.sock", "/private/var/run/podman", "/private/var/run/com.docker"];
-/// What is protected in a repository that may be written.
+/// The protected parts of a writable repository.
 const GIT_PROTECTED: [&str; 3] = ["hooks", "config", "modules"];
-/// What runs by itself later, and is therefore not written in a writable directory.
+/// Names of files that later run by themselves; protected in writable directories.
 const PROTECTED: [&str; 7] =
     [".gitmodules", ".envrc", ".mcp.json", ".vscode", ".idea", ".husky", ".agentry"];
-/// Links of the system: what people call the first is the second.
+/// Links of the system: the usual path and its target.
 const LINKS: [(&str, &str); 3] =
     [("/tmp", "/private/tmp"), ("/var", "/private/var"), ("/etc", "/private/etc")];
 
-/// The profile.
+/// Returns the profile of a confinement.
 pub fn profile(confinement: &Confinement, place: &SeatbeltContext) -> String {
     let mut text = String::from("(version 1)\n(deny default)\n");
     text.push_str("(allow process-exec)\n(allow process-fork)\n");
@@ -89,7 +89,7 @@ fn reading(text: &mut String, confinement: &Confinement, place: &SeatbeltContext
     match confinement.reading {
         ReadAccess::Broad => text.push_str("(allow file-read*)\n"),
         ReadAccess::Strict => {
-            // The root itself and what a path is made of; names only, no contents.
+            // The root itself and the metadata of all paths; names only, no contents.
             text.push_str("(allow file-read-metadata)\n(allow file-read* (literal \"/\"))\n");
             let system = SYSTEM_READ.iter().map(|path| below(path));
             let files = SYSTEM_FILES.iter().chain(&DEVICES).map(|path| exactly(path));
@@ -103,7 +103,7 @@ fn reading(text: &mut String, confinement: &Confinement, place: &SeatbeltContext
     for entry in &confinement.deny_read {
         rule(text, "deny file-read* file-write*", &denied(entry));
     }
-    // The agent's own home lies in what is denied.
+    // The agent's own home lies inside of a denied directory.
     if let Some(home) = &confinement.home {
         rule(text, "allow file-read* file-write*", &[below(home)]);
     }
@@ -123,7 +123,7 @@ fn writing(text: &mut String, confinement: &Confinement, place: &SeatbeltContext
     rule(text, "allow file-write*", &filters);
     let devices: Vec<String> = DEVICES.iter().map(|path| exactly(path)).collect();
     rule(text, "allow file-write*", &devices);
-    // A root that is moved away takes its rules with it.
+    // A moved root would take its rules with it.
     for root in &roots {
         rule(text, "deny file-write-unlink", &[exactly(root)]);
     }
@@ -139,18 +139,18 @@ fn writing(text: &mut String, confinement: &Confinement, place: &SeatbeltContext
             }
         }
         rule(text, "deny file-write*", &protected);
-        // Repositories further down: by their name, whatever they lie in.
+        // Repositories further down: by their name, in any directory.
         let nested = format!("(regex {})", expression(root, "/.*/\\.[gG][iI][tT](/.*)?$"));
         rule(text, "deny file-write*", &[nested]);
     }
     for entry in &confinement.deny_write {
         rule(text, "deny file-write*", &denied(entry));
     }
-    // No setuid bits, wherever.
+    // No setuid bits in any path.
     text.push_str("(deny file-write-setugid)\n");
 }
 
-/// Only the proxy is reached, and only if anything may be.
+/// Allows the proxy only, and only if network access is allowed.
 fn network(text: &mut String, confinement: &Confinement, place: &SeatbeltContext) {
     text.push_str("(deny network*)\n");
     match (&confinement.network, place.proxy_port) {
@@ -162,14 +162,14 @@ fn network(text: &mut String, confinement: &Confinement, place: &SeatbeltContext
     }
 }
 
-/// No filters would mean everything, so a rule without any is no rule.
+/// Adds a rule. Without filters it would match everything, so it is left out then.
 fn rule(text: &mut String, what: &str, filters: &[String]) {
     if !filters.is_empty() {
         writeln!(text, "({what} {})", filters.join(" ")).expect("a text takes what is written");
     }
 }
 
-/// The path and all below it.
+/// Returns the filter for a path and all below it.
 fn below(path: &str) -> String {
     format!("(subpath {})", quoted(&canonical(path)))
 }
@@ -178,7 +178,7 @@ fn exactly(path: &str) -> String {
     format!("(literal {})", quoted(&canonical(path)))
 }
 
-/// An entry that is denied, in every way that it can be named.
+/// Returns the filters of a denied entry, for every way to name it.
 fn denied(entry: &str) -> Vec<String> {
     match entry.strip_suffix('*') {
         Some(beginning) => vec![format!("(regex {})", expression(beginning, "[^/]*(/.*)?$"))],
@@ -188,7 +188,7 @@ fn denied(entry: &str) -> Vec<String> {
     }
 }
 
-/// What the system makes of a path that begins with one of its links.
+/// Returns a path with the system's links at its start resolved.
 fn canonical(path: &str) -> String {
     let found = LINKS.iter().find_map(|(name, real)| {
         let rest = path.strip_prefix(name)?;
@@ -197,7 +197,7 @@ fn canonical(path: &str) -> String {
     found.unwrap_or_else(|| path.to_owned())
 }
 
-/// An expression for paths that begin with one, in capitals or not, and end as said.
+/// Returns a case-insensitive expression for paths with this beginning and this end.
 fn expression(beginning: &str, end: &str) -> String {
     let mut pattern = String::from("^");
     for c in canonical(beginning).chars() {
@@ -207,7 +207,7 @@ fn expression(beginning: &str, end: &str) -> String {
                 pattern.extend(['[', small, capital, ']']);
             }
             c if c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | ' ') => pattern.push(c),
-            // Capitals of other scripts are not known here: any one sign fits.
+            // Case of other scripts is unknown here: any one character matches.
             c if !c.is_ascii() || c.is_control() => pattern.push('.'),
             c => pattern.extend(['\\', c]),
         }
@@ -216,7 +216,7 @@ fn expression(beginning: &str, end: &str) -> String {
     quoted(&pattern)
 }
 
-/// A text of the profile's language. Whatever could end the text early is escaped.
+/// Quotes a string of the profile's language. Escapes every character that could end it early.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -266,13 +266,13 @@ mod tests {
         assert!(text.lines().any(|one| one == line), "no line {line}\n{text}");
     }
 
-    /// The place of a line that begins so.
+    /// Returns the index of the line with this beginning.
     fn at(text: &str, beginning: &str) -> usize {
         let found = text.lines().position(|line| line.starts_with(beginning));
         found.unwrap_or_else(|| panic!("no line {beginning}\n{text}"))
     }
 
-    /// Read as the profile's language is: balanced parentheses outside of texts.
+    /// Returns true if the profile has balanced parentheses outside of strings.
     fn is_whole(text: &str) -> bool {
         let (mut depth, mut in_text, mut signs) = (0_i32, false, text.chars());
         while let Some(sign) = signs.next() {
@@ -325,7 +325,7 @@ mod tests {
             "(allow file-read* (literal \"/private/tmp/site/.env.example\") \
             (literal \"/private/tmp/site/.env.sample\") (literal \"/private/tmp/site/.env.template\"))",
         );
-        // The agent's home is opened again after what it lies in was closed.
+        // The agent's home is allowed again after the directory around it was denied.
         let closed = at(&text, "(deny file-read* file-write* (literal \"/Users/me/.state\")");
         let opened = at(&text, "(allow file-read* file-write* (subpath \"/Users/me/.state/homes");
         assert!(closed < opened);

@@ -1,4 +1,4 @@
-//! A part of ourselves that lives in a sandbox for a whole session and answers questions, one line each way.
+//! A role of this binary that lives in a sandbox for a whole session: one line in, one line out.
 //!
 //! Must never: wait without an end; be used again after an answer did not come.
 
@@ -11,35 +11,35 @@ use crate::cancel::CancelToken;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::stdio_pump::poll_until;
 
-/// What holds a part of ourselves in its sandbox; the part ends when this goes.
+/// The process of a role in its sandbox; dropping the value ends the process.
 pub(crate) trait ServiceProcess: Send {
-    /// Whether it is over.
+    /// Returns true if the process has ended.
     fn is_over(&self) -> bool;
 }
 
-/// A part of ourselves in a sandbox. It ends when this goes.
+/// A role of this binary in a sandbox. Dropping the value ends it.
 pub struct SandboxedService {
     life: Box<dyn ServiceProcess>,
     input: PipeWriter,
     output: BufReader<PipeReader>,
 }
 
-/// Why there is no answer.
+/// The reason why an answer is missing.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// It was asked to stop.
+    /// The caller cancelled the request.
     #[error("stopped")]
     Stopped,
-    /// It took too long.
+    /// The answer did not come within this many milliseconds.
     #[error("no answer in {0} ms")]
     TimedOut(u128),
-    /// It is gone.
+    /// The process has ended.
     #[error("the helper in the sandbox is gone: {0}")]
     Gone(io::Error),
 }
 
 impl SandboxedService {
-    /// Somebody who reads from the one and writes to the other.
+    /// Wraps a process that reads requests from one pipe and writes answers to the other.
     pub(crate) fn new(
         life: impl ServiceProcess + 'static,
         input: PipeWriter,
@@ -48,10 +48,10 @@ impl SandboxedService {
         Self { life: Box::new(life), input, output: BufReader::new(output) }
     }
 
-    /// Asks, and waits for the answer. After an error it must not be asked again.
+    /// Sends a request and waits for the answer. After an error the service must not be used again.
     ///
     /// # Errors
-    /// When it was stopped, took too long, or is gone.
+    /// When it was cancelled, took too long, or the process is gone.
     pub fn ask(
         &mut self,
         question: &str,
@@ -96,7 +96,7 @@ impl SandboxedService {
         }
     }
 
-    /// Whether it still lives.
+    /// Returns true if the process is still running.
     pub fn is_alive(&self) -> bool {
         !self.life.is_over()
     }

@@ -1,6 +1,6 @@
-//! What the supervisor tells the helper, and what it hears from the first process of a sandbox.
+//! The messages between supervisor, helper and the init process of a sandbox.
 //!
-//! Must never: hold a secret beside the environment of the program itself; never be written to a file.
+//! Must never: hold a secret beside the environment of the program itself, or be written to a file.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,186 +12,186 @@ use serde_json::Value;
 
 use crate::limits::TROUBLE_CHARS_MAX;
 
-/// One sandbox, with what runs in it.
+/// One sandbox and the program that runs in it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct SandboxSpec {
-    /// What enforces.
+    /// The enforcing level.
     pub(crate) level: ConfinementLevel,
-    /// The authority that the program acts with; a sandbox is never used for another one.
+    /// The hash of the program's authority; a sandbox is never reused for another authority.
     pub(crate) authority: Option<ContentHash>,
-    /// The user and group to run as, when we are root.
+    /// The user and group to run as; used only if this process is root.
     pub(crate) user: Option<u32>,
-    /// The files there are.
+    /// The visible files.
     pub(crate) view: FilesystemView,
-    /// What Landlock lets be read and written.
+    /// The paths that Landlock allows to read and write.
     pub(crate) fence: LandlockAccess,
-    /// Whether sockets with a name in the file system may be made.
+    /// True if the program may create sockets with a path in the file system.
     pub(crate) unix_sockets: bool,
-    /// Whether there is a proxy to listen for.
+    /// True if the init process opens a listener for the proxy.
     pub(crate) listen: bool,
-    /// What may be spent.
+    /// The resource limits.
     pub(crate) limits: ConfinementLimits,
-    /// Whether it stays when its program is over, for another one.
+    /// True if the sandbox stays after its program has ended and waits for another program.
     pub(crate) stays: bool,
-    /// What runs.
+    /// The program.
     pub(crate) program: SandboxedProgram,
 }
 
-/// What runs in a sandbox.
+/// The program of a sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum SandboxedProgram {
-    /// A program of the machine.
+    /// An executable of this machine.
     Command {
         /// A path, or a name to be found in the `PATH` of `env`.
         program: OsString,
-        /// Its arguments.
+        /// The arguments, without the program.
         args: Vec<OsString>,
-        /// Its whole environment.
+        /// The whole environment.
         env: Vec<(OsString, OsString)>,
-        /// Where it runs.
+        /// The working directory, as the sandbox sees it.
         cwd: PathBuf,
     },
-    /// A part of ourselves.
+    /// A role of this binary.
     Role {
-        /// Which.
+        /// The name of the role.
         name: String,
-        /// What it is told.
+        /// The arguments of the role.
         arguments: Value,
-        /// Where it runs.
+        /// The working directory, as the sandbox sees it.
         cwd: PathBuf,
     },
 }
 
-/// The files that a sandbox has.
+/// The files that a sandbox sees.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FilesystemView {
-    /// Whether the whole machine is there, read-only, below everything else.
+    /// True if the whole machine is mounted read-only below everything else.
     pub(crate) broad: bool,
-    /// Parts of the machine, the outer before the inner.
+    /// Mounted parts of the machine, the outer before the inner.
     pub(crate) binds: Vec<BindMount>,
-    /// What is there but cannot be looked into.
+    /// Paths that exist but cannot be opened or listed.
     pub(crate) masks: Vec<PathBuf>,
-    /// Links: where they stand, and what they say.
+    /// Symbolic links: their path and their target.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
-    /// Small files of the machine that are written anew instead of being mounted.
+    /// Small files of the machine that are copied instead of mounted.
     pub(crate) copies: Vec<PathBuf>,
-    /// Files with made-up content.
+    /// Files with generated content: path and text.
     pub(crate) files: Vec<(PathBuf, String)>,
-    /// How much fits into the temporary directory, in bytes.
+    /// The capacity of the temporary directory, in bytes.
     pub(crate) scratch_bytes: u64,
 }
 
-/// A part of the machine that a sandbox sees.
+/// A mounted part of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BindMount {
-    /// Where it is, without links.
+    /// The path on the machine, without links.
     pub(crate) from: PathBuf,
-    /// Where the sandbox sees it.
+    /// The path inside the sandbox.
     pub(crate) to: PathBuf,
-    /// What may be done with it.
+    /// The access to it.
     pub(crate) kind: BindKind,
-    /// Whose it is, if it is lent to the sandbox's own user.
+    /// The owner (user, group) on the machine, if it is mapped to the sandbox's own user.
     pub(crate) lend: Option<(u32, u32)>,
-    /// Whether it may be missing.
+    /// True if a missing path is skipped without an error.
     pub(crate) optional: bool,
 }
 
-/// What may be done with a part of the machine.
+/// The access to a mounted part of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum BindKind {
-    /// Looked at.
+    /// Read-only.
     Read,
-    /// Changed.
+    /// Read and write.
     Write,
-    /// Used as the device it is.
+    /// A device file that works as a device.
     Device,
 }
 
-/// What Landlock lets be read and written, as the sandbox sees it.
+/// The paths that Landlock allows, as the sandbox sees them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LandlockAccess {
-    /// Read and run.
+    /// May be read and executed.
     pub(crate) read: Vec<PathBuf>,
-    /// Changed, too.
+    /// May be changed as well.
     pub(crate) write: Vec<PathBuf>,
 }
 
-/// What the helper answers to a spec.
+/// The helper's answer to a `SandboxSpec`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum SpawnReply {
-    /// The first process is there; a handle on it comes along.
+    /// The init process was started; its process handle comes along.
     Begun,
-    /// It is not.
+    /// The init process could not be started.
     Failed(SandboxFailure),
 }
 
-/// What the first process of a sandbox says.
+/// A message from the init process of a sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum InitMessage {
-    /// Here is the listener for the proxy, and in a sandbox that stays what tells of changed mounts.
+    /// Carries the proxy's listener and, if the sandbox stays, a descriptor that reports mounts.
     Listening,
     /// The program runs.
     Started,
-    /// It does not, and why.
+    /// A step failed and the program does not run.
     Failed(SandboxFailure),
-    /// The program is over.
+    /// The program ended.
     Ended {
-        /// How.
+        /// Its exit code or signal.
         status: ProgramStatus,
-        /// How many processes were still there.
+        /// The number of processes that were still running.
         left_behind: usize,
-        /// Whether all were ended because they had too much memory together.
+        /// True if all processes were ended because they exceeded their memory limit together.
         out_of_memory: bool,
     },
-    /// All is as it was before the program, and another one may come.
+    /// The sandbox is reset to its state before the program and can run another one.
     Ready,
-    /// Another one has come, and is about to be started.
+    /// A further program was received and is about to start.
     Taken,
 }
 
-/// What the first process of a sandbox is asked.
+/// A request to the init process of a sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum InitRequest {
-    /// Run this as well; its three streams come along.
+    /// Runs a further program; its three streams come along.
     Run(SandboxedProgram),
-    /// Ask all others to end.
+    /// Asks all other processes to end.
     Terminate,
-    /// End all others, and yourself.
+    /// Kills all other processes, then ends the init process.
     Kill,
 }
 
-/// How a program ended.
+/// The exit status of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProgramStatus {
-    /// With this code.
+    /// The exit code.
     Exited(i32),
-    /// By this signal.
+    /// The number of the signal.
     Signalled(i32),
 }
 
-/// A step that did not work.
+/// A step of building or using a sandbox that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SandboxFailure {
-    /// Which.
+    /// The step, as a verb phrase that completes "cannot …".
     pub(crate) step: String,
-    /// The system's number for the reason, if it has one.
+    /// The system's error number, if the cause has one.
     pub(crate) errno: Option<i32>,
-    /// The reason in words.
+    /// The cause in words.
     pub(crate) why: String,
 }
 
 /// The step that starts the program itself; every step before it is the sandbox's own.
 pub(crate) const START: &str = "start the program";
-/// The step that goes to the directory the program runs in.
+/// The step that enters the working directory of the program.
 pub(crate) const ENTER: &str = "enter the directory";
 
 impl SandboxFailure {
-    /// What an error says.
+    /// Takes number and text from an I/O error.
     pub(crate) fn new(step: impl Into<String>, error: &std::io::Error) -> Self {
         Self { step: step.into(), errno: error.raw_os_error(), why: error.to_string() }
     }
 
-    /// Adds what was said about it, shortened.
+    /// Appends diagnostic output to the cause, shortened to `TROUBLE_CHARS_MAX`.
     pub(crate) fn add(&mut self, said: &[u8]) {
         let said = String::from_utf8_lossy(said);
         let said: String = said.trim().chars().take(TROUBLE_CHARS_MAX).collect();
@@ -203,7 +203,7 @@ impl SandboxFailure {
 
 /// Names the step that an error belongs to.
 pub(crate) trait StepContext<T> {
-    /// The result, or what went wrong where.
+    /// Converts an error to a `SandboxFailure` of the step.
     fn at_step(self, step: &str) -> Result<T, SandboxFailure>;
 }
 

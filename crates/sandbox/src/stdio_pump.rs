@@ -1,6 +1,6 @@
-//! The input and output of a process, moved without ever waiting for one of them alone.
+//! The input and output of a process, moved without ever waiting for one stream alone.
 //!
-//! Must never: read without a bound, or wait for a pipe that somebody else keeps open.
+//! Must never: read without a bound, or wait for a pipe that another process keeps open.
 
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,19 +22,19 @@ pub(crate) struct StdioPump<'a> {
     hear: Option<OutputCallback<'a>>,
 }
 
-/// Told of every piece of output as it comes: from which stream, and what.
+/// Called with each piece of output as it arrives, and its source.
 pub type OutputCallback<'a> = &'a dyn Fn(OutputSource, &[u8]);
 
-/// Where a piece of output came from.
+/// The stream of a piece of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputSource {
-    /// Standard output, or both where they are kept together.
+    /// Standard output, or both streams if they are captured together.
     Output,
     /// Standard error.
     Errors,
 }
 
-/// The process's ends.
+/// The process's ends of the pipes.
 #[derive(Debug)]
 pub(crate) struct ChildStdio {
     pub(crate) input: OwnedFd,
@@ -43,7 +43,7 @@ pub(crate) struct ChildStdio {
 }
 
 impl<'a> StdioPump<'a> {
-    /// Pipes for a command, of whose output so much is kept.
+    /// Makes the pipes of a command; keeps at most `output_bytes_max` of each output.
     pub(crate) fn new(
         command: &Command,
         output_bytes_max: usize,
@@ -70,12 +70,12 @@ impl<'a> StdioPump<'a> {
         Ok((Self { outputs: [Some(output), errors], kept, input, hear: None }, ends))
     }
 
-    /// The same, with somebody who listens.
+    /// Adds a callback for the output.
     pub(crate) fn with_listener(self, hear: Option<OutputCallback<'a>>) -> Self {
         Self { hear, ..self }
     }
 
-    /// Waits for the next thing to happen, and moves what can be moved. Says which of `others` are ready.
+    /// Waits for the next event, and moves available bytes. Returns which of `others` are ready.
     pub(crate) fn wait(
         &mut self,
         others: &[BorrowedFd<'_>],
@@ -109,7 +109,7 @@ impl<'a> StdioPump<'a> {
         Ok(ready)
     }
 
-    /// Takes what is still in the pipes; who keeps them open after that is not waited for.
+    /// Reads the rest of the pipes; does not wait for processes that keep them open.
     pub(crate) fn drain(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + Duration::from_millis(DRAIN_MS_MAX);
         while self.outputs.iter().any(Option::is_some) && Instant::now() < deadline {
@@ -118,17 +118,17 @@ impl<'a> StdioPump<'a> {
         Ok(())
     }
 
-    /// Nothing more is written to the process.
+    /// Closes the input of the process.
     pub(crate) fn close_input(&mut self) {
         self.input = None;
     }
 
-    /// What was kept of both streams.
+    /// Takes the kept output of both streams.
     pub(crate) fn take_kept(&mut self) -> [HeadTailBuffer; 2] {
         std::mem::take(&mut self.kept)
     }
 
-    /// Writes the next piece of the input; a process that does not want it is not at fault.
+    /// Writes the next piece of the input; a process that does not read it is not at fault.
     fn give(&mut self) {
         let Some((input, rest)) = &mut self.input else { return };
         match input.write(rest) {
@@ -165,7 +165,7 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// A pipe whose reading end never blocks.
+/// Returns a pipe whose reading end never blocks.
 fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     make_nonblocking(&reader)?;
@@ -177,7 +177,7 @@ fn make_nonblocking(fd: &impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
 }
 
-/// Waits until one is ready or the time has come; a signal does not shorten it.
+/// Waits until a descriptor is ready or the deadline has passed; a signal does not shorten it.
 pub(crate) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::Result<()> {
     loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -193,7 +193,7 @@ pub(crate) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::
     }
 }
 
-/// Whether there is something to read, or the end, before the time has come.
+/// Returns true if data, or the end, is available before the deadline.
 pub(crate) fn is_ready(fd: &impl AsFd, until: Instant) -> io::Result<bool> {
     let mut fds = [PollFd::new(fd, PollFlags::IN)];
     poll_until(&mut fds, Some(until))?;

@@ -1,8 +1,8 @@
-//! One sandbox from its start to its end, as the supervisor sees it.
+//! One sandbox from its start to its end, on the supervisor's side.
 //!
-//! One loop waits for everything at once: output, words of the first process, the end, the time, the request to
-//! stop. Whatever happens, all that the command started is gone when this is, and the whole sandbox if it does not
-//! stay for another command.
+//! One loop waits for all events: output, messages of the init process, its end, the timeout, the
+//! request to stop. Dropping the value ends all that the command started, and the whole sandbox if
+//! it does not stay for another command.
 //!
 //! Must never: take a sandbox that could not be built for a command that failed.
 
@@ -22,21 +22,21 @@ use crate::pool::IdleSandbox;
 use crate::spec::{ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure};
 use crate::stdio_pump::{StdioPump, is_ready};
 
-/// The first process of a sandbox. It goes when this goes.
+/// The init process of a sandbox. Dropping the value ends it.
 #[derive(Debug)]
 pub(crate) struct InitProcess {
     pub(crate) control: FdChannel,
     pub(crate) handle: OwnedFd,
-    /// Whether its end is the end of everything it started.
+    /// True if its end is the end of everything it started.
     pub(crate) holds_all: bool,
-    /// Whether it lives on when its program is over.
+    /// True if it lives on when its program has ended.
     pub(crate) stays: bool,
 }
 
 impl Drop for InitProcess {
     fn drop(&mut self) {
-        // Who holds nothing must end the others itself: it does so when it hears no more from us. Otherwise it may be
-        // over already, or nobody is left who wants it.
+        // An init process that does not hold all others must end them itself; it does so when its
+        // control channel closes. Otherwise it may be over already, or no owner is left to need it.
         if self.holds_all {
             self.kill_alone();
         }
@@ -44,7 +44,7 @@ impl Drop for InitProcess {
 }
 
 impl InitProcess {
-    /// Ends it with everything it started.
+    /// Kills it with everything it started.
     fn kill(&self) {
         if self.holds_all {
             self.kill_alone();
@@ -53,12 +53,12 @@ impl InitProcess {
         }
     }
 
-    /// Ends it, and those who end with it.
+    /// Kills it, and those processes that end with it.
     pub(crate) fn kill_alone(&self) {
         pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
     }
 
-    /// The next that it says until then; nothing if it is silent or gone.
+    /// Returns its next message until the deadline; None if it is silent or gone.
     pub(crate) fn word(&self, until: Instant) -> Option<InitMessage> {
         if !is_ready(&self.control, until).ok()? {
             return None;
@@ -66,13 +66,13 @@ impl InitProcess {
         self.control.receive().ok().flatten().map(|(word, _)| word)
     }
 
-    /// Whether it ends until then.
+    /// Returns true if it ends before the deadline.
     pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
         is_ready(&self.handle, until)
     }
 }
 
-/// Why the waiting is over.
+/// The cause that ended the wait for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandExitCause {
     ByItself,
@@ -84,11 +84,11 @@ pub(crate) enum CommandExitCause {
 pub(crate) struct RunningCommand<'a> {
     first: InitProcess,
     pump: StdioPump<'a>,
-    /// Starts the proxy; what it gives is kept until the end.
+    /// Starts the proxy; its result is kept until the end.
     listen: &'a dyn Fn(TcpListener) -> io::Result<Egress>,
-    /// Where the program can reach the proxy. Most programs never do, so there is none until one does.
+    /// The proxy's listener. The proxy starts at the first connection; most programs make none.
     listener: Option<TcpListener>,
-    /// Tells when a mount of the sandbox is gone, where it stays.
+    /// Becomes readable when a mount of the sandbox is gone; present only if the sandbox stays.
     mounts: Option<OwnedFd>,
     proxy: Option<Egress>,
     started: bool,
@@ -122,7 +122,7 @@ impl<'a> RunningCommand<'a> {
         }
     }
 
-    /// A command in a sandbox that was there already.
+    /// Runs a command in a sandbox of the pool.
     pub(crate) fn reuse(
         resting: IdleSandbox,
         pump: StdioPump<'a>,
@@ -133,12 +133,12 @@ impl<'a> RunningCommand<'a> {
         Self { listener, mounts, ..Self::new(first, pump, listen) }
     }
 
-    /// Whether the program is over and its sandbox is not.
+    /// Returns true if the program has ended and its sandbox stays.
     fn is_left(&self) -> bool {
         self.first.stays && self.ended.is_some()
     }
 
-    /// Waits for the first end there is; a time out or a stop then ends the whole sandbox.
+    /// Waits for exit, timeout or cancellation; the latter two end the whole sandbox.
     pub(crate) fn watch(
         &mut self,
         deadline: Instant,
@@ -157,7 +157,7 @@ impl<'a> RunningCommand<'a> {
             }
         };
         self.pump.close_input();
-        // Who cannot be asked any more is ended below.
+        // An init process that cannot be reached is killed below.
         self.first.control.send(&InitRequest::Terminate, &[]).unwrap_or_default();
         let grace = Instant::now() + Duration::from_millis(END_GRACE_MS_MAX);
         while Instant::now() < grace {
@@ -173,7 +173,7 @@ impl<'a> RunningCommand<'a> {
         Ok(end)
     }
 
-    /// Waits for the next thing; says whether all is over, and whether a stop was asked for.
+    /// Waits for the next event; returns whether all has ended, and whether a stop was requested.
     fn wait(
         &mut self,
         until: Instant,
@@ -213,7 +213,7 @@ impl<'a> RunningCommand<'a> {
             Some((InitMessage::Ended { status, left_behind, out_of_memory }, _)) => {
                 self.ended = Some(ProgramOutcome { status, left_behind, out_of_memory });
             }
-            // Both are said only while nobody listens here.
+            // The init process sends both only while no `RunningCommand` listens.
             Some((InitMessage::Ready | InitMessage::Taken, _)) => return Err(lost()),
             None => self.trouble = Some(self.silence()),
         }
@@ -225,7 +225,7 @@ impl<'a> RunningCommand<'a> {
         SandboxFailure::new(step, &io::Error::other("its first process ended without a word"))
     }
 
-    /// What came of it, and the sandbox if it can serve another command.
+    /// Returns the outcome, and the sandbox if it can run another command.
     pub(crate) fn finish(
         mut self,
         start: Instant,
@@ -238,7 +238,7 @@ impl<'a> RunningCommand<'a> {
             return Err(Error::Unkillable(0));
         }
         while self.ended.is_none() && self.trouble.is_none() {
-            // Somebody else may hold the other end; then nothing comes, not even its end.
+            // Another process may hold the other end; then neither a message nor the end arrives.
             let late = Instant::now() + Duration::from_millis(LAST_WORD_MS_MAX);
             if is_ready(&self.first.control, late).map_err(Error::Unwatched)? {
                 self.hear()?;
@@ -247,7 +247,7 @@ impl<'a> RunningCommand<'a> {
             }
         }
         self.pump.drain().map_err(Error::Unwatched)?;
-        // Every connection is recorded before the call counts as over.
+        // Every connection is recorded before the call counts as ended.
         drop(self.proxy.take());
         let [stdout, stderr] = self.pump.take_kept();
         let (ending, left_behind) = match (end, self.ended, self.trouble.take()) {
@@ -267,7 +267,7 @@ impl<'a> RunningCommand<'a> {
         Ok((finished, is_left.then(|| self.rest()).flatten()))
     }
 
-    /// The sandbox for another command. Where the proxy was used there is none: its connections are not forgotten yet.
+    /// Returns the sandbox for another command; None if its proxy still remembers connections.
     fn rest(self) -> Option<IdleSandbox> {
         let (Some(listener), Some(mounts)) = (self.listener, self.mounts) else { return None };
         Some(IdleSandbox { first: self.first, listener, mounts })
@@ -291,7 +291,7 @@ pub(crate) fn sandbox_error(trouble: SandboxFailure) -> Error {
     Error::Sandbox { step: trouble.step, reason: trouble.why }
 }
 
-/// Only what the program itself is to blame for is told as its own failure.
+/// Returns a failure of the program's own start as such, any other as a broken sandbox.
 fn of_start(trouble: SandboxFailure, command: &Command) -> Error {
     let reason = trouble
         .errno

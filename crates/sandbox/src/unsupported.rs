@@ -1,4 +1,4 @@
-//! A system that has no sandbox we know: nothing is opened, so nothing runs.
+//! The backend of a system without a known sandbox: opens no level, so no command runs.
 //!
 //! Must never: run anything.
 
@@ -12,7 +12,7 @@ use crate::service::SandboxedService;
 
 const NONE: &str = "this system has no sandbox that Agentry knows";
 
-/// There is never one of these.
+/// A backend that no value exists of.
 pub(crate) enum UnsupportedBackend {}
 
 impl Backend for UnsupportedBackend {
@@ -34,7 +34,7 @@ impl Backend for UnsupportedBackend {
 }
 
 pub mod launcher {
-    //! What this binary does in a sandbox of other systems: nothing, as there is none.
+    //! The sandbox roles of this binary on other systems: none, as there is no sandbox.
     //!
     //! Must never: run anything.
 

@@ -1,6 +1,6 @@
-//! Watches over what is protected while a command runs: once before it, once after it.
+//! Guards the protected files while a command runs: a scan before it, a check after it.
 //!
-//! Must never: let a command begin that nobody watches, or leave what it did to something protected untold.
+//! Must never: let a command begin unguarded, or leave a change to a protected file unreported.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,10 +18,10 @@ use crate::protect::{
     WalkBounds,
 };
 
-/// One guard for each confinement; all processes know of its calls by the registry.
+/// One guard for each confinement; the registry shows its calls to all processes.
 pub(crate) struct ProtectionWatcher {
     registry: Registry,
-    /// Whether protected files can be mounted read-only; otherwise they are compared.
+    /// True if protected files can be mounted read-only; otherwise they are compared.
     has_mounts: bool,
     guards: Mutex<HashMap<ContentHash, Arc<Mutex<RegisteredGuard>>>>,
 }
@@ -32,13 +32,13 @@ struct RegisteredGuard {
     registration: Option<Registration>,
 }
 
-/// A call during which nothing protected may change.
+/// A call during which no protected file may change.
 pub(crate) struct ProtectionWatch {
     registered: Arc<Mutex<RegisteredGuard>>,
     mark: GuardedCall,
-    /// What may not be written while it lasts.
+    /// The paths that are read-only during the call.
     pub(crate) protected: Vec<PathBuf>,
-    /// The secret files in writable directories; none if another process scanned them.
+    /// The secret files in writable directories; None if another process scanned them.
     pub(crate) secrets: Option<Vec<PathBuf>>,
 }
 
@@ -53,7 +53,7 @@ impl ProtectionWatcher {
         Protection { whole_repositories: !self.has_mounts, ..protection(confinement) }
     }
 
-    /// Begins to watch; nothing can be written where nothing may be.
+    /// Begins a guarded call; None if the confinement has no writable paths.
     pub(crate) fn begin(
         &self,
         confinement: &Confinement,
@@ -80,7 +80,7 @@ impl ProtectionWatcher {
         let mark = match held.guard.join() {
             Ok(mark) => mark,
             Err(error) => {
-                // Nothing ran, so there is nothing to be checked.
+                // Nothing ran, so there is nothing to check.
                 if !held.guard.has_open_calls() {
                     held.registration.take().map(Registration::end).transpose()?;
                 }
@@ -95,7 +95,7 @@ impl ProtectionWatcher {
 }
 
 impl ProtectionWatch {
-    /// Puts right what is not, and says what it was.
+    /// Checks and repairs the files, and returns a text for each violation.
     pub(crate) fn end(self, quarantine: &Path) -> Vec<String> {
         let mut held = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
         match checked(&mut held, &self.mark, quarantine) {
@@ -115,7 +115,7 @@ impl ProtectionWatch {
     }
 }
 
-/// Makes the check, and ends the record if all is in order and no other call runs.
+/// Makes the check, and ends the record if it is complete and no other call runs.
 fn checked(
     held: &mut RegisteredGuard,
     mark: &GuardedCall,
@@ -126,7 +126,7 @@ fn checked(
     let checked = held.guard.check(mark, quarantine)?;
     drop(lock);
     if !held.guard.has_open_calls() {
-        // Without its end the record stays, and the next call checks first.
+        // If it is not ended, the record stays, and the next call checks first.
         let registration = held.registration.take();
         if checked.incomplete.is_none() {
             registration.map(Registration::end).transpose()?;
@@ -142,7 +142,7 @@ fn unsafe_workspace(reason: String) -> String {
     )
 }
 
-/// What is protected just now, for somebody who only writes what is not.
+/// Returns the protected paths of this moment, for a role that writes only unprotected files.
 pub(crate) fn protected(confinement: &Confinement) -> io::Result<Vec<PathBuf>> {
     let known = match confinement.allow_write.is_empty() {
         true => Vec::new(),
@@ -173,12 +173,12 @@ fn unlearnt(confinement: &Confinement) -> io::Result<ProtectionGuard> {
 }
 
 fn protection(confinement: &Confinement) -> Protection {
-    // `dir/*` means everything in a directory, `dir/name*` what begins so there.
+    // `dir/*` means everything in a directory, `dir/name*` the names with that prefix.
     let literal = |entry: &String| entry.strip_suffix("/*").map_or(entry.clone(), str::to_owned);
     let denied: Vec<String> = confinement.deny_write.iter().map(literal).collect();
     let named = denied.iter().filter(|entry| !entry.ends_with('*'));
     let begun = denied.iter().filter_map(|entry| entry.strip_suffix('*'));
-    // What is hidden must stay where it is: by another name the next call would see it.
+    // Hidden files must not be renamed: the next call would see them under another name.
     let hidden = fs_view::expand(&confinement.deny_read).into_iter().filter(|path| path.exists());
     Protection {
         names: ProtectedNames::default(),
@@ -233,7 +233,7 @@ mod tests {
             ProtectionWatcher::new(&self.quarantine(), level)
         }
 
-        /// The number of calls that are recorded.
+        /// Returns the number of calls that are recorded.
         fn calls(&self) -> usize {
             let records = self.dir.path().join("guarded").read_dir().unwrap();
             let is_call = |path: &PathBuf| path.extension().is_some_and(|it| it == "call");
@@ -322,7 +322,7 @@ mod tests {
         let (watches, confinement) = (scene.watches(ConfinementLevel::Ns), scene.confinement());
         let watch = begin(&watches, &confinement).unwrap();
         fs::write(scene.at(".envrc"), "planted").unwrap();
-        // A link in its place is never used.
+        // A link in place of the quarantine is never used.
         std::os::unix::fs::symlink(scene.dir.path(), scene.quarantine()).unwrap();
         let told = watch.end(&scene.quarantine());
         assert!(told[1].contains("no other call runs here"), "{told:?}");
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn a_call_that_does_not_begin_leaves_no_record() {
         let scene = Scene::new(&[]);
-        // Deeper than anything protected is looked into.
+        // Deeper than a scan of protected directories goes.
         fs::create_dir_all(scene.at(".idea").join("d/".repeat(200))).unwrap();
         let (watches, confinement) = (scene.watches(ConfinementLevel::Ns), scene.confinement());
         begin(&watches, &confinement).map(drop).unwrap_err();

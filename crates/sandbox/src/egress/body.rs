@@ -1,21 +1,21 @@
-//! Where a body ends: after so many bytes, after its last chunk, or with the connection.
+//! Finds the end of a body: after a length, after the last chunk, or with the connection.
 //!
 //! Must never: count a byte to a body that was not announced.
 
 use crate::limits::EGRESS_CHUNK_LINE_BYTES_MAX;
 
-/// A body that is passing by.
+/// The framing of a body, with the progress of reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BodyFraming {
-    /// So many bytes are still to come.
+    /// The number of bytes that are still to come.
     Length(u64),
-    /// Chunks, and where in them we are.
+    /// Chunks, with the position in them.
     Chunks(ChunkParser),
     /// It ends with the connection.
     UntilClosed,
 }
 
-/// Where in a chunked body we are.
+/// The position in a chunked body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkParser {
     at: ChunkState,
@@ -43,7 +43,7 @@ impl BodyFraming {
         Self::Chunks(ChunkParser { at: ChunkState::Size { value: 0, digits: 0 }, line: 0 })
     }
 
-    /// Whether nothing more belongs to it.
+    /// Returns true if the body is complete.
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Length(left) => *left == 0,
@@ -52,7 +52,7 @@ impl BodyFraming {
         }
     }
 
-    /// How many of these bytes belong to it.
+    /// Returns the number of these bytes that belong to the body.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<usize, &'static str> {
         match self {
             Self::Length(left) => {
@@ -131,7 +131,7 @@ fn next(at: ChunkState, byte: u8) -> Result<ChunkState, &'static str> {
 mod tests {
     use super::*;
 
-    /// In one piece and byte by byte it must come to the same.
+    /// Reads bytes at once and one by one; both must give the same result.
     fn taken(body: &BodyFraming, bytes: &[u8]) -> Result<(usize, bool), &'static str> {
         let mut whole = body.clone();
         let at_once = whole.take(bytes).map(|count| (count, whole.is_over()));

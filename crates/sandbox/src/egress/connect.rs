@@ -1,6 +1,6 @@
-//! From an allowed host to a connection: resolved once, every answer judged, then connected.
+//! Connects to an allowed host: resolves it once, checks every address, then connects.
 //!
-//! Must never: ask for a name twice, or connect to an address that was not judged.
+//! Must never: resolve a name twice, or connect to an address that was not checked.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -18,14 +18,14 @@ use super::timed_stream::{TimedStream, WaitError, wait};
 use super::{EgressContext, Resolver};
 use crate::limits::{EGRESS_STACK_BYTES, EGRESS_TRIES_MAX};
 
-/// Why a host was not reached.
+/// The reason why a host was not reached.
 #[derive(Debug)]
 pub(crate) enum ReachError {
-    /// The rules say no.
+    /// The rules refuse it.
     Refused(String),
-    /// The name has no answer.
+    /// The name could not be resolved.
     Unresolved(String),
-    /// No address answered; the last one said this.
+    /// No address accepted a connection; this is the last one's error.
     Unconnected(io::Error),
     /// The sandbox has ended.
     Stopped,
@@ -55,7 +55,7 @@ pub(crate) fn reach(
     Err(ReachError::Unconnected(last))
 }
 
-/// Asks for a name in a thread of its own: the system's answer cannot be interrupted.
+/// Resolves a name in a thread of its own: the system's resolver cannot be interrupted.
 fn resolved(shared: &EgressContext, name: &str, port: u16) -> Result<Vec<SocketAddr>, ReachError> {
     let unresolved = |error: io::Error| ReachError::Unresolved(error.to_string());
     let lookup = DnsLookup::new(shared)?;
@@ -66,7 +66,7 @@ fn resolved(shared: &EgressContext, name: &str, port: u16) -> Result<Vec<SocketA
         .name("egress lookup".to_owned())
         .stack_size(EGRESS_STACK_BYTES)
         .spawn(move || {
-            // Whoever asked may have stopped waiting; then nobody wants the answer.
+            // The connection may have stopped waiting; then the answer is not needed.
             sender.send(resolve(&asked, port)).ok();
             drop((writer, lookup));
         })
@@ -88,7 +88,7 @@ fn resolved(shared: &EgressContext, name: &str, port: u16) -> Result<Vec<SocketA
     }
 }
 
-/// A lookup under way; it may outlive the connection that asked, so they are counted apart.
+/// A running lookup. It may outlive its connection, so lookups have a count of their own.
 struct DnsLookup(Arc<AtomicUsize>);
 
 impl DnsLookup {
@@ -129,14 +129,14 @@ fn connected(shared: &EgressContext, address: SocketAddr) -> Result<TimedStream,
     TimedStream::new(TcpStream::from(socket), shared.stop.clone()).map_err(WaitError::Gone)
 }
 
-/// A socket that does not block and is not inherited.
+/// Returns a socket that does not block and is not inherited.
 #[cfg(target_os = "linux")]
 fn unconnected(family: AddressFamily) -> Result<OwnedFd, Errno> {
     use rustix::net::{SocketFlags, socket_with};
     socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
 }
 
-/// A socket that does not block and is not inherited.
+/// Returns a socket that does not block and is not inherited.
 #[cfg(not(target_os = "linux"))]
 fn unconnected(family: AddressFamily) -> Result<OwnedFd, Errno> {
     let socket = rustix::net::socket(family, SocketType::STREAM, None)?;

@@ -15,14 +15,14 @@ use crate::limits::{EGRESS_BUFFER_BYTES, HOST_BYTES_MAX};
 /// The first byte of SOCKS, version 5.
 const SOCKS: u8 = 5;
 
-/// A process at the door.
+/// A connection of a process to the proxy.
 pub(crate) struct ProxyConnection<'a> {
     pub(crate) shared: &'a EgressContext,
     pub(crate) client: &'a TimedStream,
     pub(crate) attempt: ConnectionAttempt,
 }
 
-/// A host that was reached.
+/// A connected server, and the host and port that were requested.
 pub(crate) struct UpstreamServer {
     pub(crate) host: EgressHost,
     pub(crate) port: u16,
@@ -30,7 +30,7 @@ pub(crate) struct UpstreamServer {
 }
 
 impl ProxyConnection<'_> {
-    /// Finds out what is spoken, and serves it.
+    /// Detects the protocol, and serves it.
     pub(crate) fn serve(mut self) {
         let mut buffer = [0; EGRESS_BUFFER_BYTES];
         let room = self.shared.rules.caps.head_bytes.min(buffer.len());
@@ -43,12 +43,12 @@ impl ProxyConnection<'_> {
             Ok(count) => self.serve_http(buffer[..count].to_vec()),
             Err(cut) => self.cut(&cut),
         }
-        // First the record: who waits for the end of the connection finds it told.
+        // First the record: a client that sees the end of the connection finds it recorded.
         drop(self.attempt);
         self.client.shutdown();
     }
 
-    /// Says something of our own; says whether it was heard.
+    /// Sends bytes of the proxy's own; returns true if they were received.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         let until = Instant::now() + self.shared.rules.caps.head_time;
         match self.client.write_all(bytes, until) {
@@ -60,7 +60,7 @@ impl ProxyConnection<'_> {
         }
     }
 
-    /// Records that the connection broke off before anything was carried.
+    /// Records that the connection broke off before any byte was relayed.
     pub(crate) fn cut(&mut self, cut: &WaitError) {
         self.attempt.refuse(match cut {
             WaitError::Stopped => "closed: the sandbox ended".to_owned(),
@@ -70,10 +70,10 @@ impl ProxyConnection<'_> {
     }
 }
 
-/// The record of a connection, told when it is dropped.
+/// The record of a connection, reported when it is dropped.
 pub(crate) struct ConnectionAttempt {
     connection: Connection,
-    /// Whether anything may have passed; otherwise it is refused, whatever became of it.
+    /// True if bytes may have passed; otherwise the record says refused in any case.
     let_through: bool,
     tell: ConnectionRecorder,
 }
@@ -85,19 +85,19 @@ impl ConnectionAttempt {
         Self { connection, let_through: false, tell }
     }
 
-    /// Notes what was asked for, in characters that harm no reader.
+    /// Records the requested host and port, in characters that harm no reader.
     pub(crate) fn record_target(&mut self, host: &[u8], port: u16) {
         let shown = host.get(..HOST_BYTES_MAX).unwrap_or(host);
         self.connection.host = shown.escape_ascii().to_string();
         self.connection.port = port;
     }
 
-    /// Notes why it was refused; the first reason stays.
+    /// Records the reason of a refusal; the first reason is kept.
     pub(crate) fn refuse(&mut self, why: String) {
         self.connection.refused.get_or_insert(why);
     }
 
-    /// Notes that it was let through, and how much passed.
+    /// Records that the connection was allowed, and the bytes in each direction.
     pub(crate) fn carried(&mut self, out: u64, back: u64) {
         self.let_through = true;
         self.connection.bytes_out += out;

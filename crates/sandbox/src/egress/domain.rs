@@ -1,19 +1,19 @@
 //! Names of hosts: as a process writes them, and as a list allows them.
 //!
-//! A name is judged in one form only: small letters, no dot at its end, plain labels. Whatever a
-//! system library would take for an address is an address here, in each of its notations.
+//! A name is compared in one form only: small letters, no dot at its end, plain labels. Every
+//! notation that a system library takes for an address is an address here.
 //!
-//! Must never: compare names by their bytes before they were read, or allow by a part of a label.
+//! Must never: compare names by their bytes before they were parsed, or allow by a part of a label.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::limits::{HOST_BYTES_MAX, LABEL_BYTES_MAX};
 
-/// Ends of names that no public registry hands out, so all below them may be allowed at once.
+/// Top-level names of no public registry, so all names below them may be allowed at once.
 const PRIVATE_ENDS: [&str; 4] = ["internal", "local", "localhost", "test"];
 
-/// A host that was asked for.
+/// A requested host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EgressHost {
     /// In small letters, without a dot at its end.
@@ -22,7 +22,7 @@ pub(crate) enum EgressHost {
 }
 
 impl EgressHost {
-    /// Reads a host as a process writes it.
+    /// Parses a host as a process writes it.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, &'static str> {
         if text.is_empty() {
             return Err("the host is empty");
@@ -76,14 +76,14 @@ fn plain_name(text: &str) -> Result<String, &'static str> {
     Ok(text.to_ascii_lowercase())
 }
 
-/// No public name ends in a number, but every address in dots does.
+/// Returns true for a number. No public name ends in one, but every dotted address does.
 fn is_number(label: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|it| it.is_ascii_digit());
     let hex = |text: &str| text.bytes().all(|it| it.is_ascii_hexdigit());
     digits(label) || label.strip_prefix("0x").is_some_and(hex)
 }
 
-/// The address as system libraries read it: up to four numbers, the last one fills the rest.
+/// Parses an address as system libraries do: up to four numbers, the last one fills the rest.
 fn address_of_numbers(name: &str) -> Option<Ipv4Addr> {
     let numbers = name.split('.').map(number).collect::<Option<Vec<u32>>>()?;
     let (last, firsts) = numbers.split_last()?;
@@ -112,7 +112,7 @@ fn number(label: &str) -> Option<u32> {
     }
 }
 
-/// One entry of the list of what may be reached.
+/// One entry of the list of allowed hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Domain {
     /// This name and no other.
@@ -124,7 +124,7 @@ pub(crate) enum Domain {
 }
 
 impl Domain {
-    /// Reads an entry, or says why it is none.
+    /// Parses an entry; the error is the reason.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.trim().is_empty() {
             return Err("it is blank");
@@ -163,7 +163,7 @@ impl Domain {
         }
     }
 
-    /// Whether this entry allows that host.
+    /// Returns true if this entry allows the host.
     pub(crate) fn matches(&self, host: &EgressHost) -> bool {
         match (self, host) {
             (Self::Exactly(name), EgressHost::Name(asked)) => name == asked,

@@ -1,16 +1,16 @@
-//! The head of a request: read strictly, and written anew for the server.
+//! The head of a request: parsed strictly, and written anew for the server.
 //!
-//! Whatever two readers could understand in two ways is an error here: a request is passed on only
-//! in the one form in which it was judged.
+//! Every ambiguous head is an error here: a request is passed on only in the form in which it was
+//! checked.
 //!
-//! Must never: pass on a header that is meant for a proxy, or a second opinion on where a body ends.
+//! Must never: pass on a header for a proxy, or a second statement of a body's length.
 
 use super::body::BodyFraming;
 use super::domain::EgressHost;
 use super::rules::HTTP_PORT;
 use crate::limits::EGRESS_HEADERS_MAX;
 
-/// Headers that concern one hop only; how the body ends is written anew.
+/// Headers that concern one hop only; the framing of the body is written anew.
 const HOP_HEADERS: [&str; 10] = [
     "connection",
     "content-length",
@@ -28,18 +28,18 @@ const HOP_HEADERS: [&str; 10] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HttpAuthority {
     pub(crate) host: Vec<u8>,
-    /// Nothing was written.
+    /// None if no port was written.
     pub(crate) port: Option<u16>,
 }
 
-/// What a request is for.
+/// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestTarget {
-    /// A tunnel.
+    /// A tunnel to a host.
     Tunnel(HttpAuthority),
-    /// A page at a host that is named.
+    /// A path at a named host.
     Absolute(HttpAuthority, String),
-    /// A page at the host that we speak with already.
+    /// A path at the host of this connection.
     Origin(String),
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct RequestHead {
     headers: Vec<(String, Vec<u8>)>,
 }
 
-/// Where the head ends, if it is whole; lines end in one way only.
+/// Returns the length of the head; None if it is incomplete. Accepts one kind of line end only.
 pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     let mut line_start = 0;
     for (at, byte) in bytes.iter().enumerate() {
@@ -72,7 +72,7 @@ pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
 }
 
 impl RequestHead {
-    /// Reads a whole head.
+    /// Parses a whole head.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         let mut room = [httparse::EMPTY_HEADER; EGRESS_HEADERS_MAX];
         let mut request = httparse::Request::new(&mut room);
@@ -116,7 +116,7 @@ impl RequestHead {
         })
     }
 
-    /// Whether the Host header says the same; a tunnel's may leave out the port.
+    /// Returns true if the Host header names this host; a tunnel's may leave out the port.
     pub(crate) fn agrees(&self, host: &EgressHost, port: u16) -> bool {
         let Some(header) = &self.host_header else { return true };
         let default = match self.target {
@@ -127,7 +127,7 @@ impl RequestHead {
             && header.port.unwrap_or(default) == port
     }
 
-    /// The head for the server, with nothing in it but what was judged.
+    /// Returns the head for the server, with the checked parts only.
     pub(crate) fn written(&self, path: &str, host: &EgressHost, port: u16) -> Vec<u8> {
         let mut text = format!("{} {path} HTTP/1.{}\r\n", self.method, self.minor_version);
         match port {
@@ -160,7 +160,7 @@ impl RequestHead {
 }
 
 impl HttpAuthority {
-    /// Reads `host` or `host:port`.
+    /// Parses `host` or `host:port`.
     fn parse(text: &[u8]) -> Result<Self, &'static str> {
         let (host, port) = match text.iter().rposition(|byte| *byte == b':') {
             // The colons of an address in brackets.
@@ -206,7 +206,7 @@ fn target(method: &str, path: &str) -> Result<RequestTarget, &'static str> {
     Ok(RequestTarget::Absolute(HttpAuthority::parse(authority.as_bytes())?, path))
 }
 
-/// The headers as they came.
+/// The headers as they were received.
 struct Headers<'a>(&'a [httparse::Header<'a>]);
 
 impl<'a> Headers<'a> {
@@ -247,20 +247,20 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// The headers that the Connection header calls a matter of this hop.
+/// Returns the headers that the Connection header declares as concerning this hop only.
 pub(crate) fn named_by_connection(headers: &[httparse::Header<'_>]) -> Vec<String> {
     let values = headers.iter().filter(|it| it.name.eq_ignore_ascii_case("connection"));
     let names = values.flat_map(|it| it.value.split(|byte| *byte == b','));
     names.map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned()).collect()
 }
 
-/// Whether a header is for the other end of this connection only.
+/// Returns true if a header concerns this hop only.
 pub(crate) fn is_for_one_hop(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     HOP_HEADERS.contains(&name.as_str()) || name.starts_with("proxy-")
 }
 
-/// Reads a length: digits and nothing else.
+/// Parses a length: digits and nothing else.
 pub(crate) fn length_of(value: &[u8]) -> Result<u64, &'static str> {
     let text = std::str::from_utf8(value).ok();
     text.filter(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,8 +1,8 @@
-//! HTTP as a process speaks it with a proxy: CONNECT, and requests that name their host.
+//! HTTP between a process and the proxy: CONNECT, and requests that name their host.
 //!
-//! One connection carries one request or one tunnel. Each is judged before the server hears of it.
+//! One connection carries one request or one tunnel. Each is checked before the server sees it.
 //!
-//! Must never: pass on what was not parsed, or anything after the announced end of a request.
+//! Must never: pass on unparsed bytes, or bytes after the announced end of a request.
 
 use std::time::Instant;
 
@@ -43,7 +43,7 @@ impl ProxyConnection<'_> {
         }
     }
 
-    /// Carries what a tunnel may carry, which depends on its port.
+    /// Relays the allowed bytes of a tunnel, which depend on its port.
     pub(crate) fn tunnel(&mut self, server: &UpstreamServer, early: Vec<u8>) {
         let beginning = match server.port {
             HTTP_PORT => return self.http_in_tunnel(server, early),
@@ -62,7 +62,7 @@ impl ProxyConnection<'_> {
         self.carry(server, out, RelayMode::Everything, begun);
     }
 
-    /// A tunnel to where plain HTTP is spoken: the one request in it must be for its host.
+    /// Serves a tunnel to a port of plain HTTP: its single request must be for its host.
     fn http_in_tunnel(&mut self, server: &UpstreamServer, early: Vec<u8>) {
         let Some((head, rest)) = self.read_head(early) else { return };
         let RequestTarget::Origin(path) = head.target.clone() else {
@@ -74,7 +74,7 @@ impl ProxyConnection<'_> {
         self.forward(server, &head, (&path, &rest));
     }
 
-    /// Passes one request on and its answer back.
+    /// Relays one request and its answer.
     fn forward(
         &mut self,
         server: &UpstreamServer,
@@ -92,7 +92,7 @@ impl ProxyConnection<'_> {
         }
     }
 
-    /// Carries both ways; gives the reason if that broke off before the process heard anything.
+    /// Relays both ways; returns the reason if that broke off before the process received a byte.
     fn carry(
         &mut self,
         server: &UpstreamServer,
@@ -109,7 +109,7 @@ impl ProxyConnection<'_> {
         (back.carried == 0).then_some(why)
     }
 
-    /// Reads a head; if it is none, that is answered and recorded.
+    /// Reads a head; answers and records a malformed one, and returns None.
     fn read_head(&mut self, mut read: Vec<u8>) -> Option<(RequestHead, Vec<u8>)> {
         let caps = self.shared.rules.caps;
         let until = Instant::now() + caps.head_time;
@@ -142,7 +142,7 @@ impl ProxyConnection<'_> {
         }
     }
 
-    /// Reaches the host; if that may or can not be, it is answered and recorded.
+    /// Connects to the host; answers and records a refusal or a failure, and returns None.
     fn server(&mut self, head: &RequestHead, authority: &HttpAuthority) -> Option<UpstreamServer> {
         let port = authority.port.unwrap_or(HTTP_PORT);
         self.attempt.record_target(&authority.host, port);

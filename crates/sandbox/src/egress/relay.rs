@@ -1,6 +1,6 @@
-//! Carries bytes both ways between a process and a server, in one thread.
+//! Relays bytes both ways between a process and a server, in one thread.
 //!
-//! Must never: hold more than one buffer in each direction, or carry a byte that was not counted.
+//! Must never: hold more than one buffer in each direction, or relay a byte that was not counted.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -15,7 +15,7 @@ use super::response::ResponseRelay;
 use super::timed_stream::{TimedStream, WaitError, wait};
 use crate::limits::EGRESS_BUFFER_BYTES;
 
-/// How much a sandbox has carried in one direction, over all its connections.
+/// The bytes that a sandbox may relay in one direction, over all its connections.
 #[derive(Debug)]
 pub(crate) struct TransferBudget {
     spent: AtomicU64,
@@ -36,9 +36,9 @@ impl TransferBudget {
     }
 }
 
-/// What may pass in one direction.
+/// The allowed bytes of one direction.
 pub(crate) enum RelayMode {
-    /// Everything, and the end of it.
+    /// All bytes, and the end of the stream.
     Everything,
     /// The body of one request.
     Request(BodyFraming),
@@ -55,7 +55,7 @@ pub(crate) struct RelayLeg<'a> {
     pending: Vec<u8>,
     ended: bool,
     end_told: bool,
-    /// How much has arrived.
+    /// The number of bytes that have arrived.
     pub(crate) carried: u64,
 }
 
@@ -74,14 +74,14 @@ impl<'a> RelayLeg<'a> {
         Self { from, to, passing, budget, pending, ended, end_told: false, carried: 0 }
     }
 
-    /// Puts bytes in front that are ours or were judged.
+    /// Queues bytes that are ours or were checked, before all others.
     pub(crate) fn begin(&mut self, bytes: &[u8]) -> Result<(), String> {
         self.budget.spend(bytes.len() as u64)?;
         self.pending.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// Takes bytes as if they had just been read.
+    /// Queues bytes as if they had just been read.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         let before = self.pending.len();
         match &mut self.passing {
@@ -113,7 +113,7 @@ impl<'a> RelayLeg<'a> {
         }
     }
 
-    /// Carries what can be carried now.
+    /// Reads or writes the bytes that are ready now.
     fn step(&mut self, buffer: &mut [u8]) -> Result<RelayStep, String> {
         let step = if self.pending.is_empty() { self.fill(buffer)? } else { self.flush() };
         if self.is_done() && !self.end_told && matches!(self.passing, RelayMode::Everything) {
@@ -174,7 +174,7 @@ impl RelayStep {
     }
 }
 
-/// Carries both ways until both have ended, or the one answer is over; an error is a cut.
+/// Relays both ways until both have ended, or the one answer is complete; an error is a cut.
 pub(crate) fn relay(
     out: &mut RelayLeg<'_>,
     back: &mut RelayLeg<'_>,
@@ -187,7 +187,7 @@ pub(crate) fn relay(
         let sent = out.step(&mut buffer)?;
         let received = back.step(&mut buffer)?;
         if sent == RelayStep::SinkGone {
-            // The server reads no more; it may still have something to say.
+            // The server reads no more; it may still send.
             out.pending.clear();
             out.ended = true;
         }

@@ -1,4 +1,4 @@
-//! The answer of a server, on its way back: it ends with this answer, and says so.
+//! The answer of a server on its way back; the connection ends after one answer.
 //!
 //! Must never: let a second answer pass on one connection, or a connection become another protocol.
 
@@ -6,34 +6,34 @@ use super::body::BodyFraming;
 use super::head::{is_for_one_hop, length_of, named_by_connection};
 use crate::limits::{EGRESS_HEAD_BYTES_MAX, EGRESS_HEADERS_MAX};
 
-/// An answer that is passing by.
+/// The state of an answer while it is relayed.
 #[derive(Debug)]
 pub(crate) struct ResponseRelay {
-    /// Whether the request was one that is answered without a body.
+    /// True if the request is one that is answered without a body.
     bodiless: bool,
-    /// The beginning of a head that is not whole yet.
+    /// The beginning of an incomplete head.
     held: Vec<u8>,
-    /// The head has passed.
+    /// The framing of the body; present after the head has passed.
     body: Option<BodyFraming>,
 }
 
 impl ResponseRelay {
-    /// The answer to a request of that method.
+    /// Returns the state for the answer to a request of that method.
     pub(crate) fn for_method(method: &str) -> Self {
         Self { bodiless: method == "HEAD", held: Vec::new(), body: None }
     }
 
-    /// Whether nothing more belongs to it.
+    /// Returns true if the answer is complete.
     pub(crate) fn is_over(&self) -> bool {
         self.body.as_ref().is_some_and(BodyFraming::is_over)
     }
 
-    /// Whether anything was answered, beside that the server is still there.
+    /// Returns true if a final head has passed; interim answers do not count.
     pub(crate) fn has_begun(&self) -> bool {
         self.body.is_some()
     }
 
-    /// Takes what the server said, and adds what the process shall hear.
+    /// Reads bytes of the server, and appends the bytes for the process to `out`.
     pub(crate) fn pass(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
         let Some(body) = &mut self.body else {
             self.held.extend_from_slice(bytes);
@@ -96,7 +96,7 @@ fn body(
     Ok(BodyFraming::Length(first))
 }
 
-/// The head as it came, but for what concerns the connection; how the body ends stays in.
+/// Writes the head without the headers of this hop; keeps the framing of the body.
 fn write_head(response: &httparse::Response<'_, '_>, out: &mut Vec<u8>) {
     let version = response.version.unwrap_or(1);
     let code = response.code.unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Which hosts a sandbox may reach, at which ports and addresses, and how much it may take.
+//! The hosts, ports and addresses that a sandbox may reach, and its network limits.
 //!
-//! An allowed host is a way out by nature: whoever may write to it can carry out what the process
-//! can read, and the very question for a name below `*.x` reaches the servers of `x`.
+//! An allowed host can leak data by nature: a process can send it everything that it can read, and
+//! even the lookup of a name below `*.x` reaches the servers of `x`.
 //!
-//! Must never: let anything through that is not named, or judge an address by one answer of many.
+//! Must never: allow a host that is not named, or judge a host by one of several addresses.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -20,12 +20,12 @@ use crate::limits::{
     EGRESS_RESOLVE_MS_MAX,
 };
 
-/// Where plain HTTP is spoken.
+/// The port of plain HTTP.
 pub(crate) const HTTP_PORT: u16 = 80;
-/// Where TLS is spoken.
+/// The port of HTTPS.
 pub(crate) const TLS_PORT: u16 = 443;
 
-/// Which hosts may be reached.
+/// The allowed hosts, addresses and ports, with their limits.
 #[derive(Clone, Debug)]
 pub struct EgressRules {
     allow: Vec<Domain>,
@@ -34,24 +34,24 @@ pub struct EgressRules {
     pub(crate) caps: EgressLimits,
 }
 
-/// How much one sandbox may take of the network.
+/// The network limits of one sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EgressLimits {
-    /// Connections at a time.
+    /// The number of simultaneous connections.
     pub connections_at_once: usize,
-    /// Connections in all, with those that were refused.
+    /// The total number of connections, refused ones included.
     pub connections: usize,
-    /// Bytes sent in all, and bytes received in all.
+    /// The total of bytes sent, and likewise of bytes received.
     pub bytes: u64,
-    /// Silence on a connection.
+    /// The longest silence on a connection.
     pub idle: Duration,
-    /// Bytes of a head or of a greeting of TLS.
+    /// The longest head or TLS greeting, in bytes.
     pub head_bytes: usize,
-    /// Time for a head or a greeting of TLS.
+    /// The time for a head or a TLS greeting.
     pub head_time: Duration,
-    /// Time to resolve a name.
+    /// The time to resolve a name.
     pub resolve_time: Duration,
-    /// Time for one address to answer.
+    /// The time for one address to accept a connection.
     pub connect_time: Duration,
 }
 
@@ -70,18 +70,18 @@ impl Default for EgressLimits {
     }
 }
 
-/// An entry that says nothing clear, so that nothing is allowed by it.
+/// An invalid entry of a list; it allows nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EgressRuleError {
-    /// It is no name of a host.
+    /// It is not the name of a host.
     #[error("`{entry}` is no domain that can be allowed: {why}")]
     Domain {
         /// The entry as it is written.
         entry: String,
-        /// What is wrong with it.
+        /// The reason, as the rest of a sentence.
         why: &'static str,
     },
-    /// It is no address and no range of addresses.
+    /// It is neither an address nor a range of addresses.
     #[error("`{entry}` is no address: write one as `127.0.0.1`, or a range as `10.0.0.0/8`")]
     Address {
         /// The entry as it is written.
@@ -90,7 +90,7 @@ pub enum EgressRuleError {
 }
 
 impl EgressRules {
-    /// Reads what a confinement says; no network and an empty list both deny everything.
+    /// Reads the rules of a confinement; no network and an empty list both deny everything.
     pub fn new(network: &NetworkAccess) -> Result<Self, EgressRuleError> {
         let (allow, addresses) = match network {
             NetworkAccess::None => (&[][..], &[][..]),
@@ -112,26 +112,26 @@ impl EgressRules {
         })
     }
 
-    /// The same with other caps.
+    /// Replaces the limits.
     #[must_use]
     pub fn with_caps(self, caps: EgressLimits) -> Self {
         Self { caps, ..self }
     }
 
-    /// Why a host may not be asked for, as somebody outside of the proxy writes it.
+    /// Checks a host and port for a caller outside of the proxy, in the caller's notation.
     ///
     /// # Errors
-    /// With the reason.
+    /// When the host is refused, with the reason.
     pub fn allows(&self, host: &str, port: u16) -> Result<(), String> {
         self.admit(&EgressHost::parse(host.as_bytes())?, port)
     }
 
-    /// Whether an address counts as public because the operator said so.
+    /// Returns true if the operator listed the address, which makes it count as public.
     pub fn counts_as_public(&self, address: IpAddr) -> bool {
         self.addresses.iter().any(|range| range.contains(address.to_canonical()))
     }
 
-    /// Whether a name may be asked for at all, before anyone else hears of it.
+    /// Checks a host and port before the name is resolved.
     pub(crate) fn admit(&self, host: &EgressHost, port: u16) -> Result<(), String> {
         if !self.allow.iter().any(|domain| domain.matches(host)) {
             return Err(match host {
@@ -143,7 +143,7 @@ impl EgressRules {
         if self.addresses.is_empty() { self.public_port(port) } else { Ok(()) }
     }
 
-    /// Whether the host may be reached at all of its addresses.
+    /// Checks the host's addresses: all of them must be allowed.
     pub(crate) fn check_addresses(&self, port: u16, answers: &[SocketAddr]) -> Result<(), String> {
         for answer in answers.iter().map(|answer| answer.ip().to_canonical()) {
             if self.addresses.iter().any(|range| range.contains(answer)) {
@@ -180,7 +180,7 @@ impl AddressRange {
         };
         let address: IpAddr = address.parse().ok()?;
         let bits: u32 = if address.is_ipv4() { 32 } else { 128 };
-        // `+8` is a number to the library, and no prefix to anybody.
+        // `+8` is a number to the library, but not a prefix.
         let prefix = match prefix {
             None => bits,
             Some(text) if text.bytes().all(|it| it.is_ascii_digit()) => text.parse().ok()?,

@@ -1,6 +1,6 @@
-//! SOCKS, version 5 (RFC 1928): connections out by name or address, without a password.
+//! SOCKS, version 5 (RFC 1928): outgoing connections by name or address, without a password.
 //!
-//! Must never: listen for a process, carry datagrams, or look a name up before it is allowed.
+//! Must never: listen for a process, relay datagrams, or resolve a name before it is allowed.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -19,7 +19,7 @@ const ADDRESS_4: u8 = 1;
 const NAME: u8 = 3;
 const ADDRESS_6: u8 = 4;
 
-/// What a request is answered with.
+/// The reply code to a request.
 #[derive(Clone, Copy)]
 enum SocksReply {
     Succeeded = 0,
@@ -32,7 +32,7 @@ enum SocksReply {
     UnknownAddress = 8,
 }
 
-/// Why there is no request.
+/// The reason why a request is missing.
 enum SocksError {
     Answered(SocksReply, &'static str),
     Silent(&'static str),
@@ -146,7 +146,7 @@ impl ProxyConnection<'_> {
     }
 }
 
-/// What was read, and how much of it is understood.
+/// The bytes read so far, and the number of parsed ones.
 struct SocksInput {
     read: Vec<u8>,
     used: usize,

@@ -1,4 +1,4 @@
-//! A connection that is read and written within a time, and let go when the sandbox ends.
+//! A connection with a deadline for each read and write, closed when the sandbox ends.
 //!
 //! Every wait of the proxy is one `poll` with a deadline and the request to stop beside it.
 //!
@@ -16,18 +16,18 @@ use crate::cancel::CancelListener;
 use crate::limits::{EGRESS_BUFFER_BYTES, EGRESS_LINGER_MS_MAX};
 use crate::stdio_pump::poll_until;
 
-/// Why a wait ended without what was waited for.
+/// The reason why a wait ended early.
 #[derive(Debug)]
 pub(crate) enum WaitError {
     /// The sandbox has ended.
     Stopped,
-    /// The time was over.
+    /// The deadline has passed.
     Late,
     /// The other side is gone.
     Gone(io::Error),
 }
 
-/// Waits until one of them is ready or gone.
+/// Waits until one of the descriptors is ready or gone.
 pub(crate) fn wait<'a>(
     stop: &'a CancelListener,
     watched: impl IntoIterator<Item = PollFd<'a>>,
@@ -57,7 +57,7 @@ impl TimedStream {
         Ok(Self { stream, stop })
     }
 
-    /// Reads what is there, at least one byte; nothing means that the other side has ended.
+    /// Reads the available bytes, at least one; 0 means that the other side has ended.
     pub(crate) fn read(&self, buffer: &mut [u8], until: Instant) -> Result<usize, WaitError> {
         loop {
             match (&self.stream).read(buffer) {
@@ -67,7 +67,7 @@ impl TimedStream {
         }
     }
 
-    /// Writes all of it.
+    /// Writes all bytes.
     pub(crate) fn write_all(&self, mut bytes: &[u8], until: Instant) -> Result<(), WaitError> {
         while !bytes.is_empty() {
             match (&self.stream).write(bytes) {
@@ -79,8 +79,8 @@ impl TimedStream {
         Ok(())
     }
 
-    /// Says no more, and reads on for a moment: unread bytes would make the system tear down the
-    /// connection before our last words were read.
+    /// Ends the output, and reads on for a moment: unread bytes would make the system reset the
+    /// connection before our last bytes were read.
     pub(crate) fn shutdown(&self) {
         if self.stream.shutdown(Shutdown::Write).is_err() {
             return;

@@ -1,6 +1,6 @@
-//! The greeting of TLS: it must name the host that was asked for.
+//! The TLS greeting: it must name the requested host.
 //!
-//! What the server does with another name inside the encryption is not seen here.
+//! A server that serves another name inside the encryption is not seen here.
 //!
 //! Must never: pass a byte on before the name was compared.
 
@@ -14,16 +14,16 @@ use super::rules::EgressLimits;
 use super::timed_stream::{TimedStream, WaitError};
 use crate::limits::EGRESS_BUFFER_BYTES;
 
-/// Why a greeting was not passed on.
+/// The reason why a greeting was not passed on.
 #[derive(Debug)]
 pub(crate) enum TlsGreetingError {
-    /// It is not what was announced.
+    /// It is invalid, or names another host.
     Refused(String),
-    /// It did not come.
+    /// It did not arrive.
     Cut(WaitError),
 }
 
-/// Reads until the greeting is whole and names that host; gives all that was read.
+/// Reads until the greeting is complete and names the host; returns all bytes that were read.
 pub(crate) fn greeting(
     client: &TimedStream,
     early: Vec<u8>,
@@ -65,7 +65,7 @@ pub(crate) fn greeting(
     }
 }
 
-/// Whether the greeting is whole and right; an error if it is wrong.
+/// Returns true if the greeting is complete and right, false if incomplete; an error if wrong.
 fn is_named(acceptor: &mut Acceptor, fresh: &mut &[u8], host: &EgressHost) -> Result<bool, String> {
     let not_tls = |error: &dyn std::fmt::Display| format!("this is no TLS greeting: {error}");
     acceptor.read_tls(fresh as &mut dyn Read).map_err(|error| not_tls(&error))?;

@@ -1,9 +1,9 @@
-//! The same files by way of bubblewrap, where own namespaces are refused but bubblewrap's are not.
+//! The same files through bubblewrap, where own namespaces are refused but bubblewrap's are not.
 //!
-//! Bubblewrap builds the namespaces and the root; inside of it our own binary takes over as process 1 and does
-//! the rest, exactly as it does without bubblewrap.
+//! Bubblewrap builds the namespaces and the root; inside of it our own binary takes over as process
+//! 1 and does the rest, exactly as it does without bubblewrap.
 //!
-//! Must never: give bubblewrap something that it could take for an option: every path is absolute.
+//! Must never: pass bubblewrap a value that it could take for an option: every path is absolute.
 
 use std::ffi::OsString;
 use std::io::{self, Seek, Write};
@@ -21,10 +21,10 @@ use crate::linux::init::InitInput;
 use crate::linux::mounts::MountTree;
 use crate::spec::{BindKind, FilesystemView, SandboxFailure, SandboxSpec, StepContext};
 
-/// Where our own binary is inside.
+/// The path of our own binary inside of the sandbox.
 const BINARY: &str = "/run/agentry";
 
-/// Becomes bubblewrap; comes back only if that does not work.
+/// Becomes bubblewrap; returns only on failure.
 pub(crate) fn run(spec: &SandboxSpec, given: InitInput) -> SandboxFailure {
     match prepare(spec, given) {
         Ok(mut command) => SandboxFailure::new("start bubblewrap", &command.exec()),
@@ -48,7 +48,7 @@ fn prepare(spec: &SandboxSpec, given: InitInput) -> Result<std::process::Command
         file(&serde_json::to_vec(spec).map_err(io::Error::from).at_step("write the spec")?)
             .at_step("write the spec")?;
     let [input, output, errors] = given.streams;
-    // What bubblewrap itself says goes where the program's errors go.
+    // Bubblewrap's own messages go to the program's errors.
     rustix::stdio::dup2_stderr(&errors).at_step("connect the errors")?;
     args.extend(["--", BINARY, VERB, INSIDE].map(OsString::from));
     for descriptor in [message, given.control.into(), input, output, errors] {
@@ -57,7 +57,7 @@ fn prepare(spec: &SandboxSpec, given: InitInput) -> Result<std::process::Command
     }
     for descriptor in held {
         fcntl_setfd(&descriptor, FdFlags::empty()).at_step("pass on a descriptor")?;
-        // It stays open for bubblewrap and for what runs inside.
+        // It stays open for bubblewrap and for our binary inside.
         std::mem::forget(descriptor);
     }
     let mut command = std::process::Command::new(bubblewrap);
@@ -65,7 +65,7 @@ fn prepare(spec: &SandboxSpec, given: InitInput) -> Result<std::process::Command
     Ok(command)
 }
 
-/// Lends the files in place: bubblewrap, which cannot, then finds them lent.
+/// Maps owners before the start of bubblewrap, which cannot do it and mounts the mapped files.
 fn overlay(view: &FilesystemView, trees: Vec<MountTree>) -> Result<(), SandboxFailure> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).at_step("make the mounts private")?;

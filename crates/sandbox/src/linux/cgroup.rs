@@ -1,7 +1,7 @@
-//! Control groups, where a part of the tree was handed to us: memory and processes of one call.
+//! Control groups, where a part of the tree was delegated to us: memory and processes of one call.
 //!
-//! Only the unified hierarchy (version 2). A control group that holds processes cannot hand its
-//! controllers on, so we move ourselves out of the way before the first call is started.
+//! Only the unified hierarchy (version 2). A control group that holds processes cannot delegate its
+//! controllers, so this process moves to a leaf before the first call is started.
 //!
 //! Must never: touch a control group that is not ours, or leave one behind that is empty.
 
@@ -18,7 +18,7 @@ use rustix::fs::{Access, access};
 use crate::limits::{GROUP_REMOVAL_WAIT_MS, GROUP_REMOVALS_MAX};
 
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
-/// The leaf that we ourselves move to.
+/// The leaf that this process moves to.
 const OURSELVES: &str = "ourselves";
 
 /// A part of the tree in which a control group can be made for each call.
@@ -28,20 +28,20 @@ pub(crate) struct Cgroups {
 }
 
 impl Cgroups {
-    /// Finds the control group that we were started in, and makes room in it for those of calls.
+    /// Finds the control group that we were started in, and prepares it for the groups of calls.
     ///
-    /// `root` is where the hierarchy is mounted, `own` the text of `/proc/self/cgroup`. Nothing comes
-    /// back unless the group has the controllers `memory` and `pids` and belongs to us (or we are
-    /// root). Then `agentry-<pid>` is made in it, this whole process is moved to the leaf
-    /// `agentry-<pid>/ourselves`, and both controllers are handed down; the groups of calls are
-    /// leaves beside that one. When another process lives in the same group the kernel refuses to
-    /// hand them down: all is put back and nothing comes back. To be called once, before any child.
+    /// `root` is the mount point of the hierarchy, `own` the text of `/proc/self/cgroup`. Returns
+    /// None unless the group has the controllers `memory` and `pids` and belongs to us (or we are
+    /// root). Then makes `agentry-<pid>` in it, moves this whole process to the leaf
+    /// `agentry-<pid>/ourselves`, and delegates both controllers; the groups of calls are leaves
+    /// beside that one. If another process lives in the same group, the kernel refuses to delegate:
+    /// then undoes all and returns None. To be called once, before any child.
     pub(crate) fn find(root: &Path, own: &str) -> Option<Self> {
         let group = root.join(unified(own)?);
         is_ours(&group).then_some(())?;
         let base = group.join(format!("agentry-{}", std::process::id()));
         if take(&group, &base).is_err() {
-            // Without control groups the limits are soft, which is said where they are shown.
+            // Without control groups the limits are soft; the attestation says so.
             give_back(&group, &base);
             return None;
         }
@@ -65,7 +65,7 @@ impl Cgroups {
     }
 }
 
-/// The path of the unified hierarchy in `/proc/self/cgroup`, below the mount.
+/// Returns the path of the unified hierarchy in `/proc/self/cgroup`, below the mount.
 fn unified(own: &str) -> Option<&Path> {
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
     // A group outside of our namespace of control groups starts with `..`, and is not ours.
@@ -99,7 +99,7 @@ fn take(group: &Path, base: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Undoes `take` as far as it got; what was not done cannot be undone, and that is no failure.
+/// Undoes `take` as far as it got; an error of a step that was not done is ignored.
 fn give_back(group: &Path, base: &Path) {
     move_to(group).ok();
     fs::remove_dir(base.join(OURSELVES)).ok();
@@ -118,7 +118,7 @@ pub(crate) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Where it is, for a process that is to be born in it.
+    /// Returns its path, for a process that is to be born in it.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -134,7 +134,7 @@ impl Cgroup {
         self.write("cgroup.kill", "1")
     }
 
-    /// How many processes were killed because the memory was used up.
+    /// Returns the number of processes that were killed because the memory was used up.
     pub(crate) fn oom_kills(&self) -> io::Result<u64> {
         let text = fs::read_to_string(self.dir.join("memory.events"))?;
         let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
@@ -168,7 +168,7 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         for _ in 0..GROUP_REMOVALS_MAX {
-            // Those who were killed are in it until they are gone.
+            // Killed processes remain in the group until they are gone.
             match fs::remove_dir(&self.dir) {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                     sleep(Duration::from_millis(GROUP_REMOVAL_WAIT_MS));
@@ -193,7 +193,7 @@ mod tests {
     };
     const OWN: &str = "1:name=systemd:/else\n0::/user/app.scope\n";
 
-    /// Files that look like a control group which was handed to us.
+    /// Makes files that look like a delegated control group.
     fn tree(controllers: &str) -> (tempfile::TempDir, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let group = root.path().join("user/app.scope");
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn what_was_begun_is_put_back_when_the_controllers_cannot_be_handed_down() {
         let (root, group) = tree("memory pids");
-        // Stands for the kernel's refusal when somebody else lives in the group.
+        // Stands for the kernel's refusal when another process lives in the group.
         fs::remove_file(group.join("cgroup.subtree_control")).unwrap();
         fs::create_dir(group.join("cgroup.subtree_control")).unwrap();
         assert!(Cgroups::find(root.path(), OWN).is_none());

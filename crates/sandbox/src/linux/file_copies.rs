@@ -1,8 +1,8 @@
-//! Small settings of the machine, kept in memory, so that a sandbox gets them written instead of mounted.
+//! Small settings files of the machine, cached so that a sandbox gets copies instead of mounts.
 //!
-//! A mount costs more than writing a file of a few pages. What changes on the machine is read again.
+//! A mount costs more than writing a file of a few pages. Files changed meanwhile are read again.
 //!
-//! Must never: hold more than some small files, or give a file that is older than that of the machine.
+//! Must never: hold more than some small files, or give a file that is older than the machine's.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,19 +10,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// Where a file is to stand, and what is in it.
+/// The path in the sandbox, and the content.
 pub(crate) type FileCopy = (PathBuf, Rc<[u8]>);
 
-/// The files that were read, each with what tells whether it is still the same.
+/// The cached files, each with a stamp that shows if it has changed.
 #[derive(Default)]
 pub(crate) struct FileCopyCache(HashMap<PathBuf, (CopyStamp, Rc<[u8]>)>);
 
-/// Which file it is, how long it is, and when it was last changed.
+/// The identity of a file, its length and its last change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct CopyStamp([i64; 4]);
 
 impl FileCopyCache {
-    /// These files as they are now; one that is not there any more is left out.
+    /// Returns these files as they are now; missing ones are left out.
     pub(crate) fn load(&mut self, paths: &[PathBuf]) -> io::Result<Vec<FileCopy>> {
         let mut copies = Vec::with_capacity(paths.len());
         for path in paths {

@@ -1,12 +1,12 @@
-//! The first process of a sandbox: builds it, starts the program in it, reaps, and ends it.
+//! The init process of a sandbox: builds it, starts the program in it, reaps, and ends it.
 //!
-//! A sandbox that stays serves one program after the other, and is as new for each of them.
+//! A sandbox that stays runs one program after the other, and is reset before each of them.
 //!
-//! At the level of namespaces it is process 1 of its own, so that its end is the end of everything in there. It
-//! runs our code only, without any right, and cannot be looked into by what it started.
+//! At the level `ns` it is process 1 of its own, so that its end is the end of all inside. It runs
+//! our code only, without privileges, and the processes it started cannot inspect it.
 //!
-//! Must never: start the program before every step has worked, or while anything of another is left; outlive the
-//! supervisor.
+//! Must never: start the program before every step has worked, or while anything of another is
+//! left; outlive the supervisor.
 
 use std::borrow::Cow;
 use std::io::{self, PipeWriter, Read, Write};
@@ -44,45 +44,45 @@ use crate::spec::{
 };
 use crate::stdio_pump::{is_ready, poll_until};
 
-/// What the first process is given beside the spec.
+/// The inputs of the init process beside the spec.
 pub(crate) struct InitInput {
     /// The program's input, output and errors.
     pub(crate) streams: [OwnedFd; 3],
-    /// The way to the supervisor.
+    /// The channel to the supervisor.
     pub(crate) control: FdChannel,
-    /// The parts of the machine, if the helper had to take hold of them.
+    /// The mounted parts of the machine, if the helper had to open them.
     pub(crate) trees: Option<Vec<MountTree>>,
     /// Small files of the machine.
     pub(crate) copies: Vec<FileCopy>,
-    /// What parts of ourselves can run in a sandbox.
+    /// The roles that can run in a sandbox.
     pub(crate) roles: RoleTable,
-    /// What the kernel refuses to the program.
+    /// The system calls that the kernel refuses to the program.
     pub(crate) filter: SyscallFilter,
 }
 
-/// What the program's process says when every step has worked, before it becomes the program.
+/// The message of the program's process when every step has worked, before it becomes the program.
 const CONFINED: [u8; 1] = [b'!'];
 
-/// The whole life of the first process.
+/// Runs the whole life of the init process.
 pub(crate) fn run(spec: &SandboxSpec, given: InitInput) -> ! {
     let InitInput { streams, control, trees, copies, roles, filter } = given;
     let served = set_up(spec, &control, (trees, &copies))
         .and_then(|built| serve(spec, streams, (roles, &filter), (&control, &built)));
     if let Err(trouble) = served {
-        // If the supervisor is gone, nobody needs to know.
+        // If the supervisor is gone, no one is left to inform.
         control.send(&InitMessage::Failed(trouble), &[]).unwrap_or_default();
     }
     sys::exit_now(0)
 }
 
-/// What came of building.
+/// The result of building.
 struct BuiltSandbox {
     reach: SignalScope,
-    /// How it was; nothing if it serves one program only.
+    /// The state to reset to; None if the sandbox runs one program only.
     afresh: Option<SandboxBaseline>,
 }
 
-/// Runs the program, and the others that are asked for after it.
+/// Runs the program, and the later ones that the supervisor sends.
 fn serve(
     spec: &SandboxSpec,
     mut streams: [OwnedFd; 3],
@@ -93,7 +93,7 @@ fn serve(
     let mut spec = Cow::Borrowed(spec);
     loop {
         let program = start(&spec, streams, own, control).inspect_err(|_| {
-            // The program may run already: the supervisor can be gone before it is told of the start.
+            // The program may run already: the supervisor can be gone before it hears of the start.
             end_others(spec.level, built.reach);
         })?;
         let over = watch((&spec, built.reach), program, &children, control);
@@ -101,7 +101,7 @@ fn serve(
         else {
             return Ok(());
         };
-        // Who cannot be made as new just ends: nobody waits for it.
+        // A sandbox that cannot be reset just ends: no one waits for it.
         let ready = afresh.restore().and_then(|()| control.send(&InitMessage::Ready, &[]));
         let Some((program, given)) = ready.ok().and_then(|()| next_program(control)) else {
             return Ok(());
@@ -111,7 +111,7 @@ fn serve(
     }
 }
 
-/// Waits for another program; nothing when none comes.
+/// Waits for another program; None when none comes.
 fn next_program(control: &FdChannel) -> Option<(SandboxedProgram, [OwnedFd; 3])> {
     let until = Instant::now() + Duration::from_millis(IDLE_END_MS_MAX);
     if !is_ready(control, until).ok()? {
@@ -120,7 +120,7 @@ fn next_program(control: &FdChannel) -> Option<(SandboxedProgram, [OwnedFd; 3])>
     match control.receive::<InitRequest>() {
         Ok(Some((InitRequest::Run(program), streams))) => {
             let streams = streams.try_into().ok()?;
-            // From here on nobody else may run it.
+            // From here on no other sandbox may run it.
             control.send(&InitMessage::Taken, &[]).ok()?;
             Some((program, streams))
         }
@@ -128,12 +128,12 @@ fn next_program(control: &FdChannel) -> Option<(SandboxedProgram, [OwnedFd; 3])>
     }
 }
 
-/// Whom a signal to all reaches.
+/// The processes that a signal to all reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SignalScope {
-    /// Whatever came from the program, and nobody else.
+    /// Only the program's descendants.
     Ours,
-    /// Everybody, so that each has to be looked for.
+    /// All processes of the user, so that each descendant must be found.
     Everybody,
 }
 
@@ -148,7 +148,7 @@ fn set_up(
     {
         become_user(user, spec.level).at_step("become an ordinary user")?;
     }
-    // Without a process namespace it has to end the others when the supervisor is gone, so it must live to hear.
+    // Without a process namespace it must outlive the helper, to end the others.
     if spec.level != ConfinementLevel::Landlock {
         // After the change of user, which undoes it.
         set_parent_process_death_signal(Some(Signal::KILL))
@@ -174,7 +174,7 @@ fn set_up(
     if spec.listen {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT));
         let listener = listener.at_step("listen for the proxy")?;
-        // It tells when one of the mounts of this sandbox goes because its place on the machine does.
+        // It reports when a mount of this sandbox goes because its source on the machine does.
         let mounts = afresh.as_ref().and_then(|_| std::fs::File::open("/proc/self/mountinfo").ok());
         let mut handles = vec![listener.as_fd()];
         handles.extend(mounts.as_ref().map(AsFd::as_fd));
@@ -195,14 +195,14 @@ fn set_up(
     Ok(BuiltSandbox { reach, afresh })
 }
 
-/// The user that files are lent to. At the level of namespaces it is the only one there is.
+/// Becomes the user that files are mapped to. At the level `ns` it is the only one there is.
 pub(crate) fn become_user(user: u32, level: ConfinementLevel) -> io::Result<()> {
     let (uid, gid) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(user));
     set_thread_groups(&[])?;
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)?;
     if level == ConfinementLevel::Ns {
-        // The change of user must not have taken what is needed to build.
+        // The change of user must not have dropped the capability to build.
         let all = capabilities(None)?;
         if !all.permitted.contains(CapabilitySet::SYS_ADMIN) {
             return Err(io::Error::other("the rights to build the sandbox were lost"));
@@ -222,7 +222,7 @@ fn loopback() -> io::Result<()> {
     sys::loopback_up(socket.as_fd())
 }
 
-/// Without rights, and without a way to get any.
+/// Drops all capabilities, and every way to get any.
 fn drop_rights() -> io::Result<()> {
     clear_ambient_capability_set()?;
     let held = capabilities(None)?;
@@ -262,7 +262,7 @@ fn start(
         sys::exit_now(125)
     };
     drop((writer, streams));
-    // The end of this pipe is the start of the program: it closes when the program takes over.
+    // The end of this pipe is the start of the program: exec closes it.
     let mut text = Vec::new();
     reader.read_to_end(&mut text).at_step("watch the start")?;
     let said = text.strip_prefix(&CONFINED).unwrap_or(&text);
@@ -279,7 +279,7 @@ fn start(
     Ok(pid)
 }
 
-/// Confines this process and becomes the program; comes back only if that does not work.
+/// Confines this process and becomes the program; returns only on failure.
 fn become_program(
     spec: &SandboxSpec,
     streams: [OwnedFd; 3],
@@ -333,21 +333,21 @@ fn confine(
     lockdown::apply(spec, filter)
 }
 
-/// How a program came to be over.
+/// The cause that ended a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProgramExitCause {
     ByItself,
     Terminated,
 }
 
-/// Waits until the program is over, the supervisor wants the end, or is gone.
+/// Waits until the program has ended, the supervisor asks for the end, or is gone.
 fn watch(
     (spec, reach): (&SandboxSpec, SignalScope),
     program: Pid,
     children: &OwnedFd,
     control: &FdChannel,
 ) -> ProgramExitCause {
-    // Our own code is bounded by the limit for each process; looking at it for a whole session would be a waste.
+    // The limit for each process bounds our own code; checks for a whole session are a waste.
     let look_every = match &spec.program {
         SandboxedProgram::Command { .. } => Duration::from_millis(MEMORY_LOOK_MS),
         SandboxedProgram::Role { .. } => Duration::from_millis(spec.limits.timeout_ms),
@@ -376,7 +376,7 @@ fn watch(
         if spoken {
             match control.receive::<InitRequest>() {
                 Ok(Some((InitRequest::Terminate, _))) => signal_others(reach, libc::SIGTERM),
-                // Or the supervisor is gone, or does not make sense any more.
+                // Or the supervisor is gone, or sends invalid messages.
                 Ok(Some((InitRequest::Kill | InitRequest::Run(_), _)) | None) | Err(_) => {
                     end_others(spec.level, reach);
                     return ProgramExitCause::Terminated;
@@ -399,7 +399,7 @@ fn is_out_of_memory(spec: &SandboxSpec) -> bool {
         ConfinementLevel::Ns | ConfinementLevel::Bwrap => {
             memory::processes(proc).unwrap_or_default()
         }
-        // The table has everybody's.
+        // The process table lists processes of all users.
         ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
             crate::process_tree::descendants_of_us()
         }
@@ -407,7 +407,7 @@ fn is_out_of_memory(spec: &SandboxSpec) -> bool {
     memory::exceeds(proc, processes, spec.limits.memory_bytes)
 }
 
-/// Buries the dead; says how the program ended if it is among them.
+/// Reaps ended children; returns the program's status if it is among them.
 fn reap(program: Pid, children: &OwnedFd) -> Option<ProgramStatus> {
     let mut buffer = [0; 1024];
     while rustix::io::read(children, &mut buffer).is_ok_and(|length| length > 0) {}
@@ -434,7 +434,7 @@ fn signal_others(reach: SignalScope, signal: i32) {
     }
 }
 
-/// Ends whatever is left, and says how many there were.
+/// Ends all remaining processes, and returns their number.
 fn end_others(level: ConfinementLevel, reach: SignalScope) -> usize {
     let left = match (level, reach) {
         (ConfinementLevel::Ns | ConfinementLevel::Bwrap, _) => {
@@ -443,14 +443,14 @@ fn end_others(level: ConfinementLevel, reach: SignalScope) -> usize {
         (_, SignalScope::Ours) => crate::process_tree::descendants_of_us().len(),
         (_, SignalScope::Everybody) => return crate::process_tree::kill_descendants(),
     };
-    // One call for all: nobody can be born in between and stay.
+    // One call for all: no process can be born in between and stay.
     sys::signal_all(libc::SIGKILL);
-    // Whose parent is gone becomes ours, so that there is nobody left when there is nobody to wait for.
+    // Orphans become ours, so no process is left when there is none to wait for.
     while wait(WaitOptions::empty()).is_ok() {}
     left
 }
 
-/// Waits for one child; for the helper.
+/// Reaps one ended child of the helper, without waiting.
 pub(crate) fn reap_child(pid: Pid) {
     waitpid(Some(pid), WaitOptions::NOHANG).map(drop).unwrap_or_default();
 }

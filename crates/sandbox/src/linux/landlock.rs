@@ -1,6 +1,6 @@
-//! The paths that a process may use, held by Landlock, below whatever its mounts show.
+//! The paths that a process may use, enforced by Landlock beneath its mounts.
 //!
-//! Must never: enforce less than was asked for and go on; a kernel that cannot is an error.
+//! Must never: enforce less than requested and continue; a kernel that cannot is an error.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,42 +17,42 @@ use crate::linux::StepError;
 
 const STEP: &str = "confine paths (Landlock)";
 
-/// What a process may use; everything else it may not.
+/// The allowed paths of a process; all others are refused.
 #[derive(Clone, Debug)]
 pub(crate) struct LandlockRules {
-    /// What may be read and executed.
+    /// Paths that may be read and executed.
     pub(crate) read: Vec<LandlockPath>,
-    /// What may also be written and changed; no device node is made there.
+    /// Paths that may also be written and changed; device nodes cannot be made there.
     pub(crate) write: Vec<LandlockPath>,
-    /// Whether TCP is refused, in and out; kernels know that from version 4.
+    /// True if TCP is refused, in and out; effective from version 4 of Landlock.
     pub(crate) deny_tcp: bool,
-    /// The version of Landlock below which nothing is started.
+    /// The version of Landlock below which no program is started.
     pub(crate) abi_min: u32,
 }
 
 /// One path, a file or a directory with all below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LandlockPath {
-    /// The path; what is read may be named by a link, which is followed when the rule is made.
+    /// The path; a readable one may be a link, which is followed when the rule is made.
     pub(crate) path: PathBuf,
-    /// Whether it may be missing.
+    /// True if it may be missing.
     pub(crate) optional: bool,
 }
 
 impl LandlockPath {
-    /// A path that must be there.
+    /// Returns a path that must exist.
     pub(crate) fn required(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), optional: false }
     }
 
     #[cfg(test)]
-    /// A path that is left out where it does not exist.
+    /// Returns a path that is left out where it does not exist.
     pub(crate) fn optional(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), optional: true }
     }
 }
 
-/// The version of Landlock that the kernel has; 0 means that it has none.
+/// Returns the kernel's version of Landlock; 0 means that it has none.
 pub(crate) fn abi() -> u32 {
     // With no flag set this asks for the version and does nothing else.
     let Ok(status) = RestrictSelf::default().no_new_privs(false).apply() else { return 0 };
@@ -64,7 +64,7 @@ pub(crate) fn abi() -> u32 {
     }
 }
 
-/// Puts the calling thread, and whatever it starts, under the rules for good.
+/// Puts the calling thread, and all that it starts, under the rules for good.
 pub(crate) fn restrict(rules: &LandlockRules) -> Result<(), StepError> {
     let found = abi();
     if found < rules.abi_min || found == 0 {
@@ -79,7 +79,7 @@ pub(crate) fn restrict(rules: &LandlockRules) -> Result<(), StepError> {
     let everything = AccessFs::from_all(abi);
     let read = AccessFs::from_read(abi);
     let write = everything & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-    // Whoever was confined before may have put a link in the place of what may be written.
+    // An earlier confined program may have replaced a writable path by a link.
     let lists = [
         (&rules.read, read, SymlinkPolicy::Followed),
         (&rules.write, write, SymlinkPolicy::Refused),
@@ -98,7 +98,7 @@ pub(crate) fn restrict(rules: &LandlockRules) -> Result<(), StepError> {
     }
 }
 
-/// Lets this process signal only itself and what it starts from now on. False where the kernel cannot.
+/// Limits signals to this process and its later children. False where the kernel cannot.
 pub(crate) fn bound_signals() -> Result<bool, StepError> {
     const STEP: &str = "bounding signals (Landlock)";
     let abi = ABI::from(i32::try_from(abi()).unwrap_or(i32::MAX));
@@ -111,18 +111,18 @@ pub(crate) fn bound_signals() -> Result<bool, StepError> {
         .and_then(Ruleset::create)
         .and_then(RulesetCreated::restrict_self);
     let status = ruleset.map_err(|error| failed(STEP, error))?;
-    // Our own helper is the one who is surely outside: it is not touched, only asked for.
+    // Our own helper is surely outside: signal 0 only tests for permission.
     let outside = rustix::process::getppid().map(rustix::process::test_kill_process);
     Ok(status.ruleset == RulesetStatus::FullyEnforced
         && outside.is_some_and(|signalled| signalled == Err(rustix::io::Errno::PERM)))
 }
 
-/// An empty ruleset that handles all that this version can.
+/// Returns an empty ruleset that handles every access of this version.
 fn created(abi: ABI, deny_tcp: bool) -> Result<RulesetCreated, RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
-    // Asking for nothing is an error, so older versions are not asked.
+    // Requesting no scope is an error, so older versions are not asked.
     let scopes = Scope::from_all(abi);
     if !scopes.is_empty() {
         ruleset = ruleset.scope(scopes)?;
@@ -134,7 +134,7 @@ fn created(abi: ABI, deny_tcp: bool) -> Result<RulesetCreated, RulesetError> {
     ruleset.create()
 }
 
-/// What becomes of links in a path.
+/// The treatment of links in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SymlinkPolicy {
     Followed,
@@ -170,13 +170,13 @@ fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Asks the opened path itself, so that nothing can be put in its place in between.
+/// Inspects the opened path itself, so that it cannot be replaced in between.
 fn is_directory(path: &OwnedFd) -> io::Result<bool> {
     let stat = rustix::fs::fstat(path)?;
     Ok(rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir())
 }
 
-/// Keeps the number that the system answered with, where there is one.
+/// Converts an error, and keeps the system's error number where there is one.
 fn failed(step: &str, error: RulesetError) -> StepError {
     match error {
         RulesetError::CreateRuleset(CreateRulesetError::CreateRulesetCall { source, .. })
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use crate::linux::tests::{again, in_child, say};
 
-    /// Tells the child where to try, or whom to reach.
+    /// The variable with the child's path to try or process to signal.
     const PLACE: &str = "AGENTRY_TEST_PLACE";
     const ABI_MIN: u32 = 3;
 
@@ -219,7 +219,7 @@ mod tests {
         ["/usr", "/lib", "/lib64", "/bin", "/etc"].map(LandlockPath::optional).into()
     }
 
-    /// Says so once where this kernel cannot be tested.
+    /// Returns true, and prints a line, if this kernel cannot be tested.
     fn is_missing_here(abi_min: u32) -> bool {
         let missing = abi() < abi_min;
         if missing {
@@ -278,10 +278,10 @@ mod tests {
             fs::hard_link(write.join("b/new"), write.join("a/linked")).unwrap();
             fs::create_dir(write.join("c")).unwrap();
             fs::remove_dir(write.join("c")).unwrap();
-            // The system says that these are on different devices, so that a program copies.
+            // The system reports different devices, so that a program copies instead.
             assert!(fs::rename(write.join("a/file"), read.join("file")).is_err());
             assert!(fs::hard_link(read.join("file"), write.join("stolen")).is_err());
-            // A device of number 0 needs no capability, so only the rule stands in its way.
+            // A device of number 0 needs no capability, so only the rule prevents it.
             let node = mknodat(CWD, write.join("node"), FileType::CharacterDevice, Mode::RUSR, 0);
             assert!(is_refused(node.map_err(io::Error::from)));
 
@@ -309,7 +309,7 @@ mod tests {
             let error = restrict(&missing).unwrap_err();
             assert_eq!(error.cause.raw_os_error(), Some(libc::ENOENT));
             assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
-            // Nothing was enforced halfway.
+            // No rule was enforced halfway.
             fs::read_dir("/usr").unwrap();
             let optional = rules(system(), vec![LandlockPath::optional("/nowhere/at/all")]);
             restrict(&optional).unwrap();

@@ -1,6 +1,6 @@
-//! Confines the process that is about to become the program: what it may spend, write and ask of the kernel.
+//! Confines the process that is about to become the program: its limits, paths and system calls.
 //!
-//! Must never: go on after a step that did not work.
+//! Must never: continue after a failed step.
 
 use std::io;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use crate::linux::seccomp::{Kind, SyscallFilter};
 use crate::linux::{StepError, rlimits};
 use crate::spec::{SandboxFailure, SandboxSpec, SandboxedProgram};
 
-/// What the kernel is asked to refuse to a program.
+/// Returns the kind of system call filter for a program.
 pub(crate) fn kind(spec: &SandboxSpec) -> Kind {
     let is_own = match &spec.program {
         SandboxedProgram::Role { .. } => true,
@@ -33,7 +33,7 @@ pub(crate) fn kind(spec: &SandboxSpec) -> Kind {
     }
 }
 
-/// How many cores there are. Asked by the helper, once: the answer takes reading every mount.
+/// Returns the number of cores. Asked by the helper, once: the answer takes reading every mount.
 pub(crate) fn cores() -> u64 {
     static CORES: OnceLock<u64> = OnceLock::new();
     *CORES.get_or_init(|| {
@@ -42,7 +42,7 @@ pub(crate) fn cores() -> u64 {
     })
 }
 
-/// Puts this process behind the fence, for good.
+/// Confines this process for good.
 pub(crate) fn apply(spec: &SandboxSpec, filter: &SyscallFilter) -> Result<(), SandboxFailure> {
     rlimits::limit(&spec.limits, cores()).map_err(trouble)?;
     let allowed = |paths: &[std::path::PathBuf]| paths.iter().map(LandlockPath::required).collect();

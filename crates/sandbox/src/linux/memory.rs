@@ -1,10 +1,10 @@
-//! How much memory the processes of one process table use together.
+//! The memory that the processes of one process table use together.
 //!
-//! The sum of what is resident counts shared pages once for each process: cheap, and never too
-//! little. Only when that is over the limit are the shared pages split, which the kernel has to
-//! walk every page for.
+//! The sum of resident memory counts shared pages once for each process: cheap, and never too
+//! little. Only when the sum is over the limit are the shared pages split, for which the kernel
+//! walks every page.
 //!
-//! Must never: count less than is used because a process could not be looked at closely.
+//! Must never: count less than is used because a process could not be inspected.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The first process of the table; it only watches and reaps.
 const FIRST: u32 = 1;
 
-/// Whether these processes of a `/proc` directory use more.
+/// Returns true if these processes of a `/proc` directory use more than the limit.
 pub(crate) fn exceeds(proc: &Path, processes: Vec<u32>, limit_bytes: u64) -> bool {
     let page_bytes = u64::try_from(rustix::param::page_size()).unwrap_or(u64::MAX);
     let resident: Vec<(u32, u64)> = processes
@@ -37,7 +37,7 @@ fn sum(bytes: impl Iterator<Item = u64>) -> u64 {
     bytes.fold(0, u64::saturating_add)
 }
 
-/// The processes of a table, but for the first and the caller.
+/// Returns the processes of a table, but for the first and the caller.
 pub(crate) fn processes(proc: &Path) -> io::Result<Vec<u32>> {
     // The link names the caller by the number it has in this table, if it is in it.
     let own: Option<u32> =
@@ -53,13 +53,13 @@ pub(crate) fn processes(proc: &Path) -> io::Result<Vec<u32>> {
     Ok(found)
 }
 
-/// `size resident shared …`, all in pages.
+/// Parses `size resident shared …`, all in pages.
 fn resident_pages(proc: &Path, pid: u32) -> Option<u64> {
     let statm = std::fs::read_to_string(proc.join(pid.to_string()).join("statm")).ok()?;
     statm.split(' ').nth(1)?.trim().parse().ok()
 }
 
-/// The `Pss:` line: each shared page divided by those who share it.
+/// Parses the `Pss:` line: each shared page is divided by the number of its users.
 fn share_bytes(proc: &Path, pid: u32) -> Option<u64> {
     const KIB: u64 = 1024;
     let path = proc.join(pid.to_string()).join("smaps_rollup");
@@ -83,7 +83,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A process table of files: number, resident MiB, and the share in MiB where it can be read.
+    /// Makes a process table of files: number, resident MiB, and the share in MiB where readable.
     fn table(processes: &[(u32, u64, Option<u64>)]) -> tempfile::TempDir {
         let page_bytes = rustix::param::page_size() as u64;
         let proc = tempfile::tempdir().unwrap();
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_cheap_sum_is_enough_when_it_is_below() {
-        // Were the shares read, they would be over.
+        // If the shares were read, they would be over the limit.
         let proc = table(&[(10, 20, Some(900)), (11, 20, Some(900))]);
         assert!(!all_over(proc.path(), 40 * MIB));
     }
@@ -149,7 +149,7 @@ mod tests {
     fn the_memory_of_a_real_process_is_seen() {
         let mut child = again("linux::memory::tests::child_with_memory").start();
         assert_eq!(child.line(), "ready");
-        // A table that shows only this one.
+        // A table with this process only.
         let proc = tempfile::tempdir().unwrap();
         let pid = child.id().to_string();
         symlink(format!("/proc/{pid}"), proc.path().join(&pid)).unwrap();
@@ -163,7 +163,7 @@ mod tests {
         in_child(|| {
             let held = vec![1_u8; 80 * MIB as usize];
             say("ready");
-            // Until the test lets go of it.
+            // Until the test closes its end.
             io::stdin().read_line(&mut String::new()).unwrap();
             assert_eq!(held.iter().map(|byte| u64::from(*byte)).sum::<u64>(), 80 * MIB);
         });

@@ -1,10 +1,10 @@
-//! Builds the files that a sandbox has: parts of the machine, seen read-only or to be written, and nothing else.
+//! Builds the files of a sandbox: parts of the machine, read-only or writable, and nothing else.
 //!
-//! Everything is held by handles. A part of the machine is resolved once, without following a link, and from
-//! then on no path of the machine is used again.
+//! Everything is held by handles. A part of the machine is resolved once, without following a link,
+//! and afterwards no path of the machine is used again.
 //!
-//! Must never: follow a link, or leave a part of the machine writable by accident: a flag that cannot be set is
-//! an error.
+//! Must never: follow a link, or leave a part of the machine writable by accident: a flag that
+//! cannot be set is an error.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,13 +26,13 @@ use crate::linux::sys::{
 };
 use crate::spec::{BindKind, BindMount, FilesystemView, SandboxFailure, StepContext};
 
-/// A part of the machine, held and not yet placed.
+/// A part of the machine, opened and not yet attached; None if it is missing and optional.
 pub(crate) type MountTree = Option<OwnedFd>;
 
-/// Where the new root is put together before it becomes the root. Its old content is not needed any more then.
+/// Directories to build the new root in; their old content is not needed by then.
 const PLACES: [&str; 3] = ["/tmp", "/mnt", "/proc"];
 
-/// Takes hold of the parts of the machine that a sandbox sees.
+/// Opens the parts of the machine that a sandbox sees.
 pub(crate) fn trees(
     view: &FilesystemView,
     lender: &mut IdMapper,
@@ -67,7 +67,7 @@ fn tree(bind: &BindMount, lender: &mut IdMapper) -> Result<MountTree, SandboxFai
     Ok(Some(tree))
 }
 
-/// Lets the sandbox's own user have the files as their owner has them. What is only read may go without.
+/// Maps the owner of the files to the sandbox's own user. A failure for read-only files is ignored.
 fn lend(
     tree: &OwnedFd,
     bind: &BindMount,
@@ -95,14 +95,14 @@ fn find(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
     )
 }
 
-/// Who owns files, seen through a mount: the owner on the disk counts as the sandbox's own user.
+/// Maps owners of mounted files: the owner on the disk appears as the sandbox's own user.
 pub(crate) struct IdMapper {
     user: u32,
     known: HashMap<(u32, u32), OwnedFd>,
 }
 
 impl IdMapper {
-    /// Lends to this user.
+    /// Maps owners to this user.
     pub(crate) fn to(user: u32) -> Self {
         Self { user, known: HashMap::new() }
     }
@@ -116,13 +116,13 @@ impl IdMapper {
     }
 }
 
-/// A namespace of users that lives only as long as its handle.
+/// Makes a user namespace that lives only as long as its handle.
 fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
     let (reader, writer) = io::pipe()?;
     match sys::clone(sys::USERS)? {
         ForkSide::Child => {
             drop(writer);
-            // Nothing is ever written; the end comes when the mapping has been taken.
+            // No byte is ever written; the pipe ends when the mapping is done.
             io::copy(&mut &reader, &mut io::sink()).unwrap_or_default();
             sys::exit_now(0)
         }
@@ -144,7 +144,7 @@ fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
     }
 }
 
-/// The file systems of a sandbox that its program can change and that are nobody else's.
+/// The file systems of a sandbox that its program can change and that belong to it alone.
 pub(crate) struct WritableMounts {
     /// Temporary files.
     pub(crate) scratch: OwnedFd,
@@ -154,7 +154,7 @@ pub(crate) struct WritableMounts {
     pub(crate) terminals: OwnedFd,
 }
 
-/// Puts the files together and makes them the root. Nothing else is left.
+/// Builds the new root from the parts and enters it. No other file remains visible.
 pub(crate) fn enter(
     view: &FilesystemView,
     trees: Vec<MountTree>,
@@ -215,15 +215,15 @@ fn attach(tree: impl AsFd, at: impl AsFd, path: &Path) -> io::Result<()> {
     Ok(move_mount(tree, "", at, path, flags)?)
 }
 
-/// The root that is being put together.
+/// The new root while it is built.
 struct SandboxRoot {
     root: OwnedFd,
-    /// Whether directories can be made in it.
+    /// True if directories can be made in it.
     writable: bool,
 }
 
 impl SandboxRoot {
-    /// What every sandbox has: devices, temporary files, made-up settings.
+    /// Makes the parts of every sandbox: devices, temporary files, generated settings.
     fn basics(
         &self,
         view: &FilesystemView,
@@ -258,7 +258,7 @@ impl SandboxRoot {
         Ok(WritableMounts { scratch, shared, terminals })
     }
 
-    /// The directory of devices; its shared memory and its terminals are file systems.
+    /// Makes the directory of devices; its shared memory and its terminals are file systems.
     fn devices(&self) -> io::Result<(OwnedFd, OwnedFd)> {
         self.empty_dir("dev")?;
         let bytes = SHARED_MEMORY_BYTES_MAX.to_string();
@@ -286,7 +286,7 @@ impl SandboxRoot {
         Ok((shared, terminals))
     }
 
-    /// A directory with nothing in it, whatever the machine has there.
+    /// Makes an empty directory, also over an existing one of the machine.
     fn empty_dir(&self, path: &str) -> io::Result<()> {
         if self.writable {
             return self.make_dir(path, 0o755);
@@ -309,7 +309,7 @@ impl SandboxRoot {
         }
     }
 
-    /// Puts an empty thing that nobody may open over what may not be read.
+    /// Mounts an unreadable empty file or directory over each hidden path.
     fn hide(&self, view: &FilesystemView) -> Result<(), SandboxFailure> {
         if view.masks.is_empty() {
             return Ok(());
@@ -318,7 +318,7 @@ impl SandboxRoot {
         for path in &view.masks {
             let step = format!("hide {}", path.display());
             let found = match find(&self.root, below(path)) {
-                // What the sandbox does not see needs no hiding; where a link leads to is hidden by its own name.
+                // An invisible path needs no hiding; a link's target is hidden by its own name.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 found => found.at_step(&step)?,
             };
@@ -338,7 +338,7 @@ impl SandboxRoot {
         Ok(())
     }
 
-    /// An empty directory and an empty file that nobody may open.
+    /// Makes an empty directory and an empty file that no program can open.
     fn blanks(&self) -> io::Result<(OwnedFd, OwnedFd)> {
         self.make_dir("run/hidden", 0o700)?;
         self.make_dir("run/hidden/directory", 0o000)?;
@@ -347,7 +347,7 @@ impl SandboxRoot {
         Ok((found("run/hidden/directory")?, found("run/hidden/file")?))
     }
 
-    /// Attaches a tree, and makes the place for it if it can.
+    /// Attaches a tree, and makes its mount point if possible.
     fn place(&self, tree: BorrowedFd<'_>, at: &Path, kind: FileType) -> io::Result<()> {
         let at = below(at);
         let target = match find(&self.root, at) {
@@ -378,7 +378,7 @@ impl SandboxRoot {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.root, below(at), flags, Mode::from_raw_mode(0o444)) {
             Ok(file) => std::fs::File::from(file).write_all(content),
-            // The whole machine is there, with a file of its own.
+            // The whole machine is mounted, with a file of its own.
             Err(Errno::EXIST | Errno::ROFS) if !self.writable => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -397,7 +397,7 @@ impl SandboxRoot {
     fn make_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<()> {
         match rustix::fs::mkdirat(&self.root, path.as_ref(), Mode::from_raw_mode(mode)) {
             Ok(()) | Err(Errno::EXIST) => Ok(()),
-            // In a part of the machine that is only looked at the directory may be there already.
+            // In a read-only part of the machine the directory may exist already.
             Err(Errno::ROFS) if find(&self.root, path.as_ref()).is_ok() => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -414,7 +414,7 @@ impl SandboxRoot {
         mount_setattr(self.root.as_fd(), change)
     }
 
-    /// The old root goes away with everything that is mounted in it.
+    /// Replaces the old root, and unmounts it with everything in it.
     fn become_root(self) -> io::Result<()> {
         rustix::process::fchdir(&self.root)?;
         rustix::process::pivot_root(".", ".")?;
@@ -423,7 +423,7 @@ impl SandboxRoot {
     }
 }
 
-/// A path of the sandbox, below its root.
+/// Returns a path of the sandbox relative to its root.
 fn below(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }

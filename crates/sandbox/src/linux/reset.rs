@@ -1,9 +1,9 @@
-//! Makes a sandbox as it was before a program ran in it, so that another one can.
+//! Resets a sandbox to its state before a program ran, so that another program can run in it.
 //!
-//! What a program can leave behind when all its processes are gone: files in memory, queues, connections that are not
-//! forgotten yet, and a first process that it slowed down. Files are removed; for all else there is a new sandbox.
+//! A program whose processes are gone can leave files in memory, queues, remembered connections,
+//! and a slowed down init process. Files are removed; for all else there is a new sandbox.
 //!
-//! Must never: touch what is mounted; call a sandbox good that differs from a new one.
+//! Must never: touch mounted parts of the machine; accept a sandbox that differs from a new one.
 
 use std::ffi::{CStr, OsStr};
 use std::io;
@@ -24,20 +24,20 @@ use crate::linux::sys;
 use crate::scratch_directory::{DIRECTORY, DirectoryCleaner};
 use crate::spec::FilesystemView;
 
-/// How a sandbox was before its first program.
+/// The state of a sandbox before its first program.
 pub(crate) struct SandboxBaseline {
     scratch: TmpfsBaseline,
     shared: TmpfsBaseline,
     terminals: OwnedFd,
     terminal_modes: [u32; 2],
-    /// Where the message queues are; nothing where the kernel has none.
+    /// The message queues; None where the kernel has none.
     queues: Option<OwnedFd>,
     connections: Vec<u64>,
     standing: ProcessSettings,
 }
 
 impl SandboxBaseline {
-    /// Remembers how it is, while there still are the rights to look everywhere.
+    /// Records the state, while the process still has the rights to read all of it.
     pub(crate) fn capture(own: WritableMounts, view: &FilesystemView) -> io::Result<Self> {
         Ok(Self {
             scratch: TmpfsBaseline::new(&own.scratch, Path::new("/tmp"), view)?,
@@ -50,7 +50,7 @@ impl SandboxBaseline {
         })
     }
 
-    /// Removes what was left behind; an error where something cannot be, or where there was too much.
+    /// Removes the program's files; an error if it left anything else, or too many files.
     pub(crate) fn restore(&self) -> io::Result<()> {
         self.scratch.empty()?;
         self.scratch.make_home()?;
@@ -69,14 +69,14 @@ impl SandboxBaseline {
     }
 }
 
-/// The modes of the directory of terminals and of what makes them.
+/// Returns the modes of the terminals' directory and of its `ptmx`.
 fn terminal_modes(terminals: &OwnedFd) -> io::Result<[u32; 2]> {
     let directory = rustix::fs::statat(terminals, "", AtFlags::EMPTY_PATH)?;
     let maker = rustix::fs::statat(terminals, "ptmx", AtFlags::SYMLINK_NOFOLLOW)?;
     Ok([directory.st_mode, maker.st_mode])
 }
 
-/// A handle on the message queues, which are nowhere mounted.
+/// Returns a handle on the message queues, which are not mounted; None if the kernel has none.
 fn queues() -> io::Result<Option<OwnedFd>> {
     match mounts::new_file_system("mqueue", &[], MountAttrFlags::MOUNT_ATTR_NOEXEC) {
         Ok(mounted) => Ok(Some(rustix::fs::openat(&mounted, ".", DIRECTORY, Mode::empty())?)),
@@ -85,7 +85,7 @@ fn queues() -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Whether there is no message queue, no set of semaphores and no shared memory of either kind with a number.
+/// Returns true if no POSIX message queue and no System V queue, semaphore or memory is left.
 fn no_queue_is_left(queues: Option<&OwnedFd>) -> io::Result<bool> {
     if let Some(queues) = queues {
         for entry in Dir::read_from(queues)? {
@@ -95,7 +95,7 @@ fn no_queue_is_left(queues: Option<&OwnedFd>) -> io::Result<bool> {
         }
     }
     for kind in ["shm", "sem", "msg"] {
-        // The first line says what stands in the others.
+        // The first line is a heading.
         match std::fs::read_to_string(format!("/proc/sysvipc/{kind}")) {
             Ok(text) if text.lines().count() <= 1 => {}
             Ok(_) => return Ok(false),
@@ -106,13 +106,13 @@ fn no_queue_is_left(queues: Option<&OwnedFd>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// How many sockets are in use, and how many connections are not forgotten yet.
+/// Returns the numbers of sockets in use and of connections that the kernel still remembers.
 fn connections() -> io::Result<Vec<u64>> {
     let mut counts = Vec::new();
     for file in ["/proc/self/net/sockstat", "/proc/self/net/sockstat6"] {
         match std::fs::read_to_string(file) {
             Ok(text) => counts.extend(counts_in(&text)),
-            // The newer kind may be switched off.
+            // IPv6 may be switched off.
             Err(error) if error.kind() == io::ErrorKind::NotFound && !counts.is_empty() => {}
             Err(error) => return Err(error),
         }
@@ -120,7 +120,7 @@ fn connections() -> io::Result<Vec<u64>> {
     Ok(counts)
 }
 
-/// `TCP: inuse 1 orphan 0 tw 0 alloc 6 mem 1`; only these two are of this network alone.
+/// Parses `TCP: inuse 1 orphan 0 tw 0 alloc 6 mem 1`; only `inuse` and `tw` are per network.
 fn counts_in(text: &str) -> Vec<u64> {
     let is_counted = |line: &&str| line.starts_with("TCP") || line.starts_with("UDP");
     let counts = text.lines().filter(is_counted).flat_map(|line| {
@@ -134,7 +134,7 @@ fn counts_in(text: &str) -> Vec<u64> {
     counts.flatten().collect()
 }
 
-/// What others of the same user can change of a process, and its children begin with.
+/// The process settings that others of the same user can change, and that children inherit.
 #[derive(Debug, PartialEq, Eq)]
 struct ProcessSettings {
     limits: [Rlimit; RESOURCES.len()],
@@ -176,14 +176,14 @@ impl ProcessSettings {
     }
 }
 
-/// A file system in memory that is emptied, but for the places of what is mounted in it.
+/// A file system in memory that is emptied, but for the mount points in it.
 struct TmpfsBaseline {
     root: DirectoryBaseline,
     /// The outer before the inner.
     kept: Vec<KeptEntry>,
 }
 
-/// A directory that is emptied, held open, and what was noted beside it.
+/// An open directory to be emptied, and its attributes to compare and restore.
 struct DirectoryBaseline {
     directory: OwnedFd,
     attributes: DirectoryAttributes,
@@ -191,7 +191,7 @@ struct DirectoryBaseline {
 }
 
 impl DirectoryBaseline {
-    /// By its handle: by its name it may be something that is mounted over it.
+    /// Opens it through its handle: its name may lead to a mount over it.
     fn of(found: &OwnedFd) -> io::Result<Self> {
         let directory = rustix::fs::openat(found, ".", DIRECTORY, Mode::empty())?;
         let status = rustix::fs::fstat(&directory)?;
@@ -206,17 +206,17 @@ impl DirectoryBaseline {
         Ok(Self { attributes: DirectoryAttributes::of(&directory)?, directory, times })
     }
 
-    /// Sets the times back: a program can choose them.
+    /// Restores the times: a program can choose them.
     fn restore_times(&self) -> io::Result<()> {
         Ok(rustix::fs::futimens(&self.directory, &self.times)?)
     }
 }
 
-/// Something that must stay, and what it is.
+/// An entry that must stay, and its identity.
 struct KeptEntry {
     path: PathBuf,
     identity: FileIdentity,
-    /// A directory on the way to something mounted; nothing for the mounted itself.
+    /// A directory on the way to a mount point; None for the mount point itself.
     inside: Option<DirectoryBaseline>,
 }
 
@@ -234,7 +234,7 @@ impl FileIdentity {
 }
 
 impl TmpfsBaseline {
-    /// The file system as it is now; `at` is where the sandbox sees it.
+    /// Records the present file system; `at` is its path in the sandbox.
     fn new(mounted: &OwnedFd, at: &Path, view: &FilesystemView) -> io::Result<Self> {
         let root = DirectoryBaseline::of(mounted)?;
         let own = rustix::fs::fstat(&root.directory)?.st_dev;
@@ -248,7 +248,7 @@ impl TmpfsBaseline {
         ways.dedup();
         let mut kept: Vec<KeptEntry> = Vec::new();
         for path in ways {
-            // What lies in something mounted is not ours.
+            // Entries inside of a mount are not ours.
             if kept.iter().any(|kept| kept.inside.is_none() && path.starts_with(&kept.path)) {
                 continue;
             }
@@ -261,12 +261,12 @@ impl TmpfsBaseline {
         Ok(Self { root, kept })
     }
 
-    /// Empties it.
+    /// Removes all entries but mount points; an error if one of those has changed.
     fn empty(&self) -> io::Result<()> {
         let differs = || Err(io::Error::other("a place of something mounted has changed"));
         let root = &self.root.directory;
         rustix::fs::fchmod(root, Mode::from_raw_mode(0o1777))?;
-        // A directory on the way could have been renamed, with what is mounted below it.
+        // A directory on the way could have been renamed, with the mounts below it.
         for kept in &self.kept {
             let found = find(root, &kept.path)?;
             let status = found.map(rustix::fs::fstat).transpose()?;
@@ -288,7 +288,7 @@ impl TmpfsBaseline {
         emptying.remove_except(&|name| self.keeps(Path::new(""), name))
     }
 
-    /// The last thing to do: whatever is made or read in a directory changes its times.
+    /// Restores all times. Call it last: making or reading an entry changes a directory's times.
     fn restore_times(&self) -> io::Result<()> {
         let inner = self.kept.iter().filter_map(|kept| kept.inside.as_ref());
         inner.chain([&self.root]).try_for_each(DirectoryBaseline::restore_times)
@@ -299,18 +299,18 @@ impl TmpfsBaseline {
         self.kept.iter().any(|kept| kept.path == path)
     }
 
-    /// The home that is thrown away with all else.
+    /// Makes the home that is discarded with the sandbox.
     fn make_home(&self) -> io::Result<()> {
         let mode = Mode::RWXU;
         match rustix::fs::mkdirat(&self.root.directory, "home", mode) {
-            // The way to something mounted, whose mode was compared.
+            // A directory on the way to a mount; its mode was compared.
             Err(Errno::EXIST) => Ok(()),
             made => Ok(made?),
         }
     }
 }
 
-/// Opens a path below a directory without following a link; nothing when it is not there.
+/// Opens a path below a directory without following a link; None when it is missing.
 fn find(root: impl AsFd, path: &Path) -> io::Result<Option<OwnedFd>> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -321,12 +321,12 @@ fn find(root: impl AsFd, path: &Path) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// What is noted beside a directory.
+/// The attributes of a directory that must not change.
 #[derive(Debug, PartialEq, Eq)]
 struct DirectoryAttributes {
-    /// The names of further attributes, lists of who may enter among them.
+    /// The names of extended attributes, access control lists among them.
     names: Vec<u8>,
-    /// The flags that `chattr` sets; nothing where the file system has none.
+    /// The flags that `chattr` sets; None where the file system has none.
     flags: Option<u32>,
 }
 

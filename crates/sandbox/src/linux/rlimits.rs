@@ -1,6 +1,6 @@
-//! What one process may spend, held by the kernel's limits for each process.
+//! The resource limits of one process, enforced by the kernel (`setrlimit`).
 //!
-//! Must never: raise a limit that whoever started us has set.
+//! Must never: raise a limit that our parent has set.
 
 use agentry_protocol::confinement::ConfinementLimits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -8,13 +8,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::limits::{CPU_SPARE_SECONDS, LOCKED_BYTES_MAX, QUEUED_BYTES_MAX};
 use crate::linux::StepError;
 
-/// Bounds the calling process and whatever it starts; a limit that is already lower stays.
+/// Limits the calling process and its children; a limit that is already lower stays.
 ///
-/// The memory is that of one process: a hard stop below the sum that others watch.
+/// The memory limit is that of one process: a hard stop beside the watched sum of all processes.
 pub(crate) fn limit(limits: &ConfinementLimits, cores: u64) -> Result<(), StepError> {
     for (resource, most, name) in table(limits, cores) {
         let most = lowest(most, getrlimit(resource));
-        // Soft and hard are one, so that nobody below can raise it again.
+        // Soft and hard are one, so that no child can raise it again.
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(
             |cause| StepError::new(format!("limit {name} to {most} (setrlimit)"), cause),
         )?;
@@ -28,7 +28,7 @@ fn table(limits: &ConfinementLimits, cores: u64) -> [(Resource, u64, &'static st
         (Resource::Data, limits.memory_bytes, "memory"),
         (Resource::Fsize, limits.disk_bytes, "the size of a file"),
         (Resource::Nofile, limits.files, "open files"),
-        // 0 would still feed a program that the system takes dumps with; 1 is too little for both.
+        // 0 would still feed a core dump handler; 1 is too little for a file or a handler.
         (Resource::Core, 1, "core dumps"),
         (Resource::Cpu, cpu_seconds(limits.timeout_ms, cores), "processor time"),
         (Resource::Memlock, LOCKED_BYTES_MAX, "locked memory"),
@@ -36,7 +36,7 @@ fn table(limits: &ConfinementLimits, cores: u64) -> [(Resource, u64, &'static st
     ]
 }
 
-/// More than a process can use in the time it has; only one that outlives its call runs into it.
+/// Returns more than a process can use in its time; only one that outlives its call exceeds it.
 fn cpu_seconds(timeout_ms: u64, cores: u64) -> u64 {
     timeout_ms.div_ceil(1000).saturating_mul(cores.max(1)).saturating_add(CPU_SPARE_SECONDS)
 }

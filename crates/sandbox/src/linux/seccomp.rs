@@ -1,10 +1,10 @@
 //! The filter of system calls that a confined process runs under.
 //!
-//! Two programs, and the kernel obeys the stricter of their answers: the first knows what is let
-//! through, so that a call nobody thought of does not exist; the second knows what is refused, and
-//! its answer is the one that the process sees.
+//! Two programs, and the kernel obeys the stricter of their answers: the first has the allowed
+//! calls, so that an unforeseen call does not exist; the second has the refused calls, and the
+//! process sees its answer.
 //!
-//! Must never: let a call through because it is new, or look at memory that the process can change.
+//! Must never: allow a call because it is new, or look at memory that the process can change.
 
 mod allowlist;
 mod denylist;
@@ -19,26 +19,26 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetA
 
 use crate::linux::StepError;
 
-/// What a call answers that is not let through: there is no such call.
+/// The error of a call that is not on the allowlist: there is no such call.
 const NOT_THERE: u16 = 38;
 const _: () = assert!(NOT_THERE as i32 == libc::ENOSYS, "the number is that of the system");
 
-/// What a filter is for.
+/// The kind of process that a filter is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     /// An ordinary program in namespaces of its own.
     Command {
-        /// Whether it may make sockets of files; not where it can see those of others.
+        /// True if it may make Unix sockets; false where it can see those of others.
         unix_sockets: bool,
     },
     /// Our own code in namespaces of its own, which serves the file tools.
     Own {
-        /// Whether it may make sockets of files.
+        /// True if it may make Unix sockets.
         unix_sockets: bool,
     },
     /// An ordinary program that shares the network and the other namespaces with us.
     CommandNoNet {
-        /// Whether it may make sockets of files; only where Landlock bounds them.
+        /// True if it may make Unix sockets; only where Landlock bounds them.
         unix_sockets: bool,
     },
     /// Our own code that shares the network and the other namespaces with us.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether it is code that we wrote.
+    /// Returns true for our own code.
     fn is_own(self) -> bool {
         match self {
             Self::Own { .. } | Self::OwnNoNet => true,
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// Whether it sees the network, the message queues and the processes of the machine.
+    /// Returns true if it sees the network, the message queues and the processes of the machine.
     fn is_shared(self) -> bool {
         match self {
             Self::CommandNoNet { .. } | Self::OwnNoNet => true,
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// Whether it may make sockets of files.
+    /// Returns true if it may make Unix sockets.
     fn has_unix_sockets(self) -> bool {
         match self {
             Self::Command { unix_sockets }
@@ -81,7 +81,7 @@ pub(crate) struct SyscallFilter {
 }
 
 impl SyscallFilter {
-    /// Makes the filter for one kind of process.
+    /// Compiles the filter for one kind of process.
     pub(crate) fn new(kind: Kind) -> Result<Self, StepError> {
         let denied = denylist::rules(kind).map_err(compiling)?;
         Ok(Self {
@@ -97,7 +97,7 @@ impl SyscallFilter {
         })
     }
 
-    /// Puts the calling thread, and whatever it starts, under the filter for good.
+    /// Puts the calling thread, and all that it starts, under the filter for good.
     pub(crate) fn install(&self) -> Result<(), StepError> {
         self.programs
             .iter()

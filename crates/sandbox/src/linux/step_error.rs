@@ -4,23 +4,23 @@
 
 use std::io;
 
-/// Which step failed, and what the system answered.
+/// A failed step and the system's answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {cause}")]
 pub(crate) struct StepError {
-    /// The step, in words a person can look for.
+    /// The step, in words a person can search for.
     pub(crate) step: String,
-    /// What the system answered, with its number.
+    /// The system's error, with its number.
     pub(crate) cause: io::Error,
 }
 
 impl StepError {
-    /// A step that the system refused.
+    /// Returns the error of a step that the system refused.
     pub(crate) fn new(step: impl Into<String>, cause: impl Into<io::Error>) -> Self {
         Self { step: step.into(), cause: cause.into() }
     }
 
-    /// A step that we refuse ourselves, and why.
+    /// Returns the error of a step that we refuse ourselves, and the reason.
     pub(crate) fn refused(step: impl Into<String>, why: impl Into<String>) -> Self {
         Self { step: step.into(), cause: io::Error::other(why.into()) }
     }

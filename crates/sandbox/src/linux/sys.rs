@@ -1,6 +1,6 @@
 //! The system calls that no safe library offers.
 //!
-//! The helper that calls these has one thread; that is what makes `fork` and `clone` plain here.
+//! The helper that calls these has one thread; that is why `fork` and `clone` are safe here.
 //!
 //! Must never: hold logic. One function is one call.
 #![expect(unsafe_code, reason = "these calls have no safe form; each is made in one place only")]
@@ -10,16 +10,16 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::process::Pid;
 
-/// Which of the two returns from a fork this is.
+/// The side of a fork on which it returns.
 pub(crate) enum ForkSide {
-    /// The one that was there before.
+    /// The calling process.
     Parent {
         /// The new process.
         pid: Pid,
         /// A handle on it.
         handle: OwnedFd,
     },
-    /// The new one.
+    /// The new process.
     Child,
 }
 
@@ -32,20 +32,20 @@ pub(crate) const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNET
     | libc::CLONE_NEWCGROUP;
 
-/// Only the mapping of users.
+/// The user namespace only.
 pub(crate) const USERS: i32 = libc::CLONE_NEWUSER;
 
-/// Only a private view of the mounts.
+/// The mount namespace only.
 pub(crate) const MOUNTS: i32 = libc::CLONE_NEWNS;
 
-/// Splits this process in two, the new one in namespaces of its own.
+/// Forks this process; the child is in namespaces of its own.
 pub(crate) fn clone(namespaces: i32) -> io::Result<ForkSide> {
     let mut handle: RawFd = -1;
     let flags = namespaces | libc::CLONE_PIDFD;
-    // The older call: containers often say that the newer one does not exist.
-    // SAFETY: without a stack of its own the child goes on with a copy of ours, as after a fork; this
-    // process has one thread, so no lock is held by somebody who is not copied. The third argument is
-    // where the handle is put; the last two are not used without their flags.
+    // The older call: containers often answer that the newer one does not exist. SAFETY: without a
+    // stack of its own the child continues on a copy of ours, as after a fork; this process has one
+    // thread, so no lock is held by a thread that is not copied. The third argument receives the
+    // handle; the last two are not used without their flags.
     let pid = unsafe {
         libc::syscall(
             libc::SYS_clone,
@@ -61,14 +61,14 @@ pub(crate) fn clone(namespaces: i32) -> io::Result<ForkSide> {
         Some(0) => Ok(ForkSide::Child),
         Some(pid) => {
             let pid = Pid::from_raw(pid).expect("the system numbers processes from 1");
-            // SAFETY: the system has just put a new descriptor there, and nobody else knows it.
+            // SAFETY: the system has just put a new descriptor there, and no other code knows it.
             let handle = unsafe { OwnedFd::from_raw_fd(handle) };
             Ok(ForkSide::Parent { pid, handle })
         }
     }
 }
 
-/// Splits this process in two. The C library knows of it, so the child may start threads.
+/// Forks this process. The C library knows of it, so the child may start threads.
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
     // SAFETY: this process has one thread.
     match unsafe { libc::fork() } {
@@ -77,29 +77,29 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
-/// The session that a process is in. Threads of the kernel are in none, which the safe form does not know.
+/// Returns a process's session. Kernel threads have none, which the safe form cannot return.
 pub(crate) fn session_of(pid: i32) -> Option<i32> {
     // SAFETY: takes and gives a number.
     let session = unsafe { libc::getsid(pid) };
     (session > 0).then_some(session)
 }
 
-/// What is changed about a mount.
+/// A change to a mount.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MountChange<'a> {
-    /// It and all below it.
+    /// True if it applies to all mounts below, too.
     pub(crate) recursive: bool,
     /// Flags that are added.
     pub(crate) set: u64,
-    /// Who owns the files, seen through this mount.
+    /// The user namespace that maps the owners of the files.
     pub(crate) owners: Option<BorrowedFd<'a>>,
 }
 
-/// Flags for [`MountChange`].
+/// Flag for [`MountChange`]: read-only.
 pub(crate) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
-/// Programs do not change the user they run as.
+/// Flag for [`MountChange`]: setuid bits of programs are ignored.
 pub(crate) const NO_SETUID: u64 = libc::MOUNT_ATTR_NOSUID;
-/// Devices cannot be opened.
+/// Flag for [`MountChange`]: devices cannot be opened.
 pub(crate) const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
 
 /// Changes a mount that is held by a handle.
@@ -112,8 +112,8 @@ pub(crate) fn mount_setattr(mount: BorrowedFd<'_>, change: MountChange<'_>) -> i
         attributes.userns_fd = u64::try_from(owners.as_raw_fd()).expect("handles are positive");
     }
     let flags = libc::AT_EMPTY_PATH | if change.recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is an empty C string, the structure lives until the call returns and its size is
-    // given.
+    // SAFETY: the path is an empty C string; the structure lives until the call returns and its
+    // size is given.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -139,7 +139,7 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Ends of children become readable here instead of being signalled.
+/// Returns a descriptor that becomes readable when a child ends; blocks the signal instead.
 pub(crate) fn watch_children() -> io::Result<OwnedFd> {
     // SAFETY: the set is written by `sigemptyset` before it is read.
     unsafe {
@@ -156,7 +156,7 @@ pub(crate) fn watch_children() -> io::Result<OwnedFd> {
     }
 }
 
-/// Lets the signals through again that `watch_children` holds back.
+/// Unblocks the signals that `watch_children` blocks.
 pub(crate) fn let_signals_through() -> io::Result<()> {
     // SAFETY: the set is written by `sigemptyset` before it is read.
     let result = unsafe {
@@ -167,20 +167,20 @@ pub(crate) fn let_signals_through() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Signals every process of this process namespace but ourselves, the first of it.
+/// Signals every process of this process namespace but the caller, its first process.
 pub(crate) fn signal_all(signal: i32) {
-    // SAFETY: a call with two numbers. It fails only when there is nobody left.
+    // SAFETY: a call with two numbers. It fails only when no process is left.
     unsafe {
         libc::kill(-1, signal);
     }
 }
 
-/// Descriptors from this one on are closed when another program is started.
+/// Closes descriptors from this one on when another program is started.
 pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     close_range(first, libc::CLOSE_RANGE_CLOEXEC)
 }
 
-/// Closes every descriptor from this one on. Nobody may use one of them any more.
+/// Closes every descriptor from this one on. None of them may be used any more.
 pub(crate) fn close_from(first: u32) -> io::Result<()> {
     close_range(first, 0)
 }
@@ -191,33 +191,33 @@ fn close_range(first: u32, flags: u32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Ends this process at once, without what would be done at an ordinary end.
+/// Ends this process at once, without the steps of an ordinary end.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: it does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Makes a system call by its number, to see whether it is let through. All arguments are numbers; those that
-/// should be addresses are not, so that nothing comes of a call that is let through.
+/// Makes a system call by its number, to see if the filter allows it. All arguments are numbers,
+/// also in place of addresses, so that an allowed call has no effect.
 pub(crate) fn attempt(number: libc::c_long, arguments: [libc::c_long; 5]) -> io::Result<()> {
     let [one, two, three, four, five] = arguments;
-    // SAFETY: the callers give calls that do nothing to this process when their addresses are invalid.
+    // SAFETY: the callers pass calls that do nothing to this process if addresses are invalid.
     let result = unsafe { libc::syscall(number, one, two, three, four, five, 0) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// How the kernel shares the processor out to this process, as it says it itself.
+/// Returns the scheduling attributes of this process, as the kernel reports them.
 pub(crate) fn scheduling() -> io::Result<[u64; 7]> {
     let mut attributes = [0_u64; 7];
     let bytes = size_of_val(&attributes);
-    // SAFETY: the kernel writes at most as many bytes as it is told, into numbers that may have any value; 0 is the
-    // caller.
+    // SAFETY: the kernel writes at most as many bytes as the argument says, into numbers that may
+    // have any value; 0 is the caller.
     let result =
         unsafe { libc::syscall(libc::SYS_sched_getattr, 0, attributes.as_mut_ptr(), bytes, 0) };
     if result == 0 { Ok(attributes) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Which turn this process has at the disks.
+/// Returns the I/O priority of this process.
 pub(crate) fn disk_turn() -> io::Result<i64> {
     const PROCESS: i32 = 1;
     // SAFETY: a call with two numbers; 0 is the caller.

@@ -1,4 +1,4 @@
-//! Runs one test of this binary again as a child of its own, because what it does cannot be undone.
+//! Runs one test of this binary again as a child, because its effects cannot be undone.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use crate::{CancelToken, Command, Cwd, ProcessBounds, ProcessEnding, Streams};
 
-/// Says that a test is such a child.
+/// The variable that marks a test as such a child.
 const CHILD: &str = "AGENTRY_TEST_CHILD";
-/// Long enough never to be reached by a test that works.
+/// A timeout that a working test never reaches.
 const LONG: Duration = Duration::from_secs(120);
 
 /// A test that is to be run again.
@@ -25,13 +25,13 @@ pub(crate) struct Started {
     lines: BufReader<ChildStdout>,
 }
 
-/// The ignored test of that whole name, in a process of its own.
+/// Returns the ignored test of that whole name, for a process of its own.
 pub(crate) fn again(test: &'static str) -> Again {
     let path = std::env::var_os("PATH").unwrap_or_default();
     Again { test, env: vec![("PATH".into(), path), (CHILD.into(), "1".into())] }
 }
 
-/// The body of such a test: it runs only in the child, and the child ends with it.
+/// Runs the body of such a test: only in the child, which ends with it.
 pub(crate) fn in_child(body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_none() {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn in_child(body: impl FnOnce()) {
     std::process::exit(0);
 }
 
-/// A line for the parent of a child, or for whoever reads why a test was skipped.
+/// Prints a line for the parent of a child, or as the reason why a test was skipped.
 #[expect(clippy::print_stdout, reason = "it is all that a test can say")]
 pub(crate) fn say(line: impl std::fmt::Display) {
     println!("{line}");
@@ -53,7 +53,7 @@ impl Again {
         self
     }
 
-    /// What it said; it must end well.
+    /// Runs it and returns its output; it must succeed.
     #[track_caller]
     pub(crate) fn run(self) -> String {
         let (ending, said) = self.end();
@@ -61,7 +61,7 @@ impl Again {
         said
     }
 
-    /// How it ended, and what it said.
+    /// Runs it and returns its ending and its output.
     pub(crate) fn end(self) -> (ProcessEnding, String) {
         let command = Command {
             program: std::env::current_exe().expect("the test has a file").into(),
@@ -78,7 +78,7 @@ impl Again {
         (finished.ending, String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// Starts it and lets it run; it waits for its input to end.
+    /// Starts it; it runs until its input ends.
     pub(crate) fn start(self) -> Started {
         let mut child = std::process::Command::new(std::env::current_exe().expect("a file"))
             .args(self.args())
@@ -104,7 +104,7 @@ impl Started {
         self.child.id()
     }
 
-    /// Its next line that is not the harness's.
+    /// Returns its next line that is not the harness's.
     pub(crate) fn line(&mut self) -> String {
         loop {
             let mut line = String::new();
@@ -123,7 +123,7 @@ impl Started {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
-    /// Waits for its end; the signal that ended it.
+    /// Waits for its end; returns the signal that ended it.
     pub(crate) fn signal(&mut self) -> Option<i32> {
         self.child.wait().expect("it is ours to wait for").signal()
     }

@@ -1,4 +1,4 @@
-//! Some ways out of a sandbox of macOS, tried from the inside when it is opened.
+//! Some escapes from a sandbox of macOS, tried from the inside when it is opened.
 //!
 //! Must never: do harm when it succeeds: it opens, looks and closes.
 
@@ -15,13 +15,13 @@ use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The name of this part of ourselves.
+/// The name of the role.
 pub(super) const ROLE: &str = "escapes";
 
-/// What there is outside to be reached.
+/// The targets outside of the sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct MacosProbeTargets {
-    /// A file with something in it.
+    /// A file with some content.
     pub(super) file: PathBuf,
     /// A socket in the file system.
     pub(super) socket: PathBuf,
@@ -31,7 +31,7 @@ pub(super) struct MacosProbeTargets {
     pub(super) supervisor: i32,
 }
 
-/// Waits for a question, tries everything, and answers with what came of it.
+/// Waits for a question, tries all escapes, and answers with their results.
 pub(super) fn run(arguments: &Value) -> i32 {
     let Ok(targets) = serde_json::from_value::<MacosProbeTargets>(arguments.clone()) else {
         return 2;

@@ -1,7 +1,7 @@
-//! What this binary does inside of a sandbox of macOS: it sets the limits, and becomes a command or a part of
-//! ourselves. Not run yet.
+//! The part of this binary inside of a macOS sandbox: it sets the limits, then becomes a command or
+//! a role. Not run yet.
 //!
-//! Must never: go on when a limit cannot be set; read settings or files of agents.
+//! Must never: continue when a limit cannot be set; read settings or files of agents.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, Write as _};
@@ -16,17 +16,17 @@ use super::{escape_probe, start_marker};
 use crate::limits::CPU_SPARE_SECONDS;
 pub use crate::role::{RoleFn, RoleTable, VERB};
 
-/// The word after the verb for a command.
+/// The argument after the helper's command that starts a command.
 pub(super) const COMMAND: &str = "command";
-/// The word after the verb for a part of ourselves.
+/// The argument after the helper's command that starts a role.
 pub(super) const ROLE: &str = "role";
-/// What a part of ourselves says when it has heard what it is told.
+/// The first answer of a role, after it has read its arguments.
 pub(super) const READY: &str = "ready";
 
-/// Does what the words after the verb say. It comes back only when that was not possible.
+/// Becomes the command or role that the arguments name. Returns only on failure.
 ///
 /// # Errors
-/// When it was not possible.
+/// When the command or the role could not be started.
 pub fn serve(roles: RoleTable) -> io::Result<()> {
     run(roles, std::env::args_os().skip(2))
 }
@@ -55,7 +55,7 @@ fn become_command(
     args: impl Iterator<Item = OsString>,
 ) -> io::Result<()> {
     start_marker::take_away(path)?;
-    // The environment is the one we were given, and `PATH` is looked for in it.
+    // The environment is the one we were given, and its `PATH` is searched.
     let reason = std::process::Command::new(program).args(args).exec();
     start_marker::put_back(path, &reason)?;
     Err(reason)
@@ -77,8 +77,8 @@ fn become_role(name: &OsString, roles: RoleTable) -> io::Result<()> {
     std::process::exit(role(&arguments))
 }
 
-/// Bounds this process and whatever it becomes. Memory and processes are not among it: the system does not hold
-/// the one, and counts the other for the user's whole machine.
+/// Limits this process and its later program. Not memory and processes: the system does not enforce
+/// the former, and counts the latter for the user's whole machine.
 fn limit(limits: &ConfinementLimits) -> io::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let seconds = limits.timeout_ms.div_ceil(1000).saturating_mul(cores);
@@ -86,12 +86,12 @@ fn limit(limits: &ConfinementLimits) -> io::Result<()> {
         (Resource::Fsize, limits.disk_bytes),
         (Resource::Nofile, limits.files),
         (Resource::Core, 0),
-        // Who outlives the call ends by this at last.
+        // A process that outlives the call ends by this at last.
         (Resource::Cpu, seconds.saturating_add(CPU_SPARE_SECONDS)),
     ];
     for (resource, most) in table {
         let most = getrlimit(resource).maximum.map_or(most, |hard| most.min(hard));
-        // Soft and hard are one, so that nobody below can raise it again.
+        // Soft and hard are one, so that no child can raise it again.
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Things outside of the sandbox that must not be reached.
+//! Targets outside of the sandbox that must not be reached.
 //!
 //! Must never: be of any worth.
 
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixListener;
 use super::escape_probe::MacosProbeTargets;
 use crate::private_directory::PrivateDirectory;
 
-/// They go when this goes.
+/// The targets of the escapes; removed on drop.
 pub(super) struct MacosProbeFixture {
     pub(super) targets: MacosProbeTargets,
     _directory: PrivateDirectory,

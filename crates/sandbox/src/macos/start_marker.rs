@@ -1,6 +1,6 @@
-//! A file that says whether a command was started: it is gone when it was.
+//! A file that shows if a command was started: it is gone if so.
 //!
-//! Its name is chance, and the command does not learn it: whoever is confined cannot claim that nothing was run.
+//! Its name is random and unknown to the command, so that this cannot claim that it never ran.
 //!
 //! Must never: take a command that failed for one that was not started.
 
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use crate::child::{self, Command, Error, ProcessOutcome};
 use crate::limits::TROUBLE_CHARS_MAX;
 
-/// How much of the name is chance, in characters.
+/// The length of the name's random part, in characters.
 const CHANCE_CHARS: usize = 32;
 
 /// The file, from outside of the sandbox.
 pub(super) struct StartMarker(PathBuf);
 
 impl StartMarker {
-    /// Lays it into a temporary directory, which takes it along when it goes.
+    /// Makes the file in a temporary directory, with which it is removed.
     pub(super) fn create(scratch: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         let file = builder.prefix("").rand_bytes(CHANCE_CHARS).tempfile_in(scratch)?;
@@ -29,7 +29,7 @@ impl StartMarker {
         &self.0
     }
 
-    /// What came of a command that is over: nothing if it was never started.
+    /// Returns the result of an ended command; an error if it was never started.
     pub(super) fn judge(
         &self,
         command: &Command,
@@ -52,12 +52,12 @@ impl StartMarker {
     }
 }
 
-/// Inside of the sandbox: the command is about to start.
+/// Removes the file, inside of the sandbox: the command is about to start.
 pub(super) fn take_away(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)
 }
 
-/// Inside of the sandbox: it could not be started.
+/// Writes the file again, inside of the sandbox: the command could not be started.
 pub(super) fn put_back(path: &Path, reason: &io::Error) -> io::Result<()> {
     std::fs::write(path, reason.raw_os_error().unwrap_or_default().to_string())
 }

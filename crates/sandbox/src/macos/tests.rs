@@ -1,14 +1,14 @@
-//! What can be tried without macOS: the texts, and the whole way of a command with a program in place of
+//! Tests that need no macOS: the texts, and a whole command with a program in place of
 //! `sandbox-exec` that confines nothing.
 
 use tempfile::TempDir;
 
 use super::*;
 
-/// What the binary below is asked to do inside, in words.
+/// The variable with the words that the binary below runs inside.
 const INSIDE: &str = "INSIDE";
 
-/// Drops the profile and goes on.
+/// Drops the profile and runs the rest.
 const CONFINES_NOTHING: &str = "shift 3; exec \"$@\"";
 
 /// A machine whose binary is this test; the first two lines are the test's own.
@@ -16,8 +16,8 @@ fn machine(sandbox_exec: &str) -> (MacosBackend, TempDir) {
     let directory = tempfile::tempdir().unwrap();
     let script = |name: &str, text: &str| {
         let path = directory.path().join(name);
-        // Not by ourselves: a child that another test starts meanwhile would hold the file open, and nobody
-        // could run it.
+        // Not by ourselves: a child that another test starts meanwhile would hold the file open,
+        // and running it would fail.
         let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\"; chmod 755 \"$0\"";
         let mut shell = std::process::Command::new("/bin/sh");
         let written = shell.args(["-c", write]).arg(&path).arg(text).status().unwrap();

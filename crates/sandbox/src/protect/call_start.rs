@@ -1,12 +1,12 @@
 //! The time at which a call begins.
 //!
-//! Must never: be later than the stamp of a file that the call makes, also if the clock is set back meanwhile.
+//! Must never: be later than the stamp of a file that the call makes, even after a clock change.
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::dir::FileTime;
 
-/// When a call began, by the clock that stamps files and by one that nobody sets.
+/// The start of a call, by the clock that stamps files and by the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallStart {
     pub(crate) stamped: FileTime,
@@ -18,7 +18,7 @@ impl CallStart {
         Self { stamped: time(STAMPS), running: time(ClockId::Monotonic) }
     }
 
-    /// When it was by the clock that stamps files, even if that was set back since.
+    /// Returns the start by the clock that stamps files, even if that was set back since.
     pub(crate) fn stamp(self) -> FileTime {
         let now = Self::now();
         let nanos = |(seconds, nanos): FileTime| seconds * NANOS_PER_SECOND + nanos;
@@ -30,7 +30,7 @@ impl CallStart {
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
-/// The clock that files are stamped with; never ahead of a stamp that is made later.
+/// The clock that stamps files; never ahead of a stamp that is made later.
 #[cfg(target_os = "linux")]
 const STAMPS: ClockId = ClockId::RealtimeCoarse;
 #[cfg(not(target_os = "linux"))]
@@ -49,7 +49,7 @@ mod tests {
     fn a_call_began_no_later_than_either_clock_says() {
         let now = CallStart::now();
         let hour = 3_600;
-        // The clock was set forward since: it says that less time has passed than has.
+        // The clock was set forward since: it shows less time passed than really did.
         let early = CallStart { stamped: (now.stamped.0 - hour, 123_456_789), ..now };
         assert_eq!(early.stamp(), early.stamped);
         // It was set back since: a file that the call made has an earlier stamp than the call.

@@ -1,10 +1,10 @@
-//! Compares what stands in the roots after a call with what stood there before, and puts it right.
+//! Compares the roots after a call with the baseline, and repairs the differences.
 //!
-//! One round looks, repairs from the outside in, and leaves alone what is in a place it has just repaired;
-//! rounds follow until one finds nothing to do. Where a look cannot be finished, the outermost directory on the way
-//! there that is new is taken as a whole.
+//! One round scans, repairs from the outside in, and skips entries in a path it has just repaired;
+//! rounds follow until one finds no difference. If a scan cannot be finished, the outermost new
+//! directory on the way to its obstacle is quarantined as a whole.
 //!
-//! Must never: go on for ever, accept what it could not judge, or leave something out without saying so.
+//! Must never: run for ever, accept an entry it could not judge, or omit one without a report.
 
 #[cfg(test)]
 mod tests;
@@ -27,35 +27,35 @@ use super::violation::{ProtectionViolation, ViolationKind};
 use super::walk::{self, WalkTask};
 use crate::limits::{KEPT_FILE_BYTES_MAX, REPAIR_MS_MAX, REPAIR_RACES_MAX, VIOLATIONS_LISTED_MAX};
 
-/// What a check works with.
+/// The state of one check.
 pub(crate) struct GuardCheck<'a> {
     pub(crate) task: WalkTask<'a>,
     pub(crate) known: &'a BTreeMap<RootedPath, BaselineEntry>,
-    /// The directories that were there before the call; none if nobody knows.
+    /// The directories before the call; None if they are unknown.
     pub(crate) directories: Option<&'a HashSet<FileId>>,
     pub(crate) repair: Repair<'a>,
     pub(crate) violations: Vec<ProtectionViolation>,
     /// The number of violations that are not listed.
     pub(crate) unlisted: usize,
-    /// What could not be put right, so that it is not tried again in every round.
+    /// Differences that could not be repaired, so that later rounds do not retry them.
     pub(crate) given_up: BTreeMap<RootedPath, Option<FileId>>,
     /// True if a planted or changed file could not be removed.
     pub(crate) is_unsafe: bool,
-    /// The number of times that something moved between a look and its repair: another call is still running.
+    /// The number of moves between a scan and its repair: another call is still running.
     pub(crate) races: usize,
 }
 
-/// A place, what was known of it, and what stands there now.
+/// A path, its baseline entry, and its present status.
 type ChangedPath<'a> = (&'a RootedPath, &'a BaselineEntry, Option<FileStatus>);
 
-/// What a round has done so far.
+/// The progress of one round.
 #[derive(Default)]
 struct CheckRound {
-    /// Places that are not looked at again in this round, with all that is in them.
+    /// Paths that this round leaves alone, with all that is in them.
     settled: BTreeSet<RootedPath>,
-    /// Directories that are not where they were, on their way back.
+    /// Moved directories on their way back, by their path in the baseline.
     aside: BTreeMap<RootedPath, io::Result<DisplacedEntry>>,
-    /// A directory that was made again, and the violation that tells of it.
+    /// A directory that was made again, and the index of its violation.
     remade: Option<(RootedPath, usize)>,
     acted: bool,
 }
@@ -72,7 +72,7 @@ impl CheckRound {
 }
 
 impl GuardCheck<'_> {
-    /// Repairs until a scan finds nothing to do; returns the reason if there is no such scan.
+    /// Repairs until a scan finds no difference; returns the reason if no scan does.
     pub(crate) fn run(&mut self) -> io::Result<Option<String>> {
         let started = Instant::now();
         let time = Duration::from_millis(REPAIR_MS_MAX);
@@ -99,8 +99,8 @@ impl GuardCheck<'_> {
         }
     }
 
-    /// Gives known directories their rights back: protected ones all of them, others those without which nobody can
-    /// look into them.
+    /// Restores the permissions of baseline directories: all of them for protected ones, for others
+    /// only those that are needed to list and enter them.
     fn open_directories(&mut self) -> io::Result<()> {
         for root in self.task.roots {
             root.make_readable()?;
@@ -133,7 +133,7 @@ impl GuardCheck<'_> {
         incomplete.or_else(|| survey.is_cut.then(too_much)).or_else(|| self.is_unsafe.then(left))
     }
 
-    /// Takes the outermost new directory on the way to where a look had to stop.
+    /// Quarantines the outermost new directory on the way to the point where a scan had to stop.
     fn contain(&mut self, survey: &Survey) -> io::Result<bool> {
         let (Some(stuck_at), Some(directories)) = (&survey.stuck_at, self.directories) else {
             return Ok(false);
@@ -149,7 +149,7 @@ impl GuardCheck<'_> {
         Ok(false)
     }
 
-    /// Repairs what a look has shown; whether there was anything.
+    /// Repairs the differences that a scan has shown; returns true if it did anything.
     fn round(&mut self, survey: &Survey) -> io::Result<bool> {
         let mut round = CheckRound::default();
         let known = self.known;
@@ -168,7 +168,7 @@ impl GuardCheck<'_> {
         }
         self.set_aside(&mut round, &different)?;
         for (place, known, _) in &different {
-            // What was moved out of the way or back may have brought this into order, or out of it.
+            // An earlier move of this round may have repaired this path, or damaged it.
             let now = place.status(self.task.roots)?;
             if !self.is_done(&round, place) && !self.is_same(place, known, now.as_ref())? {
                 self.put_right(&mut round, (place, known), now.as_ref());
@@ -189,7 +189,7 @@ impl GuardCheck<'_> {
         Ok(round.acted)
     }
 
-    /// Moves directories that are elsewhere now out of the way, before anything is taken that they may be in.
+    /// Moves displaced directories aside, before any directory around them is quarantined.
     fn set_aside(
         &mut self,
         round: &mut CheckRound,
@@ -200,7 +200,7 @@ impl GuardCheck<'_> {
         let located = walk::locate(&self.task, sought)?;
         for (place, known, _) in directories() {
             let Some(from) = located.get(&known.id()) else { continue };
-            // It was moved along with the directory it is in, and comes back with it.
+            // It was moved along with its parent directory, and comes back with it.
             let parent = place.ancestors().nth(1);
             let parent_now = parent.and_then(|it| located.get(&self.known.get(&it)?.id()));
             let came_along = parent_now.is_some_and(|parent| {
@@ -218,7 +218,7 @@ impl GuardCheck<'_> {
         round.is_settled(place) || place.ancestors().any(|one| self.given_up.contains_key(&one))
     }
 
-    /// Whether a known place holds what it held.
+    /// Returns true if the path has the content and permissions of the baseline.
     fn is_same(
         &self,
         place: &RootedPath,
@@ -250,7 +250,7 @@ impl GuardCheck<'_> {
         })
     }
 
-    /// Puts a directory back; what is in it comes along, and the next round sees whether all of it did.
+    /// Moves a directory back with its content; the next round checks whether it is complete.
     fn put_back(
         &mut self,
         round: &mut CheckRound,
@@ -287,7 +287,7 @@ impl GuardCheck<'_> {
                 self.tell(place, ViolationKind::Removed, taken.map(|taken| (taken, Err(lost()))));
                 round.settle(place);
             }
-            // Another directory in its place: what is in it, or is missing there, is judged by itself.
+            // Another directory in its place: its present and missing entries are judged alone.
             ProtectionRole::Ancestor
             | ProtectionRole::Protected
             | ProtectionRole::Inner
@@ -305,7 +305,7 @@ impl GuardCheck<'_> {
         }
     }
 
-    /// Takes away what stands in a place, and makes again what stood there.
+    /// Quarantines the present entry of a path, and makes the baseline's entry again.
     fn make_again(
         &mut self,
         round: &mut CheckRound,
@@ -315,7 +315,7 @@ impl GuardCheck<'_> {
         let what = if now.is_some() { ViolationKind::Changed } else { ViolationKind::Removed };
         let taken = now.map(|_| self.repair.take(place)).transpose();
         let outcome = taken.map(|taken| (taken, self.repair.make(place, known)));
-        // What is in a directory that was removed is not told one by one.
+        // Entries of a removed directory are not reported one by one.
         if let Some((_, told)) = round.remade.as_ref().filter(|(one, _)| place.is_in(one)) {
             let (told, is_left) = (*told, outcome.is_err());
             round.acted = true;
@@ -340,7 +340,7 @@ impl GuardCheck<'_> {
         }
     }
 
-    /// Judges something protected that was not there before the call.
+    /// Judges a protected entry that was not there before the call.
     fn judge(
         &mut self,
         round: &mut CheckRound,
@@ -348,7 +348,7 @@ impl GuardCheck<'_> {
         (place, found): (&RootedPath, &SurveyEntry),
     ) -> io::Result<()> {
         if self.task.git == GitAccess::Write && self.is_harmless(survey, place, found)? {
-            // Its parts were judged with it. Nothing was done, so there is no need for another round.
+            // Its parts were judged with it. Nothing was done, so another round is not needed.
             round.settled.insert(place.clone());
             return Ok(());
         }
@@ -358,7 +358,7 @@ impl GuardCheck<'_> {
         Ok(())
     }
 
-    /// Whether a repository, or a part of one, makes git run nothing.
+    /// Returns true if a repository, or a part of one, makes git run nothing.
     fn is_harmless(
         &self,
         survey: &Survey,
@@ -397,7 +397,7 @@ impl GuardCheck<'_> {
         }
     }
 
-    /// Whether a file `.git` names a worktree or a submodule of a repository that is fine itself.
+    /// Returns true if a file `.git` names a worktree or submodule of a harmless repository.
     fn is_of_known_repository(&self, survey: &Survey, place: &RootedPath) -> io::Result<bool> {
         let roots = self.task.roots;
         let Some(bytes) = place.read(roots, KEPT_FILE_BYTES_MAX)? else { return Ok(false) };
@@ -423,15 +423,15 @@ impl GuardCheck<'_> {
             && (self.known.contains_key(&owner) || self.is_harmless(survey, &owner, found)?))
     }
 
-    /// Counts an error that means that something was moved since the look; the next round finds it where it is now. To
-    /// give it up would let its new place be taken for planted.
+    /// Counts an error of a move since the scan; the next round finds the entry in its new place.
+    /// Giving up instead would make the new place count as planted.
     fn is_race(&mut self, error: &io::Error) -> bool {
         let is_race = dir::is_race(error) && self.races < REPAIR_RACES_MAX;
         self.races += usize::from(is_race);
         is_race
     }
 
-    /// Writes down what was done about a place, and gives it up if that did not work; whether it did.
+    /// Records the repair of a path, and gives the path up if it failed; returns true on success.
     fn tell(
         &mut self,
         place: &RootedPath,
@@ -441,7 +441,7 @@ impl GuardCheck<'_> {
         let mut is_done = true;
         let (quarantined, problem) = match outcome {
             Ok((quarantined, Ok(()))) => (quarantined, None),
-            // What was taken is told; the next round brings back what stood there.
+            // The quarantined entry is reported; the next round restores the baseline's entry.
             Ok((Some(quarantined), Err(error))) if self.is_race(&error) => {
                 is_done = false;
                 (Some(quarantined), None)
@@ -477,7 +477,7 @@ fn is_harmless_part(path: &Path, bytes: &[u8]) -> bool {
                 if is_module { GitConfigScope::Module } else { GitConfigScope::Repository };
             git::is_harmless(bytes, settings)
         }
-        // What a repository without a directory `.git` is known by.
+        // The mark of a repository without a directory `.git`.
         Some("HEAD") => true,
         // A worktree's own: the rest is where it always is.
         Some("commondir") => homes.contains("worktrees") && bytes == b"../..\n",

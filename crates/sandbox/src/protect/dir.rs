@@ -1,4 +1,4 @@
-//! Files and directories of a tree that nobody vouches for, reached by handles only.
+//! Files and directories of an untrusted tree, reached by handles only.
 //!
 //! Must never: follow a link, open anything but directories and regular files, or wait for a FIFO.
 
@@ -19,22 +19,22 @@ use rustix::fs::{Statx, StatxFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// How much of a directory is read at once, in bytes.
+/// The buffer for reading a directory, in bytes.
 const LISTING_BYTES: usize = 32 * 1024;
 
 /// Seconds and nanoseconds, as wide as those of any system.
 pub(crate) type FileTime = (i128, i128);
 
-/// What names a file for as long as it lives, whatever it is called.
+/// The identity of a file, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct FileId {
     pub(crate) dev: i128,
     ino: i128,
-    /// When it was made, where the file system says so: the number of a file that is gone is given away again.
+    /// The creation time, where the file system has it: the number of a deleted file is reused.
     born: Option<FileTime>,
 }
 
-/// What sort of thing stands there.
+/// The kind of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     File,
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// What the file system says about a thing.
+/// The metadata of a directory entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStatus {
     pub(crate) id: FileId,
@@ -55,7 +55,7 @@ pub(crate) struct FileStatus {
     pub(crate) gid: u32,
     pub(crate) links: i128,
     pub(crate) size: u64,
-    /// When it was last made, changed, linked or renamed; seconds and nanoseconds.
+    /// The time of its last creation, change, link or rename; seconds and nanoseconds.
     pub(crate) changed: FileTime,
 }
 
@@ -109,7 +109,7 @@ impl From<Stat> for FileStatus {
     }
 }
 
-/// What stands under a name; nothing is an answer too.
+/// Returns the status of a name without following links; None if there is no such entry.
 pub(crate) fn status(dir: impl AsFd, name: &CStr) -> io::Result<Option<FileStatus>> {
     match look(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat.into())),
@@ -136,18 +136,18 @@ fn look(dir: impl AsFd, name: &CStr, flags: AtFlags) -> Result<Stat, Errno> {
     if name.is_empty() { rustix::fs::fstat(dir) } else { rustix::fs::statat(dir, name, flags) }
 }
 
-/// Whether an error says that the thing is not there, or not there as what was asked for.
+/// Returns true if an error means that the entry is missing, or of another kind than requested.
 pub(crate) fn is_absent(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
-/// Opens a directory that stands under a name, no link to one.
+/// Opens the directory with this name; a link is an error.
 pub(crate) fn open_dir(dir: impl AsFd, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(dir, name, flags, Mode::empty())
 }
 
-/// Opens a directory by its path below a root; every part must be a directory and no link.
+/// Opens a directory by its path below a root; every component must be a directory and no link.
 pub(crate) fn open_below(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
     let mut dir = open_dir(root, c".")?;
     for part in path.components() {
@@ -166,7 +166,7 @@ pub(crate) fn c_name(name: &OsStr) -> Result<CString, Errno> {
     CString::new(name.as_bytes()).map_err(|_| Errno::INVAL)
 }
 
-/// Where the entries of a directory are put while they are read.
+/// A reusable buffer for reading the entries of directories.
 #[derive(Debug)]
 pub(crate) struct DirectoryReader {
     buffer: Vec<MaybeUninit<u8>>,
@@ -177,7 +177,7 @@ impl DirectoryReader {
         Self { buffer: vec![MaybeUninit::uninit(); LISTING_BYTES] }
     }
 
-    /// Calls back for every entry, with what the directory says about its sort.
+    /// Calls back for every entry, with the kind that the directory reports for it.
     #[cfg(target_os = "linux")]
     pub(crate) fn each(
         &mut self,
@@ -200,7 +200,7 @@ impl DirectoryReader {
         Ok(())
     }
 
-    /// Calls back for every entry, with what the directory says about its sort.
+    /// Calls back for every entry, with the kind that the directory reports for it.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn each(
         &mut self,
@@ -218,7 +218,7 @@ impl DirectoryReader {
         Ok(())
     }
 
-    /// All entries, at most so many; none if there are more.
+    /// Returns all names, at most `max`; None if there are more.
     pub(crate) fn names(&mut self, dir: &OwnedFd, max: usize) -> io::Result<Option<Vec<CString>>> {
         let mut names = Vec::new();
         let mut too_many = false;
@@ -234,7 +234,7 @@ impl DirectoryReader {
     }
 }
 
-/// Opens a regular file for reading; none if it is something else by now.
+/// Opens a regular file for reading; None if it is missing or another kind of entry by now.
 pub(crate) fn open_file(dir: impl AsFd, name: &CStr) -> io::Result<Option<File>> {
     // Without waiting: it could be a FIFO by now.
     let flags =
@@ -248,7 +248,7 @@ pub(crate) fn open_file(dir: impl AsFd, name: &CStr) -> io::Result<Option<File>>
     Ok(is_file.then(|| File::from(handle)))
 }
 
-/// The content of a regular file; none if it is longer, or something else.
+/// Returns the content of a regular file; None if it is missing, too long or another kind.
 pub(crate) fn read_file(dir: impl AsFd, name: &CStr, max: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = open_file(dir, name)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -256,7 +256,7 @@ pub(crate) fn read_file(dir: impl AsFd, name: &CStr, max: u64) -> io::Result<Opt
     Ok((bytes.len() as u64 <= max).then_some(bytes))
 }
 
-/// Sets the permission bits of what stands under a name, not of what a link there points to.
+/// Sets the permission bits of an entry, not of a link's target.
 #[cfg(target_os = "linux")]
 pub(crate) fn set_mode(dir: impl AsFd, name: &CStr, mode: RawMode) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;
@@ -269,24 +269,24 @@ pub(crate) fn set_mode(dir: impl AsFd, name: &CStr, mode: RawMode) -> io::Result
     Ok(rustix::fs::chmod(path, Mode::from_raw_mode(mode))?)
 }
 
-/// Sets the permission bits of what stands under a name, not of what a link there points to.
+/// Sets the permission bits of an entry, not of a link's target.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn set_mode(dir: impl AsFd, name: &CStr, mode: RawMode) -> io::Result<()> {
     let mode = Mode::from_raw_mode(mode);
     Ok(rustix::fs::chmodat(dir, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns whether an error means that something was moved or made between a look and what was done about it.
+/// Returns true if an error means that an entry was moved or made between a scan and its repair.
 pub(crate) fn is_race(error: &io::Error) -> bool {
     let is_off_the_way = |code| is_absent(Errno::from_raw_os_error(code));
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists)
         || error.raw_os_error().is_some_and(is_off_the_way)
 }
 
-/// Renames, but never over something.
+/// Renames, but never over an existing entry.
 pub(crate) fn rename(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
     match rename_once(from, to) {
-        // A directory must be writable to get another parent; whoever made it may have seen to that.
+        // A directory must be writable to get another parent; the call may have removed that right.
         Err(Errno::ACCESS) => {
             let Some(before) = status(from.0, from.1)? else { return Err(Errno::ACCESS.into()) };
             set_mode(from.0, from.1, before.mode | 0o700)?;
@@ -299,7 +299,7 @@ pub(crate) fn rename(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Resu
 
 fn rename_once(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> Result<(), Errno> {
     match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
-        // Some file systems cannot promise it; then looking first is the best there is.
+        // Some file systems cannot guarantee it; then a check just before is the best there is.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             match rustix::fs::statat(to.0, to.1, AtFlags::SYMLINK_NOFOLLOW) {
                 Err(Errno::NOENT) => rustix::fs::renameat(from.0, from.1, to.0, to.1),
@@ -318,7 +318,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory, and a handle on it.
+    /// Returns a directory and a handle on it.
     fn scene() -> (tempfile::TempDir, OwnedFd) {
         let scene = tempfile::tempdir().unwrap();
         let handle = open_dir(rustix::fs::CWD, &c_name(scene.path().as_os_str()).unwrap()).unwrap();
@@ -352,7 +352,7 @@ mod tests {
         let metadata = scene.path().join("file").metadata().unwrap();
         assert_eq!(found.id.ino, i128::from(metadata.ino()));
         assert_eq!(found.id.born.is_some(), metadata.created().is_ok());
-        // Devices of several sorts, with and without a major number.
+        // Devices of several kinds, with and without a major number.
         for path in [c"/proc", c"/dev", c"/"] {
             let found = status(rustix::fs::CWD, path).unwrap().unwrap();
             let device = rustix::fs::stat(path).unwrap().st_dev;

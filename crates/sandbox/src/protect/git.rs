@@ -1,6 +1,6 @@
-//! Whether a repository that a call made can make git run something.
+//! Decides if a repository that a call made can make git run a program.
 //!
-//! Strict: what is not known to be harmless is not. Nothing is followed, included or unquoted.
+//! Strict: unknown settings count as harmful. Nothing is followed, included or unquoted.
 //!
 //! Must never: accept a line that git could read otherwise than we do.
 
@@ -9,22 +9,22 @@ use std::path::{Component, Path, PathBuf};
 
 use agentry_protocol::protected::REPOSITORY;
 
-/// Which settings are read.
+/// The kind of git settings to judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GitConfigScope {
-    /// Those of a repository.
+    /// The settings of a repository.
     Repository,
-    /// Those of a submodule's repository, which names its directory.
+    /// The settings of a submodule's repository, which names its directory.
     Module,
 }
 
-/// Whether a repository's settings hold only what runs nothing.
+/// Returns true if a repository's settings contain only entries that run nothing.
 pub(crate) fn is_harmless(text: &[u8], settings: GitConfigScope) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return false };
     let mut section: Option<(String, Option<&str>)> = None;
     text.split('\n').map(|line| line.trim_matches([' ', '\t'])).all(|line| {
         if line.is_empty() || line.starts_with(['#', ';']) {
-            // Git ends a line at a line feed only, as we do; the rest would be read as more lines by people.
+            // Git ends a line at a line feed only, as we do; people would see more lines.
             return !line.contains(|c: char| c.is_control() && c != '\t');
         }
         if line.starts_with('[') {
@@ -39,7 +39,7 @@ pub(crate) fn is_harmless(text: &[u8], settings: GitConfigScope) -> bool {
     })
 }
 
-/// `[name]` or `[name "of"]`, alone on its line.
+/// Parses `[name]` or `[name "of"]`, alone on its line.
 fn header(line: &str) -> Option<(String, Option<&str>)> {
     let inner = line.strip_prefix('[')?.strip_suffix(']')?;
     let (name, of) = match inner.split_once(' ') {
@@ -51,7 +51,7 @@ fn header(line: &str) -> Option<(String, Option<&str>)> {
     (is_name && is_of).then(|| (name.to_ascii_lowercase(), of))
 }
 
-/// Whether git reads a value just as it stands.
+/// Returns true if git reads a value just as it is written.
 fn is_plain(value: &str) -> bool {
     !value.contains(|c: char| c.is_control() || matches!(c, '"' | '\\' | '#' | ';'))
 }
@@ -88,13 +88,13 @@ fn is_switch(value: &str) -> bool {
         .any(|word| word.eq_ignore_ascii_case(value))
 }
 
-/// A name that is no address and no option.
+/// Returns true for a name that is no address and no option.
 fn is_word(value: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
     !value.is_empty() && !value.starts_with('-') && value.bytes().all(is_plain)
 }
 
-/// `../../../name`: the directory of a submodule as seen from its repository.
+/// Returns true for `../../../name`: a submodule's directory as seen from its repository.
 fn is_upwards(value: &str) -> bool {
     let path = Path::new(value);
     let parts: Vec<Component<'_>> = path.components().collect();
@@ -102,7 +102,7 @@ fn is_upwards(value: &str) -> bool {
     ups >= 3 && parts[ups..].iter().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// An address over https or ssh, or a relative path; nothing that names a program or an option.
+/// Returns true for an https or ssh address or a relative path that names no program or option.
 fn is_address(value: &str) -> bool {
     let is_odd = |c: char| c.is_whitespace() || !c.is_ascii_graphic();
     if value.is_empty() || value.starts_with('-') || value.contains("::") || value.contains(is_odd)
@@ -120,14 +120,14 @@ fn is_address(value: &str) -> bool {
     }
 }
 
-/// A host, perhaps with a user before and a port behind; ssh would take one with a dash for an option.
+/// Returns true for `[user@]host[:port]`; ssh would take a host with a dash for an option.
 fn is_host(host: &str) -> bool {
     let parts: Vec<&str> = host.split('@').collect();
     let is_fine = |part: &&str| !part.is_empty() && !part.starts_with('-');
     parts.len() <= 2 && parts.iter().all(is_fine)
 }
 
-/// Where a file `.git` in a directory says the repository is, without a look at the file system.
+/// Returns the repository that a file `.git` names, without access to the file system.
 pub(crate) fn points_to(text: &[u8], directory: &Path) -> Option<PathBuf> {
     let path = text.strip_prefix(b"gitdir: ")?;
     let path = path.strip_suffix(b"\n").unwrap_or(path);
@@ -148,7 +148,7 @@ pub(crate) fn points_to(text: &[u8], directory: &Path) -> Option<PathBuf> {
     Some(resolved)
 }
 
-/// The repository `…/.git` whose worktree or submodule a path in it belongs to.
+/// Returns the repository `…/.git` whose worktree or submodule a path in it belongs to.
 pub(crate) fn owner(path: &Path) -> Option<&Path> {
     let is_home = |path: &&Path| {
         path.ends_with(Path::new(REPOSITORY).join("worktrees"))

@@ -1,5 +1,5 @@
-//! The names that are protected wherever they stand in a writable root: the list of the protocol, and those that an
-//! operator adds.
+//! The names that are protected in every directory of a writable root: the list of the protocol and
+//! the operator's additions.
 //!
 //! Must never: look at the file system.
 
@@ -15,12 +15,12 @@ pub struct ProtectedNames {
 }
 
 impl ProtectedNames {
-    /// The listed names and these.
+    /// Returns the listed names and these.
     pub fn with(more: &[&str]) -> Self {
         Self { more: more.iter().map(|name| name.as_bytes().to_vec()).collect() }
     }
 
-    /// Returns whether a name is protected in these surroundings, whatever stands beside it.
+    /// Returns true if a name is protected below these ancestors, independent of its siblings.
     pub(crate) fn holds(&self, here: AncestorContext, name: &[u8]) -> bool {
         here.kind_of(name).is_some() || self.is_added(name)
     }
@@ -29,7 +29,7 @@ impl ProtectedNames {
         self.more.iter().any(|one| one.eq_ignore_ascii_case(name))
     }
 
-    /// Returns whether a path below a writable root is protected by one of the names in it.
+    /// Returns true if a path below a writable root is protected by one of the names in it.
     pub(crate) fn holds_path(&self, path: &Path) -> bool {
         let names = || path.iter().map(OsStr::as_encoded_bytes);
         kinds_in(names()).next().is_some() || names().any(|name| self.is_added(name))

@@ -1,10 +1,10 @@
-//! A directory that takes what was planted, and takes its teeth.
+//! A directory that receives planted files and makes them harmless.
 //!
-//! Every thing gets a numbered directory of its own and keeps its name in it, so nothing is ever written
-//! over. Files lose the right to be executed; one that has another name elsewhere is copied, so that
-//! nobody can change it from there.
+//! Every entry gets a numbered directory of its own and keeps its name in it, so no file is ever
+//! overwritten. Files lose the right to be executed; a file that has another name elsewhere is
+//! copied, so that it cannot be changed through that name.
 //!
-//! Must never: delete what could not be taken over, or follow a link in it.
+//! Must never: delete an entry that could not be moved here, or follow a link in it.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr};
@@ -23,7 +23,7 @@ use crate::limits::{
 };
 
 const DIRECTORY_MODE: RawMode = 0o700;
-/// The rights that a file may keep.
+/// The permissions that a file may keep.
 const FILE_MODE: RawMode = 0o666;
 
 /// An opened quarantine.
@@ -35,7 +35,7 @@ pub(crate) struct Quarantine {
 }
 
 impl Quarantine {
-    /// Opens it, made if it is not there.
+    /// Opens the quarantine, and creates it if it is missing.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         match rustix::fs::mkdir(path, Mode::from_raw_mode(DIRECTORY_MODE)) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -53,9 +53,9 @@ impl Quarantine {
         Ok(Self { path: path.to_owned(), dir, next })
     }
 
-    /// Takes what stands under a name in a directory; where it is now.
+    /// Moves an entry of a directory into the quarantine; returns its new path.
     ///
-    /// A tree that is or has one of the `kept` directories goes `aside` instead: it was moved there since the look.
+    /// A tree that is or has a `kept` directory goes `aside` instead: it was moved since the scan.
     pub(crate) fn take(
         &mut self,
         (from, name): (&OwnedFd, &CStr),
@@ -81,14 +81,14 @@ impl Quarantine {
             Err(error) => Err(error),
         };
         if let Err(error) = outcome {
-            // If it is not empty it stays, with what could not be taken over.
+            // If it is not empty it stays, with the files that could not be copied.
             rustix::fs::unlinkat(&self.dir, &number, AtFlags::REMOVEDIR).ok();
             return Err(error);
         }
         Ok(self.path.join(os(&number)).join(os(name)))
     }
 
-    /// A new directory of our own.
+    /// Makes a new numbered directory.
     fn cell(&mut self) -> io::Result<(OwnedFd, CString)> {
         while self.next <= QUARANTINE_THINGS_MAX {
             let number = CString::new(format!("{:04}", self.next)).map_err(|_| Errno::INVAL)?;
@@ -112,7 +112,7 @@ fn os(name: &CStr) -> &OsStr {
     OsStr::from_bytes(name.to_bytes())
 }
 
-/// A name that means nothing to anybody, for what cannot be moved into the quarantine.
+/// Returns a name without meaning to any program, for an entry that cannot be quarantined.
 fn meaningless(number: &CStr) -> io::Result<CString> {
     Ok(CString::new(format!("agentry-quarantined-{}", number.to_string_lossy()))?)
 }
@@ -131,7 +131,7 @@ fn spare(
     Err(io::Error::new(io::ErrorKind::NotFound, text))
 }
 
-/// Returns whether a tree is or has one of some directories.
+/// Returns true if a tree is or has one of some directories.
 fn holds(dir: &OwnedFd, name: &CStr, ids: &HashSet<FileId>, depth: usize) -> io::Result<bool> {
     let Some(status) = dir::status(dir, name)? else { return Ok(false) };
     if status.kind != Kind::Directory || depth >= WALK_DEPTH_MAX {
@@ -140,7 +140,7 @@ fn holds(dir: &OwnedFd, name: &CStr, ids: &HashSet<FileId>, depth: usize) -> io:
     if ids.contains(&status.id) {
         return Ok(true);
     }
-    // One that may not be read was made so by the call; a directory of the person's is opened before the look.
+    // The call made it unreadable; a directory of the user's is opened before the scan.
     let Ok(inner) = dir::open_dir(dir, name) else { return Ok(false) };
     for name in DirectoryReader::new().names(&inner, QUARANTINE_ENTRIES_MAX)?.unwrap_or_default() {
         if holds(&inner, &name, ids, depth + 1)? {
@@ -150,7 +150,7 @@ fn holds(dir: &OwnedFd, name: &CStr, ids: &HashSet<FileId>, depth: usize) -> io:
     Ok(false)
 }
 
-/// Takes the rights that matter from everything in a tree that was taken.
+/// Removes the dangerous permissions from all entries of a quarantined tree.
 fn defuse(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
     let Some(status) = dir::status(dir, name)? else { return Ok(()) };
     match status.kind {
@@ -175,7 +175,7 @@ fn defuse(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
     }
 }
 
-/// Replaces a file that has another name somewhere by a copy.
+/// Replaces a file that has another name elsewhere by a copy.
 fn unshare(dir: &OwnedFd, name: &CStr, status: &FileStatus) -> io::Result<()> {
     let copy = c".agentry-copy";
     let mut left = QUARANTINE_FILE_BYTES_MAX;
@@ -194,7 +194,7 @@ fn take_over(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
     match copy(from, to, &mut room, 0) {
         Ok(()) => remove(from.0, from.1, 0),
         Err(error) => {
-            // Half a copy helps nobody, and the whole is still where it was.
+            // A partial copy is of no use, and the original is still in place.
             remove(to.0, to.1, 0).ok();
             Err(error)
         }
@@ -220,7 +220,7 @@ fn copy(
     room.entries = room.entries.checked_sub(1).ok_or_else(too_large)?;
     let Some(status) = dir::status(from, name)? else { return Ok(()) };
     match status.kind {
-        // A FIFO or a socket has nothing in it.
+        // A FIFO or a socket has no content.
         Kind::Other => Ok(()),
         Kind::Link => {
             let target = rustix::fs::readlinkat(from, name, Vec::new())?;
@@ -246,7 +246,7 @@ fn copy(
     }
 }
 
-/// Copies a regular file without its rights; false if it does not fit.
+/// Copies a regular file without its permissions; false if it exceeds the quota.
 fn copy_file(
     from: (&OwnedFd, &CStr),
     to: (&OwnedFd, &CStr),
@@ -266,7 +266,7 @@ fn copy_file(
     Ok(fits)
 }
 
-/// Removes a tree; what is deeper than a walk goes is an error.
+/// Removes a tree; an entry deeper than a walk goes is an error.
 fn remove(dir: &OwnedFd, name: &CStr, depth: usize) -> io::Result<()> {
     let Some(status) = dir::status(dir, name)? else { return Ok(()) };
     if status.kind != Kind::Directory {
@@ -328,7 +328,7 @@ mod tests {
             assert!(scene.at("root/aside/inner").is_dir());
             assert!(!scene.at("root/outer").exists() && !scene.at("quarantine/0001").exists());
         }
-        // Only directories count: a file is taken even if it was there before.
+        // Only directories count: a file is quarantined even if it was there before.
         let mut scene = Scene::new();
         assert_eq!(scene.take(c"file", &[c"file"]).unwrap(), scene.at("quarantine/0001/file"));
         assert_eq!(scene.take(c"outer", &[]).unwrap(), scene.at("quarantine/0002/outer"));

@@ -1,12 +1,12 @@
 //! The calls that run in guarded directories, shared by all processes of a user.
 //!
-//! Every call has a record with what was known before it, in files that only the runtime can write. A call that
-//! begins while another runs in the same directories takes over what that one knows of them. The
-//! record of a call that ended without a complete check (its process was killed, or the check could not be finished)
-//! stays: whoever comes next makes that check first, and without it no call begins.
+//! Every call has a record with its baseline, in files that only the runtime can write. A call that
+//! begins while another runs in the same directories takes the baseline of that record. If a call
+//! ended without a complete check (its process was killed, or the check could not be finished), its
+//! record stays: the next call makes that check first, and does not begin without it.
 //!
-//! Must never: let a call begin in directories that another process guards by other rules, or that were left
-//! unchecked.
+//! Must never: let a call begin in directories that another process guards by other rules, or that
+//! were left unchecked.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -35,24 +35,24 @@ const LOCK: &str = "lock";
 const CALL: &str = "call";
 const KNOWN: &str = "known";
 
-/// The directory with the records.
+/// The directory of the records.
 #[derive(Debug)]
 pub(crate) struct Registry {
     directory: PathBuf,
     quarantine: PathBuf,
 }
 
-/// The record of one guard's calls; its lock tells others that they run.
+/// The record of one guard's calls; its lock shows others that the calls run.
 #[derive(Debug)]
 pub(crate) struct Registration {
     call: File,
     call_path: PathBuf,
     known_path: PathBuf,
-    /// Held while the directories are checked.
+    /// The file that is locked during a check of the directories.
     check_path: PathBuf,
 }
 
-/// By which rules which directories are guarded.
+/// The directories of a guard and their rules, for comparison with other guards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct GuardRules {
     roots: Vec<OsText>,
@@ -73,10 +73,10 @@ struct GuardCallRecord {
 #[derive(Debug, Serialize, Deserialize)]
 struct BaselineRecord {
     since: FileTime,
-    /// The roots by which places are counted.
+    /// The roots that `places` refer to by index.
     roots: Vec<OsText>,
     places: Vec<PathRecord>,
-    /// The places that are protected without a protected name.
+    /// The paths that are protected without a protected name.
     explicit: Vec<ExplicitRecord>,
 }
 
@@ -121,13 +121,13 @@ impl OsText {
 }
 
 impl Registry {
-    /// Keeps its records beside the quarantine.
+    /// Keeps the records beside the quarantine.
     pub(crate) fn new(quarantine: &Path) -> Self {
         let directory = quarantine.with_file_name("guarded");
         Self { directory, quarantine: quarantine.to_owned() }
     }
 
-    /// Enters the first call of a guard; the guard knows then what was there before it.
+    /// Registers the first call of a guard; the guard has its baseline afterwards.
     ///
     /// Waits for calls of other processes that guard the same directories by other rules.
     pub(crate) fn enter(
@@ -178,7 +178,7 @@ impl Registry {
             let known_path = call_path.with_extension(KNOWN);
             let record: GuardCallRecord = match read(&call_path) {
                 Ok(record) => record,
-                // It was being written when its process ended: its call never began.
+                // Its process ended while writing the record: the call never began.
                 Err(_) if !known_path.exists() && try_lock(&file)? => {
                     std::fs::remove_file(&call_path)?;
                     continue;
@@ -201,7 +201,7 @@ impl Registry {
         Ok(ConcurrentCalls::Fitting(records))
     }
 
-    /// Makes the check of a call that nobody checked.
+    /// Makes the missing check of a call whose process has ended.
     fn settle(&self, record: &GuardCallRecord, known_path: &Path) -> io::Result<()> {
         if !known_path.exists() {
             // The call had not begun.
@@ -224,7 +224,7 @@ impl Registry {
             return Ok(());
         }
         let listed: Vec<String> = checked.violations.iter().map(ToString::to_string).collect();
-        // It is safe now; the message is all that is left of it, so the record goes first.
+        // The files are safe now; this error is the only report, so the record is removed first.
         remove(known_path)?;
         Err(io::Error::other(format!(
             "an earlier call in {roots:?} was never checked, and had changed what is protected; this was put right: \
@@ -251,11 +251,11 @@ impl Registry {
     }
 }
 
-/// The other calls in the same directories.
+/// The running calls in the same directories.
 enum ConcurrentCalls {
-    /// They guard them by the same rules, and this was there before them.
+    /// Calls under the same rules, with their baselines.
     Fitting(Vec<BaselineRecord>),
-    /// A process guards them by other rules, or is about to look.
+    /// A process guards them by other rules, or is about to scan.
     Busy(u32),
 }
 
@@ -267,7 +267,7 @@ impl Registration {
         Ok(file)
     }
 
-    /// Ends it after a complete check.
+    /// Removes the record after a complete check.
     pub(crate) fn end(self) -> io::Result<()> {
         remove(&self.known_path)?;
         remove(&self.call_path)?;
@@ -309,7 +309,7 @@ impl GuardRules {
         ProtectionGuard::open(&paths(&self.roots), protection, WalkBounds::default())
     }
 
-    /// Returns whether two guards protect the same paths in their common roots. Nested roots do not fit.
+    /// Returns true if two guards protect the same paths in common roots. Nested roots never fit.
     fn fit(&self, other: &Self) -> bool {
         let common: Vec<PathBuf> =
             self.roots.iter().filter(|root| other.roots.contains(root)).map(OsText::path).collect();
@@ -323,7 +323,7 @@ impl GuardRules {
         let is_apart =
             mine.iter().all(|one| others.iter().chain(&common).all(|other| !lies_in(one, other)))
                 && others.iter().all(|one| common.iter().all(|other| !lies_in(one, other)));
-        // Names protect whatever they are in, so a path with one in it tells no guard from another.
+        // Names are protected under every guard, so a path with one in it makes no difference.
         let told = |texts: &[OsText]| -> BTreeSet<PathBuf> {
             let paths = texts.iter().map(OsText::path);
             let is_told = |path: &PathBuf| {
@@ -350,7 +350,7 @@ impl GuardRules {
 }
 
 impl ProtectionGuard {
-    /// Knows of the roots of a record what another guard knew of them before the calls that run.
+    /// Replaces the baseline of the record's roots by that of the record.
     fn take_over(&mut self, record: &BaselineRecord) {
         let here = |root: usize| {
             let path = record.roots.get(root)?.path();
@@ -361,7 +361,7 @@ impl ProtectionGuard {
         let mut places: Vec<(RootedPath, BaselineEntry)> =
             places.map(|(root, one)| one.known(root)).collect();
         for (place, known) in &mut places {
-            // A record has no contents. What still stands there unchanged was read just now, and can be put back.
+            // A record has no contents. An unchanged file was read just now and can be restored.
             if let Some(now) = self.known.get(place)
                 && digest_of(&now.content)
                     .is_some_and(|now| known.content == SavedContent::Digest(now))
@@ -376,7 +376,7 @@ impl ProtectionGuard {
                 Some((RootedPath { root: here(one.root)?, path: one.path.path() }, one.role))
             })
             .collect();
-        // What stands elsewhere now is not known, but must not be written there.
+        // Entries elsewhere are not in the baseline, but must not be written there.
         let present = self.known.iter();
         self.last_scan
             .present
@@ -481,7 +481,7 @@ fn lock(file: &File, operation: FlockOperation) -> io::Result<()> {
     }
 }
 
-/// Takes a lock if nobody holds it.
+/// Takes a lock if it is free; returns true on success.
 fn try_lock(file: &File) -> io::Result<bool> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
@@ -500,7 +500,7 @@ fn unreadable(path: &Path, error: &io::Error) -> io::Error {
 mod tests {
     use super::*;
 
-    /// Rules that guard some roots and protect some paths in them.
+    /// Returns rules that guard some roots and protect some paths in them.
     fn rules(roots: &[&str], paths: &[&str]) -> GuardRules {
         let texts =
             |paths: &[&str]| paths.iter().map(|path| OsText::new(Path::new(path))).collect();
@@ -646,7 +646,7 @@ mod tests {
         // It had done nothing.
         drop(scene.enter(&["a"]).unwrap());
         std::fs::write(scene.at("a/.envrc"), "planted").unwrap();
-        // Elsewhere it does not matter.
+        // In other directories the unchecked call does not matter.
         scene.enter(&["b"]).unwrap().end().unwrap();
         let error = scene.enter(&["a"]).unwrap_err();
         assert!(error.to_string().contains("was never checked"), "{error}");

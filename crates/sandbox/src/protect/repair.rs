@@ -1,6 +1,6 @@
-//! Puts one place right: takes away what should not be there, brings back what should.
+//! Repairs one path: removes an entry that should not be there, restores one that should.
 //!
-//! Must never: write over something, or write through a link.
+//! Must never: overwrite an entry, or write through a link.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -15,23 +15,23 @@ use super::dir::{self, FileId, Kind};
 use super::quarantine::Quarantine;
 use super::rooted_path::{BaselineEntry, RootedPath, SavedContent, WritableRoot};
 
-/// The hands of a check.
+/// The file operations of a check.
 pub(crate) struct Repair<'a> {
     roots: &'a [WritableRoot],
     quarantine_path: &'a Path,
-    /// Opened when the first thing is put in.
+    /// Opened with the first quarantined entry.
     quarantine: Option<Quarantine>,
-    /// The directories that were there before the call; they are never taken.
+    /// The directories that were there before the call; they are never quarantined.
     kept: HashSet<FileId>,
     count: u32,
 }
 
-/// Something that is out of the way for a moment.
+/// An entry that was moved aside for a moment.
 #[derive(Debug)]
 pub(crate) struct DisplacedEntry {
     dir: OwnedFd,
     name: CString,
-    /// Where it was found.
+    /// The path where the check found it.
     pub(crate) from: RootedPath,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Repair<'a> {
         Self { roots, quarantine_path, quarantine: None, kept, count: 0 }
     }
 
-    /// Moves what stands at a place into the quarantine; where it is now.
+    /// Moves the entry of a path into the quarantine; returns its new path.
     pub(crate) fn take(&mut self, place: &RootedPath) -> io::Result<PathBuf> {
         let (parent, name) = place.open_parent(self.roots)?;
         self.take_from(&parent, &name, place)
@@ -67,9 +67,9 @@ impl<'a> Repair<'a> {
         quarantine.take((parent, name), directory, &self.kept, (root, &aside))
     }
 
-    /// Moves something out of the way, to the top of the root where it belongs.
+    /// Moves an entry aside, to the top of the root that it belongs to.
     ///
-    /// It may stand inside of what is about to be taken.
+    /// It may be inside of an entry that is about to be quarantined.
     pub(crate) fn set_aside(
         &mut self,
         id: FileId,
@@ -91,7 +91,7 @@ impl<'a> Repair<'a> {
         }
     }
 
-    /// Puts what was set aside where it was; where that which stood there is now.
+    /// Moves the displaced entry to `place`; returns the quarantined former occupant's path.
     pub(crate) fn put_back(
         &mut self,
         aside: &DisplacedEntry,
@@ -116,14 +116,14 @@ impl<'a> Repair<'a> {
         Ok(taken)
     }
 
-    /// Puts something back to where it was found, and says if even that is not possible.
+    /// Moves an entry back to the path where it was found; a second failure extends the error.
     fn undo(&self, aside: &DisplacedEntry, error: io::Error) -> io::Error {
         let undone = aside.from.open_parent(self.roots).map_err(io::Error::from);
         let undone =
             undone.and_then(|(dir, name)| dir::rename((&aside.dir, &aside.name), (&dir, &name)));
         match undone {
             Ok(()) => error,
-            // Of the same kind: after a race the next round finds it there.
+            // Of the same error kind: after a race the next round finds it there.
             Err(_) => {
                 let text =
                     format!("{error}; it is called {:?} now, at the top of the root", aside.name);
@@ -132,7 +132,7 @@ impl<'a> Repair<'a> {
         }
     }
 
-    /// Makes a thing anew as it was; its place must be free.
+    /// Makes an entry of the baseline again; its path must be free.
     pub(crate) fn make(&mut self, place: &RootedPath, known: &BaselineEntry) -> io::Result<()> {
         let parent = self.parents(place)?;
         let name = dir::c_name(&place.name())?;
@@ -168,13 +168,13 @@ impl<'a> Repair<'a> {
             .and_then(|()| dress(&OwnedFd::from(file), known))
             .and_then(|()| dir::rename((parent, &aside), (parent, name)));
         if made.is_err() {
-            // What is left is a file that nobody asks for.
+            // Only an unused file remains.
             rustix::fs::unlinkat(parent, &aside, AtFlags::empty()).ok();
         }
         made
     }
 
-    /// A handle on the directory of a place, with what is missing of the way made again.
+    /// Opens the directory of a path; makes missing directories on the way again.
     fn parents(&self, place: &RootedPath) -> io::Result<OwnedFd> {
         let mut dir = dir::open_dir(&self.roots[place.root].dir, c".")?;
         for name in place.path.parent().into_iter().flat_map(Path::iter) {
@@ -190,7 +190,7 @@ impl<'a> Repair<'a> {
         Ok(dir)
     }
 
-    /// A name that nobody uses.
+    /// Returns an unused name.
     fn aside(&mut self) -> io::Result<CString> {
         self.count += 1;
         let name = format!(".agentry-aside-{}-{}", std::process::id(), self.count);
@@ -198,7 +198,7 @@ impl<'a> Repair<'a> {
     }
 }
 
-/// Gives a thing its owner and its permissions back.
+/// Restores the owner and the permissions of an entry.
 fn dress(handle: &OwnedFd, known: &BaselineEntry) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(known.status.uid), Gid::from_raw(known.status.gid));
     let now = dir::status_of(handle)?;
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::protect::rooted_path::ProtectionRole;
 
-    /// A root with a directory and a file in it.
+    /// Returns a root with a directory and a file in it.
     fn scene() -> (tempfile::TempDir, Vec<WritableRoot>) {
         let scene = tempfile::tempdir().unwrap();
         std::fs::create_dir(scene.path().join("directory")).unwrap();

@@ -1,6 +1,6 @@
-//! Roots, and places in them.
+//! Writable roots, and paths in them.
 //!
-//! Must never: name a place by anything but an opened root and a path below it without links.
+//! Must never: name a file by anything but an opened root and a path below it without links.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CString, OsString};
@@ -24,7 +24,7 @@ pub(crate) struct WritableRoot {
 }
 
 impl WritableRoot {
-    /// Gives the root itself the rights back without which nobody can look into it.
+    /// Restores the permissions of the root itself that are needed to list and enter it.
     pub(crate) fn make_readable(&self) -> io::Result<()> {
         let mode = dir::status_of(&self.dir)?.mode;
         // Only the owner and root can, and only they need it.
@@ -34,7 +34,7 @@ impl WritableRoot {
         Ok(())
     }
 
-    /// Opens those that are directories; a root that is not there cannot be written either.
+    /// Opens the existing directories; a missing root cannot be written either.
     pub(crate) fn open_all(paths: &[PathBuf]) -> io::Result<Vec<Self>> {
         let mut paths: Vec<&PathBuf> = paths.iter().collect();
         paths.sort();
@@ -63,12 +63,12 @@ pub(crate) struct RootedPath {
 }
 
 impl RootedPath {
-    /// Whether it is the other, or somewhere in it.
+    /// Returns true if it is the other path, or inside of it.
     pub(crate) fn is_in(&self, other: &Self) -> bool {
         self.root == other.root && self.path.starts_with(&other.path)
     }
 
-    /// Itself and the directories it is in, from the inside out.
+    /// Iterates over itself and the directories around it, from the inside out.
     pub(crate) fn ancestors(&self) -> impl Iterator<Item = Self> {
         let parts = self.path.ancestors().filter(|path| !path.as_os_str().is_empty());
         parts.map(|path| Self { root: self.root, path: path.to_owned() })
@@ -82,7 +82,7 @@ impl RootedPath {
         roots[self.root].path.join(&self.path)
     }
 
-    /// The innermost root that a path is in, and the path below it; a root itself is no place.
+    /// Returns a path relative to its innermost root; None for a root itself or a path outside.
     pub(crate) fn of(path: &Path, roots: &[WritableRoot]) -> Option<Self> {
         let inner = |(root, one): (usize, &WritableRoot)| {
             let below = path.strip_prefix(&one.path).ok()?;
@@ -93,14 +93,14 @@ impl RootedPath {
         (!place.path.as_os_str().is_empty()).then_some(place)
     }
 
-    /// A handle on the directory it is in, and its name there.
+    /// Opens the directory around it, and returns its name there.
     pub(crate) fn open_parent(&self, roots: &[WritableRoot]) -> Result<(OwnedFd, CString), Errno> {
         let parent = self.path.parent().unwrap_or_else(|| Path::new(""));
         let name = dir::c_name(&self.name())?;
         Ok((dir::open_below(&roots[self.root].dir, parent)?, name))
     }
 
-    /// What stands there now.
+    /// Returns the present status; None if there is no entry.
     pub(crate) fn status(&self, roots: &[WritableRoot]) -> io::Result<Option<FileStatus>> {
         match self.open_parent(roots) {
             Ok((parent, name)) => dir::status(&parent, &name),
@@ -109,7 +109,7 @@ impl RootedPath {
         }
     }
 
-    /// Where the link there points to; none if there is no link.
+    /// Returns the target of the link there; None if there is no link.
     pub(crate) fn target(&self, roots: &[WritableRoot]) -> io::Result<Option<CString>> {
         let target = self
             .open_parent(roots)
@@ -121,7 +121,7 @@ impl RootedPath {
         }
     }
 
-    /// The digest of the regular file there, of any length; none if there is none.
+    /// Returns the digest of the regular file there, of any length; None if there is none.
     pub(crate) fn digest(&self, roots: &[WritableRoot]) -> io::Result<Option<ContentHash>> {
         let (parent, name) = match self.open_parent(roots) {
             Ok(opened) => opened,
@@ -141,7 +141,7 @@ impl RootedPath {
         }
     }
 
-    /// The content of the regular file there; none if it is too long or something else.
+    /// Returns the content of the regular file there; None if it is too long or another kind.
     pub(crate) fn read(&self, roots: &[WritableRoot], max: u64) -> io::Result<Option<Vec<u8>>> {
         match self.open_parent(roots) {
             Ok((parent, name)) => dir::read_file(&parent, &name, max),
@@ -151,35 +151,35 @@ impl RootedPath {
     }
 }
 
-/// Why a place is watched.
+/// The reason why a path is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ProtectionRole {
-    /// A directory that something protected is in; itself free.
+    /// An unprotected directory around a protected entry.
     Ancestor,
-    /// Protected by its name or because we were told so, with all that is in it.
+    /// Protected by its name or by configuration, with all that is in it.
     Protected,
     /// In a directory that is protected as a whole.
     Inner,
     /// A directory `.git`.
     Repository,
-    /// A part of a repository that can make git run something.
+    /// A part of a repository that can make git run a program.
     Part,
 }
 
-/// What a look found at a place.
+/// An entry that a scan found.
 #[derive(Clone, Debug)]
 pub(crate) struct SurveyEntry {
     pub(crate) role: ProtectionRole,
     pub(crate) status: FileStatus,
 }
 
-/// All that a look found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     pub(crate) found: BTreeMap<RootedPath, SurveyEntry>,
-    /// Why the look did not see everything.
+    /// The reason why the scan is incomplete.
     pub(crate) incomplete: Option<String>,
-    /// Where that was.
+    /// The path where the scan had to stop.
     pub(crate) stuck_at: Option<RootedPath>,
     /// True if the scan stopped because it recorded too much; it continues after a repair.
     pub(crate) is_cut: bool,
@@ -190,7 +190,7 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// What is in a place, itself not counted.
+    /// Returns the entries inside of a path, without the path itself.
     pub(crate) fn below(
         &self,
         place: &RootedPath,
@@ -201,20 +201,20 @@ impl Survey {
     }
 }
 
-/// What is kept of a protected thing, so that it can be put back.
+/// The saved content of a protected entry, for comparison and restoring.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SavedContent {
     Bytes(Vec<u8>),
-    /// Where a link points to.
+    /// The target of a link.
     Target(CString),
-    /// The content is not kept, only told apart.
+    /// Too long to keep; good for comparison only.
     Digest(ContentHash),
-    /// Nobody here may read it; then only its status tells.
+    /// Unreadable for this process; only the status is compared.
     Unreadable,
     Nothing,
 }
 
-/// A place as it was before a call.
+/// An entry as it was before a call.
 #[derive(Clone, Debug)]
 pub(crate) struct BaselineEntry {
     pub(crate) role: ProtectionRole,

@@ -1,6 +1,6 @@
 //! Files that must stay hidden: by their names at any depth, and by other names of the same file.
 //!
-//! Must never: leave a file out because a look could not be finished.
+//! Must never: leave a file out because a scan could not be finished.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -15,7 +15,7 @@ use super::rooted_path::WritableRoot;
 use super::walk::{self, WalkBounds};
 use crate::limits::{HARD_LINKS_MS_MAX, HIDDEN_ENTRIES_MAX};
 
-/// A name that is hidden wherever it stands below a directory.
+/// A name that is hidden at any depth below a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct SecretName {
     /// The entry of the confinement.
@@ -35,7 +35,7 @@ impl SecretName {
         entries.iter().filter_map(name).collect()
     }
 
-    /// The directories in which such names count.
+    /// Returns the directories in which such names are hidden.
     pub(crate) fn roots(entries: &[String]) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = entries
             .iter()
@@ -49,7 +49,7 @@ impl SecretName {
         roots
     }
 
-    /// Returns whether a name may match; `means` decides by the path.
+    /// Returns true if a name may match; `means` decides by the path.
     pub(crate) fn may_match(&self, name: &[u8]) -> bool {
         name.starts_with(&self.beginning)
     }
@@ -59,7 +59,7 @@ impl SecretName {
     }
 }
 
-/// Finds what the entries hide below some directories.
+/// Finds the files that the entries hide below some directories.
 pub(crate) fn find(roots: &[PathBuf], entries: &[String]) -> io::Result<Vec<PathBuf>> {
     let secrets = SecretName::all(entries);
     search(roots, &secrets, HashSet::new())
@@ -85,10 +85,10 @@ fn search(
     }
 }
 
-/// The files with several names in hidden directories that no call can write, remembered for a few seconds.
+/// A short-lived cache of hard-linked files in hidden directories that no call can write.
 ///
-/// A call cannot link what is hidden from it, so only a person can add such a name. A look at each call would visit
-/// the whole profile of a browser each time.
+/// A call cannot link a file that is hidden from it, so only a person can add such a name. A scan
+/// for each call would visit the whole profile of a browser each time.
 #[derive(Debug, Default)]
 pub(crate) struct HardLinkCache {
     looks: Mutex<BTreeMap<PathBuf, HardLinkScan>>,
@@ -101,7 +101,7 @@ struct HardLinkScan {
 }
 
 impl HardLinkCache {
-    /// Returns the files below a path that have more than one name, as they were a few seconds before `now` or later.
+    /// Returns the files below a path with more than one name, at most `HARD_LINKS_MS_MAX` old.
     fn below(&self, path: &Path, now: Instant) -> io::Result<Arc<HashSet<FileId>>> {
         let mut looks = self.looks.lock().unwrap_or_else(PoisonError::into_inner);
         let age_max = Duration::from_millis(HARD_LINKS_MS_MAX);
@@ -137,8 +137,8 @@ impl HardLinkCache {
     }
 }
 
-/// The files at a path that have more than one name. Of a directory outside of what can be seen only the first entries
-/// are looked at: it may be the whole profile of a browser.
+/// Collects the files at a path that have more than one name. Of a directory outside of the visible
+/// roots only the first entries are visited: it may be the whole profile of a browser.
 fn shared_files(path: &Path, is_inside: bool, ids: &mut HashSet<FileId>) -> io::Result<()> {
     let mut left = HIDDEN_ENTRIES_MAX;
     let mut waiting = vec![path.to_owned()];
@@ -185,7 +185,7 @@ mod tests {
         let first = Instant::now();
         assert!(cache.below(&home, first).expect("it is read").is_empty());
         fs::hard_link(home.join("key"), work.join("copy")).expect("it is linked");
-        // A look that is not repeated is what makes calls fast.
+        // The cached scan makes calls fast.
         assert!(cache.below(&home, first).expect("it is read").is_empty());
         let later = first + Duration::from_millis(HARD_LINKS_MS_MAX);
         assert_eq!(cache.below(&home, later).expect("it is read").len(), 1);
@@ -226,7 +226,7 @@ mod tests {
         for path in ["sub/deep", "agent/prompts", "skill/scripts"] {
             fs::create_dir_all(root.join(path)).expect("it is new");
         }
-        // What defines an agent or a skill hides nothing.
+        // Definitions of agents and skills are not hidden.
         for path in ["agent/AGENT.md", "skill/SKILL.md", "sub/.envrc", "sub/monkey"] {
             fs::write(root.join(path), "").expect("it is written");
         }

@@ -1,4 +1,4 @@
-//! What a guard remembers, and helpers for the tests of its parts.
+//! Tests of a guard's baseline, and helpers for the tests of its parts.
 
 use super::*;
 
@@ -19,7 +19,7 @@ pub(crate) fn as_ordinary_user(test: impl FnOnce() + Send) {
     std::thread::scope(|scope| scope.spawn(become_and_test).join().unwrap());
 }
 
-/// A directory with some files in it.
+/// Returns a directory with some files in it.
 fn scene(files: &[&str]) -> tempfile::TempDir {
     let scene = tempfile::tempdir().unwrap();
     for file in files {
@@ -83,9 +83,9 @@ fn what_could_not_be_put_right_never_becomes_known_while_it_stands_there() {
         (".vscode", id(".vscode"), left(".vscode")),
         (".vscode/x", id(".vscode/x"), left(".vscode/x")),
         (".envrc", id(".envrc"), left(".envrc")),
-        // A directory on the way to something protected is only watched, not protected.
+        // A directory around a protected entry is only watched, not protected.
         ("sub", id("sub"), left("sub/.mcp.json")),
-        // Nothing stood there, or it is another one by now.
+        // No entry was there, or it is another one by now.
         (".vscode", None, all.clone()),
         (".vscode", other, all.clone()),
         (".envrc", other, all.clone()),

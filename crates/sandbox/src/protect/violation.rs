@@ -1,38 +1,38 @@
-//! What a call did to something protected, and what became of it.
+//! A call's changes to protected files, and their repair.
 //!
-//! Must never: print a name as it is; names in a writable root are written by whoever was confined.
+//! Must never: print a name unescaped; names in a writable root are chosen by the confined program.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// One protected thing that a call made, changed, moved or removed.
+/// One protected entry that a call made, changed, moved or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProtectionViolation {
-    /// Where it stands, or stood.
+    /// Its protected path.
     pub path: PathBuf,
-    /// What was done to it.
+    /// The kind of change.
     pub what: ViolationKind,
-    /// Where that which was found in its place is now.
+    /// The quarantine path of the entry that was found in its place; None if there was none.
     pub quarantined: Option<PathBuf>,
-    /// Whether everything is again as it was before the call.
+    /// True if the state before the call is restored.
     pub restored: bool,
-    /// What went wrong with putting it right.
+    /// The failure of the repair, if there was one.
     pub problem: Option<String>,
 }
 
-/// What was done to something protected.
+/// The kind of a change to a protected entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViolationKind {
     /// It was not there before.
     Planted,
-    /// It has another content, other permissions or another sort.
+    /// Its content, permissions or kind differ.
     Changed,
-    /// It, or a directory that it is in, was renamed.
+    /// It, or a directory around it, was renamed.
     Moved {
-        /// Where it was found.
+        /// The path where it was found.
         to: PathBuf,
     },
-    /// It is nowhere.
+    /// It was not found anywhere in the roots.
     Removed,
 }
 

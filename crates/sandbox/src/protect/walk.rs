@@ -1,10 +1,10 @@
-//! Walks the roots and says what stands there that is protected.
+//! Walks the roots and lists their protected entries.
 //!
-//! A file is looked at only if its name is protected, or if it stands in a protected directory. What is
-//! mounted below a root is walked too, because a writable root carries it along; only the file systems
-//! that the kernel makes up are left out. A root inside of a root is walked once, as a root.
+//! A file is inspected only if its name is protected, or if it is in a protected directory. Mounts
+//! below a root are walked too, because a writable root includes them; only virtual file systems of
+//! the kernel are left out. A root inside of a root is walked once, as a root.
 //!
-//! Must never: follow a link, go on after a bound, or leave something out without saying so.
+//! Must never: follow a link, continue past a bound, or leave an entry out without a report.
 
 mod explicit;
 mod listing;
@@ -32,21 +32,21 @@ use crate::limits::{
 };
 use listing::DirectoryEntries;
 
-/// How many entries are visited between two looks at the clock.
+/// The number of entries visited between two readings of the clock.
 const ENTRIES_PER_CLOCK: usize = 256;
 /// The number of parts of a very long path that a message shows.
 const PATH_PARTS_SHOWN: usize = 8;
 
-/// How far a look goes before it gives up and says so.
+/// The limits of a scan; one that exceeds them is reported as incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalkBounds {
-    /// Entries of directories.
+    /// The number of directory entries.
     pub entries: usize,
-    /// Time.
+    /// The duration.
     pub time: Duration,
-    /// Directories in directories, inside of something protected; elsewhere there is no bound.
+    /// The depth inside of a protected directory; elsewhere the depth is not limited.
     pub depth: usize,
-    /// Entries in protected directories, which are watched one by one.
+    /// The number of entries in protected directories; they are watched individually.
     pub watched: usize,
 }
 
@@ -61,24 +61,24 @@ impl Default for WalkBounds {
     }
 }
 
-/// What a walk is to do.
+/// The input of a walk.
 pub(crate) struct WalkTask<'a> {
     pub(crate) roots: &'a [WritableRoot],
     pub(crate) names: &'a ProtectedNames,
     pub(crate) git: GitAccess,
     pub(crate) whole_repositories: bool,
     pub(crate) bounds: &'a WalkBounds,
-    /// Places that are protected although their names are not, and how.
+    /// Protected paths without a protected name, and their roles.
     pub(crate) explicit: &'a [(RootedPath, ProtectionRole)],
-    /// Places whose names are beginnings of protected ones.
+    /// Paths whose names are prefixes of protected ones.
     pub(crate) beginnings: &'a [RootedPath],
     /// Names that are hidden at any depth.
     pub(crate) secrets: &'a [SecretName],
-    /// A directory that was made unreadable since then is opened by force.
+    /// The start of the call; a directory made unreadable since then is opened by force.
     pub(crate) since: Option<FileTime>,
 }
 
-/// Walks all roots.
+/// Scans all roots.
 pub(crate) fn survey(task: &WalkTask<'_>) -> io::Result<Survey> {
     let mut walk = ProtectionWalk::new(task);
     walk.roots()?;
@@ -93,7 +93,7 @@ pub(crate) fn survey(task: &WalkTask<'_>) -> io::Result<Survey> {
     Ok(walk.survey)
 }
 
-/// Looks at the explicit places only, in addition to what was found before.
+/// Scans the explicit paths only, and adds them to a survey.
 pub(crate) fn survey_more(task: &WalkTask<'_>, survey: Survey) -> io::Result<Survey> {
     let mut walk = ProtectionWalk::new(task);
     walk.survey = survey;
@@ -103,7 +103,7 @@ pub(crate) fn survey_more(task: &WalkTask<'_>, survey: Survey) -> io::Result<Sur
     Ok(walk.survey)
 }
 
-/// Where directories are now, whatever they are called; every directory is visited, protected or not.
+/// Finds the present paths of directories by identity; visits every directory.
 pub(crate) fn locate(
     task: &WalkTask<'_>,
     ids: HashSet<FileId>,
@@ -118,7 +118,7 @@ pub(crate) fn locate(
 
 /// A directory whose entries are being visited.
 struct WalkFrame {
-    /// Kept on the first levels.
+    /// Present on the first `OPEN_LEVELS_MAX` levels only.
     handle: Option<OwnedFd>,
     id: FileId,
     here: AncestorContext,
@@ -126,7 +126,7 @@ struct WalkFrame {
     below: Vec<CString>,
 }
 
-/// Looks for hidden names and for the names of files, and for nothing else.
+/// Searches for hidden names and for names of files by identity, and for nothing else.
 pub(crate) fn search(
     roots: &[WritableRoot],
     bounds: &WalkBounds,
@@ -150,10 +150,10 @@ pub(crate) fn search(
     Ok(walk.survey)
 }
 
-/// The files and directories that a walk looks for by identity.
+/// The files and directories that a walk searches by identity.
 #[derive(Default)]
 struct IdentitySearch {
-    /// True if the walk looks for nothing else.
+    /// True if the walk searches for nothing else.
     is_all: bool,
     ids: HashSet<FileId>,
     located: HashMap<FileId, RootedPath>,
@@ -166,12 +166,12 @@ struct ProtectionWalk<'a> {
     entries: usize,
     watched: usize,
     root: usize,
-    /// The directory that is visited, below the root, and what is known of the directories on the way.
+    /// The visited directory, relative to the root, and the status of each directory on the way.
     path: PathBuf,
     stack: Vec<FileStatus>,
     /// The depth of the walk inside a protected directory.
     nested: usize,
-    /// The length of all paths that were noted, in bytes.
+    /// The total length of all recorded paths, in bytes.
     noted: usize,
     survey: Survey,
     search: IdentitySearch,
@@ -206,8 +206,8 @@ impl<'a> ProtectionWalk<'a> {
         Ok(())
     }
 
-    /// Visits a directory and all below it, however deep. Neither the stack of the thread nor the number of open
-    /// handles grows with the depth: a directory far down is left and found again through its child.
+    /// Visits a directory and all below it, at any depth. Neither the thread's stack nor the number
+    /// of open handles grows with it: a deep directory is closed and found again through its child.
     fn tree(&mut self, root: OwnedFd) -> io::Result<()> {
         let (id, here) = (dir::status_of(&root)?.id, AncestorContext::default());
         let below = self.visit(&root, here)?;
@@ -257,7 +257,7 @@ impl<'a> ProtectionWalk<'a> {
         Ok(())
     }
 
-    /// Takes note of what is protected in a directory, and returns the directories below it.
+    /// Records the protected entries of a directory, and returns the directories below it.
     fn visit(&mut self, dir: &OwnedFd, here: AncestorContext) -> io::Result<Vec<CString>> {
         let DirectoryEntries { hits, below, marks } = self.listed(dir, here)?;
         for name in hits {
@@ -269,7 +269,7 @@ impl<'a> ProtectionWalk<'a> {
         Ok(below)
     }
 
-    /// Goes into a directory, calls back, and comes out again.
+    /// Enters a directory, calls back, and leaves it again.
     fn enter(
         &mut self,
         dir: &OwnedFd,
@@ -305,7 +305,7 @@ impl<'a> ProtectionWalk<'a> {
         outcome
     }
 
-    /// Opens the directory at the present path; none if there is none, or it is a root of its own, or it is told.
+    /// Opens the directory at the present path; None if it is missing, another root or reported.
     fn opened(&mut self, dir: &OwnedFd, name: &CStr) -> io::Result<Option<(OwnedFd, FileStatus)>> {
         if self.is_another_root() {
             return Ok(None);
@@ -324,7 +324,7 @@ impl<'a> ProtectionWalk<'a> {
         };
         let status = dir::status_of(&inner)?;
         if status.mode & 0o100 == 0 && !rustix::process::geteuid().is_root() {
-            // It can be listed, but nothing in it can be looked at.
+            // It can be listed, but its entries cannot be inspected.
             return match self.opened_by_force(dir, name)? {
                 Some(inner) => Ok(Some((inner, status))),
                 None => Ok(None),
@@ -340,21 +340,21 @@ impl<'a> ProtectionWalk<'a> {
         Ok(Some((inner, status)))
     }
 
-    /// A directory that we may not read: nothing can have happened in it, or it is opened, or it is told.
+    /// Opens an unreadable directory that changed since the call began; reports it on failure.
     fn opened_by_force(&mut self, dir: &OwnedFd, name: &CStr) -> io::Result<Option<OwnedFd>> {
         let Some(status) = dir::status(dir, name)? else { return Ok(None) };
         let is_new = self.task.since.is_some_and(|since| status.changed >= since);
         if is_new && dir::set_mode(dir, name, status.mode | 0o700).is_ok() {
             return Ok(dir::open_dir(dir, name).ok());
         }
-        // Without the right to pass through it, a call could not reach anything below it either.
+        // Without the right to enter it, a call could not reach anything below it either.
         if is_new || status.mode & 0o111 != 0 {
             self.incomplete(&format!("{:?} may not be read", self.here()));
         }
         Ok(None)
     }
 
-    /// Takes note of what stands under a protected name.
+    /// Records the entry of a protected name.
     fn protected(&mut self, dir: &OwnedFd, name: &CStr) -> io::Result<()> {
         let Some(status) = dir::status(dir, name)? else { return Ok(()) };
         if status.kind == Kind::Directory && protected::is_repository(name.to_bytes()) {
@@ -363,7 +363,7 @@ impl<'a> ProtectionWalk<'a> {
         self.whole(dir, name, status, ProtectionRole::Protected)
     }
 
-    /// Takes note of something that is protected with all that is in it.
+    /// Records an entry that is protected with all that is in it.
     fn whole(
         &mut self,
         dir: &OwnedFd,
@@ -401,7 +401,7 @@ impl<'a> ProtectionWalk<'a> {
         })
     }
 
-    /// Takes note of a thing in the directory that is visited, and of the directories on the way to it.
+    /// Records an entry of the visited directory, and the directories on the way to it.
     fn note(&mut self, name: &CStr, status: FileStatus, role: ProtectionRole) {
         let length = self.path.as_os_str().len();
         self.noted += length + name.to_bytes().len();
@@ -417,7 +417,7 @@ impl<'a> ProtectionWalk<'a> {
         let root = self.root;
         let known_way = if is_long { Path::new("") } else { &self.path };
         let ancestors: Vec<&Path> = known_way.ancestors().collect();
-        // The last ancestor is the root itself, which is nobody's to move.
+        // The last ancestor is the root itself, which a call cannot move.
         for (path, status) in ancestors.iter().rev().skip(1).zip(&self.stack) {
             let place = RootedPath { root, path: path.to_path_buf() };
             let ancestor =
@@ -463,7 +463,7 @@ impl<'a> ProtectionWalk<'a> {
         self.incomplete(&text);
     }
 
-    /// The first reason stands for all.
+    /// Marks the survey as incomplete; the first reason is kept.
     fn incomplete(&mut self, reason: &str) {
         if self.survey.incomplete.is_none() {
             self.survey.incomplete = Some(reason.to_owned());
@@ -472,7 +472,7 @@ impl<'a> ProtectionWalk<'a> {
     }
 }
 
-/// Opens the directory that another is in, if it is still the one that is expected.
+/// Opens the parent of a directory; None if it is not the expected one.
 fn parent_of(dir: &OwnedFd, expected: FileId) -> io::Result<Option<OwnedFd>> {
     let parent = match dir::open_dir(dir, c"..") {
         Ok(parent) => parent,
@@ -486,7 +486,7 @@ fn frame_of(frames: &mut [WalkFrame]) -> &mut WalkFrame {
     frames.last_mut().expect("a directory below another is visited only from there")
 }
 
-/// Whether a directory is on a file system that the kernel makes up.
+/// Returns true if a directory is on a virtual file system of the kernel.
 #[cfg(target_os = "linux")]
 fn is_made_up(dir: &OwnedFd) -> bool {
     /// proc, sysfs, cgroup, cgroup2, debugfs, tracefs, bpf, securityfs.

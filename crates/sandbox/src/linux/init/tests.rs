@@ -1,4 +1,4 @@
-//! The first process at moments that cannot be hit from outside.
+//! The init process at moments that cannot be reached from outside.
 
 use std::io::Read;
 
@@ -23,7 +23,7 @@ fn nothing_is_left_when_the_supervisor_goes_before_it_is_told_of_the_start() {
 fn goes_before_it_is_told() {
     in_child(|| {
         let (supervisor, control) = FdChannel::pair().unwrap();
-        // It can say nothing more, so it waits where it tells of the start.
+        // The channel is full, so it waits where it reports the start.
         while send(&control, b"full", SendFlags::DONTWAIT | SendFlags::NOSIGNAL).is_ok() {}
         let (mut reader, writer) = std::io::pipe().unwrap();
         let null = || std::fs::File::open("/dev/null").unwrap().into();
@@ -38,7 +38,7 @@ fn goes_before_it_is_told() {
         drop((control, writer));
         reader.read_exact(&mut [0]).unwrap();
         drop(supervisor);
-        // Ends when nobody holds the output any more.
+        // Ends when no process holds the output any more.
         assert_eq!(reader.read(&mut [0]).unwrap(), 0);
         say("all are gone");
     });

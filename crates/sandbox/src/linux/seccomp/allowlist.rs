@@ -1,7 +1,7 @@
 //! The system calls that exist for a confined process.
 //!
-//! What libc, shells, git, compilers, and the runtimes of other languages ask for. Some of them are
-//! refused again for certain arguments, see `denied`.
+//! The calls that libc, shells, git, compilers and the runtimes of other languages need. Some of
+//! them are refused again for certain arguments, see `denylist`.
 //!
 //! Must never: hold a call that makes a mount, a namespace or a kernel object which no rule bounds.
 
@@ -9,11 +9,11 @@ use libc::c_long;
 
 use super::Kind;
 
-/// Every call that is let through for this kind of process.
+/// Returns every allowed call for this kind of process.
 pub(super) fn calls(kind: Kind) -> Vec<c_long> {
     let mut calls: Vec<c_long> = [FILES, PROCESSES, MEMORY, TIME, SOCKETS, OLD, NEW].concat();
-    // Its mode lies in memory, where no filter sees it; whoever is told that it does not exist
-    // takes the call that can be checked.
+    // The mode of `openat2` is in memory, where no filter sees it. A program that gets the error
+    // "no such call" uses `openat`, which can be checked.
     if kind.is_own() {
         calls.push(libc::SYS_openat2);
     }
@@ -281,7 +281,7 @@ pub(super) const QUEUES: &[c_long] = &[
     libc::SYS_mq_getsetattr,
 ];
 
-/// Calls that only this machine still has, each the older form of one above.
+/// Older forms of calls above that only this machine still has.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[c_long] = &[
     libc::SYS_open,

@@ -1,6 +1,6 @@
 //! The system calls that a confined process is refused, always or for certain arguments.
 //!
-//! Must never: compare more of an argument than the kernel reads; the rest is the caller's to choose.
+//! Must never: compare more of an argument than the kernel reads; the caller can choose the rest.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition
 use super::Kind;
 use super::allowlist::QUEUES;
 
-/// Changes the mode of a file, with flags; libc does not name it on every machine.
+/// The number of `fchmodat2` (mode of a file, with flags); libc lacks it on some machines.
 pub(super) const FCHMODAT2: c_long = 452;
 
-/// What this kind of process is refused.
+/// Returns the refused calls for this kind of process.
 pub(super) fn rules(kind: Kind) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut denials = SyscallDenials::default();
     denials.always(ALWAYS);
@@ -34,7 +34,7 @@ pub(super) fn rules(kind: Kind) -> Result<BTreeMap<i64, Vec<SeccompRule>>, Backe
 }
 
 const ALWAYS: &[c_long] = &[
-    // Looks into other processes, or takes from them.
+    // Calls that inspect other processes, or take descriptors from them.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -42,11 +42,11 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_process_mrelease,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // Does what any other call does, past the filter.
+    // Does the same as other calls, past the filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // Changes what is mounted where, or what the root is.
+    // Changes mounts or the root.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_fsopen,
@@ -135,7 +135,7 @@ fn namespaces(denials: &mut SyscallDenials) -> Result<(), BackendError> {
     NEW.iter().try_for_each(|flag| denials.when(libc::SYS_clone, vec![has(0, bits(*flag))?]))
 }
 
-/// No file gets a setuid or setgid bit, and no device node is made.
+/// Refuses setuid and setgid bits on files, and device nodes.
 fn modes(denials: &mut SyscallDenials) -> Result<(), BackendError> {
     #[cfg(target_arch = "x86_64")]
     let plain =
@@ -154,7 +154,7 @@ fn modes(denials: &mut SyscallDenials) -> Result<(), BackendError> {
             denials.when(call, vec![has(mode, bit)?])?;
         }
     }
-    // Without one of these flags the mode is whatever lay in the register.
+    // Without one of these flags the mode argument is an arbitrary register value.
     for creating in [bits(libc::O_CREAT), bits(libc::O_TMPFILE & !libc::O_DIRECTORY)] {
         for bit in ELEVATING {
             #[cfg(target_arch = "x86_64")]
@@ -173,22 +173,22 @@ fn modes(denials: &mut SyscallDenials) -> Result<(), BackendError> {
 const ELEVATING: [u64; 2] = [libc::S_ISUID as u64, libc::S_ISGID as u64];
 
 fn personality(denials: &mut SyscallDenials) -> Result<(), BackendError> {
-    // Linux, Linux32, both with the kernel's release as 2.6, none but the question which it is, and
-    // addresses that stay the same, for sanitizers.
+    // Linux, Linux32, both with the kernel's release as 2.6, the bare query, and fixed addresses
+    // for sanitizers.
     const USUAL: [u64; 6] = [0, 0x8, 0x2_0000, 0x2_0008, 0x4_0000, 0xffff_ffff];
     let unusual: Result<Vec<_>, _> = USUAL.iter().map(|value| is_not(0, *value)).collect();
     denials.when(libc::SYS_personality, unusual?)
 }
 
 fn terminals(denials: &mut SyscallDenials) -> Result<(), BackendError> {
-    // What is typed into a terminal, or pasted there, runs outside.
+    // Input that is typed or pasted into a terminal by these calls runs outside.
     for request in [libc::TIOCSTI, libc::TIOCLINUX, libc::TIOCSETD] {
         denials.when(libc::SYS_ioctl, vec![is(1, u64::from(request as u32))?])?;
     }
     Ok(())
 }
 
-/// Who shares the process table with us must not be able to make us slow.
+/// Refuses calls that slow down other processes of a shared process table.
 fn priorities(denials: &mut SyscallDenials) -> Result<(), BackendError> {
     // 0 is the caller, of any of these.
     for call in [
@@ -199,7 +199,7 @@ fn priorities(denials: &mut SyscallDenials) -> Result<(), BackendError> {
     ] {
         denials.when(call, vec![is_not(0, 0)?])?;
     }
-    // The first argument says whether the second is a process, a group or a user.
+    // The first argument says if the second is a process, a group or a user.
     for (call, process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
         denials.when(call, vec![is_not(0, process)?])?;
         denials.when(call, vec![is_not(1, 0)?])?;
@@ -221,20 +221,20 @@ fn sockets(denials: &mut SyscallDenials, kind: Kind) -> Result<(), BackendError>
         // One end of a pair of datagram sockets can be connected anew, to any file.
         types_but(denials, libc::SYS_socketpair, &[libc::SOCK_STREAM, libc::SOCK_SEQPACKET])?;
     }
-    // Above all nothing raw.
+    // Above all no raw sockets.
     let usual = [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_SEQPACKET];
     types_but(denials, libc::SYS_socket, &usual)?;
     for family in [libc::AF_INET, libc::AF_INET6].map(bits) {
         let packets = masked(1, SOCKET_TYPE, bits(libc::SOCK_SEQPACKET))?;
         denials.when(libc::SYS_socket, vec![is(0, family)?, packets])?;
-        // Everything but TCP and UDP: MPTCP, SCTP and others go past what watches those two.
+        // Everything but TCP and UDP: MPTCP, SCTP and others bypass the rules for those two.
         let mut other = vec![is(0, family)?];
         for protocol in [libc::IPPROTO_IP, libc::IPPROTO_TCP, libc::IPPROTO_UDP] {
             other.push(is_not(2, bits(protocol))?);
         }
         denials.when(libc::SYS_socket, other)?;
     }
-    // Sends before it has connected, and thus past what watches connections.
+    // Sends before it has connected, and thus past the checks of connections.
     let early = bits(libc::MSG_FASTOPEN);
     denials.when(libc::SYS_sendto, vec![has(3, early)?])?;
     denials.when(libc::SYS_sendmsg, vec![has(2, early)?])?;
@@ -260,10 +260,10 @@ fn types_but(
         .try_for_each(|of| denials.when(call, vec![masked(1, SOCKET_TYPE, of)?]))
 }
 
-/// What is refused, call by call.
+/// The refused calls and arguments.
 #[derive(Default)]
 struct SyscallDenials {
-    // A call without rules is refused whatever its arguments.
+    // A call without rules is refused for all arguments.
     rules: BTreeMap<i64, Vec<SeccompRule>>,
 }
 
@@ -277,7 +277,7 @@ impl SyscallDenials {
     fn when(&mut self, call: c_long, all: Vec<SeccompCondition>) -> Result<(), BackendError> {
         let rule = SeccompRule::new(all)?;
         match self.rules.get_mut(&call) {
-            // It is refused always; one rule would make that less.
+            // It is refused always; a rule would weaken that.
             Some(rules) if rules.is_empty() => {}
             Some(rules) => rules.push(rule),
             None => {
@@ -292,12 +292,12 @@ impl SyscallDenials {
     }
 }
 
-/// The bits of a C constant, as the filter sees them in the low half of an argument.
+/// Returns the bits of a C constant as the filter sees them in the low half of an argument.
 fn bits(constant: c_int) -> u64 {
     u64::from(constant.cast_unsigned())
 }
 
-// All of these arguments are 32 bits wide in the kernel: what stands in the other half is not read.
+// The kernel reads 32 bits of each of these arguments; the filter ignores the other half.
 
 fn is(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
@@ -307,7 +307,7 @@ fn is_not(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
 }
 
-/// Whether the bit is set.
+/// Returns the condition that a bit is set.
 fn has(argument: u8, bit: u64) -> Result<SeccompCondition, BackendError> {
     masked(argument, bit, bit)
 }

@@ -1,7 +1,7 @@
-//! A short program for a plain list of calls: it compares with the edges of ranges instead of with every number.
+//! A short filter program for a list of calls: it compares with range edges, not with every number.
 //!
-//! The kernel translates a program and walks it for every number there is whenever it is installed, which is
-//! before every command; so its length is what a spawn pays for.
+//! At each installation, so before every command, the kernel translates the program and walks it
+//! for every number there is; its length adds to the cost of a spawn.
 //!
 //! Must never: let a number through that is not in the list, or one of another machine.
 
@@ -12,7 +12,7 @@ const JUMP_IF_EQUAL: u16 = 0x15;
 const JUMP_IF_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 
-/// Where the kernel puts the number of the call, and of the machine, in bytes.
+/// The offsets of the call's number and of the machine in the kernel's data, in bytes.
 const NUMBER_AT: u32 = 0;
 const MACHINE_AT: u32 = 4;
 
@@ -27,7 +27,7 @@ const MACHINE: u32 = 0xc000_00b7;
 #[cfg(target_arch = "riscv64")]
 const MACHINE: u32 = 0xc000_00f3;
 
-/// Lets these calls through and answers all others with that error; calls of another machine kill.
+/// Allows these calls and answers all others with `error`; calls of another machine kill.
 pub(super) fn program(calls: &[libc::c_long], error: u16) -> BpfProgram {
     let refuse = ERROR | u32::from(error);
     let mut program = vec![
@@ -53,7 +53,7 @@ fn step(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
     sock_filter { code, jt, jf, k }
 }
 
-/// The first number and the one after the last of each run of numbers, ascending.
+/// Returns the first number and the one after the last of each run of numbers, ascending.
 fn ranges(calls: &[libc::c_long]) -> Vec<(u32, u32)> {
     let mut numbers: Vec<u32> =
         calls.iter().map(|&call| u32::try_from(call).expect("calls have small numbers")).collect();
@@ -73,7 +73,7 @@ fn ranges(calls: &[libc::c_long]) -> Vec<(u32, u32)> {
 mod tests {
     use super::*;
 
-    /// What the program answers to a number, as the kernel would run it.
+    /// Returns the program's answer to a number, as the kernel would run it.
     fn answer(program: &[sock_filter], machine: u32, number: u32) -> u32 {
         let (mut at, mut held) = (0, 0);
         loop {

@@ -1,4 +1,4 @@
-//! The filter on real calls: every number there is, the arguments that matter, and real programs.
+//! The filter on real calls: every number there is, the relevant arguments, and real programs.
 
 mod arguments;
 #[cfg(target_arch = "x86_64")]
@@ -21,10 +21,10 @@ const KINDS: [(&str, Kind); 6] = [
     ("command without network but for files", Kind::CommandNoNet { unix_sockets: true }),
     ("own without network", Kind::OwnNoNet),
 ];
-/// Tells the child which of them to install.
+/// The variable with the kind of filter that the child installs.
 const KIND: &str = "AGENTRY_TEST_KIND";
 
-/// The body of a child that runs under the filter it was told.
+/// Runs the body of a child under the filter that `KIND` names.
 fn filtered(body: impl FnOnce(Kind)) {
     in_child(|| {
         let name = std::env::var(KIND).expect("the parent names a kind");
@@ -37,7 +37,7 @@ fn filtered(body: impl FnOnce(Kind)) {
     });
 }
 
-/// Makes one call; what it returned, or the number of the error.
+/// Makes one call; returns its result, or the number of the error.
 #[expect(unsafe_code, reason = "only a raw call has no library between it and the filter")]
 fn call(number: c_long, args: [u64; 6]) -> Result<i64, i32> {
     let [a, b, c, d, e, f] = args;

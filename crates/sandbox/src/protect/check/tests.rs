@@ -1,11 +1,11 @@
-//! Repairs that go wrong, by hand.
+//! Repairs that fail, step by step.
 
 use super::*;
 use crate::protect::names::ProtectedNames;
 use crate::protect::rooted_path::WritableRoot;
 use crate::protect::walk::WalkBounds;
 
-/// A root, and what was known of it before the call.
+/// A root and its baseline before the call.
 struct Scene {
     dir: tempfile::TempDir,
     roots: Vec<WritableRoot>,
@@ -54,7 +54,7 @@ impl Scene {
         }
     }
 
-    /// A protected directory; the root stands for it.
+    /// Returns a protected directory; the root stands for it.
     fn directory(&self) -> BaselineEntry {
         let status = dir::status_of(&self.roots[0].dir).unwrap();
         BaselineEntry { role: ProtectionRole::Protected, status, content: SavedContent::Nothing }
@@ -91,7 +91,7 @@ fn a_place_that_was_moved_meanwhile_is_not_given_up() {
         assert!(!check.tell(&place(".envrc"), ViolationKind::Changed, outcome));
         assert_eq!(check.violations, []);
     }
-    // What was taken is told at once.
+    // The quarantined entry is reported at once.
     let outcome = Ok((Some(PathBuf::from("/q/0001")), Err(moved())));
     assert!(!check.tell(&place(".envrc"), ViolationKind::Changed, outcome));
     assert_eq!(check.violations.len(), 1);
@@ -146,7 +146,7 @@ fn a_directory_that_was_moved_before_it_could_be_made_again_waits_for_the_next_r
 #[test]
 fn a_known_directory_that_cannot_be_looked_at_stops_the_check() {
     let mut scene = Scene::new();
-    // No name of a file has this byte in it.
+    // No file name can contain this byte.
     scene.known.insert(place("a\0b"), scene.directory());
     let quarantine = scene.quarantine();
     scene.check(&quarantine).open_directories().unwrap_err();

@@ -1,6 +1,6 @@
-//! The part of a walk that looks at places which are protected although their names are not.
+//! The part of a walk that visits protected paths without a protected name.
 //!
-//! Must never: follow a link; one on the way stands for what is at its end.
+//! Must never: follow a link; a link on the way is protected in place of its target.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
@@ -14,7 +14,7 @@ use crate::protect::dir::{self, Kind};
 use crate::protect::rooted_path::{ProtectionRole, RootedPath};
 
 impl ProtectionWalk<'_> {
-    /// Takes note of a place that is protected because we were told so.
+    /// Records a path that is protected by configuration.
     pub(super) fn explicit(&mut self, place: &RootedPath, role: ProtectionRole) -> io::Result<()> {
         self.root = place.root;
         self.path = PathBuf::new();
@@ -25,7 +25,7 @@ impl ProtectionWalk<'_> {
         self.explicit_below(&root, &parents?, (&name, role))
     }
 
-    /// The places in a directory whose names begin in a certain way.
+    /// Returns the paths in a directory whose names begin with a prefix.
     pub(super) fn with_prefix(&mut self, beginning: &RootedPath) -> io::Result<Vec<RootedPath>> {
         let parent = beginning.path.parent().unwrap_or_else(|| Path::new(""));
         let dir = match dir::open_below(&self.task.roots[beginning.root].dir, parent) {
@@ -53,7 +53,7 @@ impl ProtectionWalk<'_> {
     ) -> io::Result<()> {
         if let Some((first, rest)) = parents.split_first() {
             return match dir::status(dir, first)? {
-                // Whoever reads the path follows it, so it stands for what is at its end.
+                // Readers of the path follow the link, so the link itself is protected.
                 Some(status) if status.kind == Kind::Link => {
                     self.whole(dir, first, status, ProtectionRole::Protected)
                 }

@@ -15,7 +15,7 @@ use super::repository::RepositoryMarkers;
 use super::{ENTRIES_PER_CLOCK, ProtectionWalk};
 use crate::protect::dir;
 
-/// The entries of a directory that matter.
+/// The relevant entries of a directory.
 #[derive(Default)]
 pub(super) struct DirectoryEntries {
     pub(super) hits: Vec<CString>,
@@ -24,7 +24,7 @@ pub(super) struct DirectoryEntries {
 }
 
 impl ProtectionWalk<'_> {
-    /// Lists a directory: the protected names in it, the directories below, and whether it is a repository.
+    /// Lists a directory: its protected names, its directories, and its marks of a repository.
     pub(super) fn listed(
         &mut self,
         dir: &OwnedFd,
@@ -84,14 +84,14 @@ impl ProtectionWalk<'_> {
         if locating {
             listed.marks = RepositoryMarkers::default();
         }
-        // The root itself is worked in, also where it is a skill; there only the marker is protected.
+        // The root itself stays writable, even as a skill; there only the marker is protected.
         if is_whole && !self.path.as_os_str().is_empty() {
             return self.all_of(dir, listed);
         }
         Ok(listed)
     }
 
-    /// Keeps the names that are hidden here.
+    /// Records the names that are hidden here.
     pub(super) fn note_secrets(&mut self, names: Vec<CString>, dir: &OwnedFd) {
         for name in names {
             let path = self.here().join(OsStr::from_bytes(name.to_bytes()));
@@ -105,7 +105,7 @@ impl ProtectionWalk<'_> {
 
     /// Lists a directory in which everything is protected.
     fn all_of(&mut self, dir: &OwnedFd, listed: DirectoryEntries) -> io::Result<DirectoryEntries> {
-        // A handle is read once; the next reading needs one of its own.
+        // A handle can be read only once; the next reading needs one of its own.
         let again = dir::open_dir(dir, c".")?;
         match self.listing.names(&again, self.task.bounds.watched)? {
             Some(hits) => Ok(DirectoryEntries { hits, below: Vec::new(), marks: listed.marks }),

@@ -1,4 +1,4 @@
-//! The part of a walk that knows what a repository consists of.
+//! The part of a walk that knows the parts of a repository.
 //!
 //! Must never: visit the objects of a repository, unless every file of it is to be compared.
 
@@ -12,12 +12,12 @@ use super::ProtectionWalk;
 use crate::protect::dir::{self, FileStatus, Kind};
 use crate::protect::rooted_path::ProtectionRole;
 
-/// What can make git run something, in a repository; `commondir` says where the rest of it is.
+/// The parts of a repository that can make git run a program; `commondir` names its main part.
 const PARTS: [&CStr; 4] = [c"hooks", c"config", c"config.worktree", c"commondir"];
 const WORKTREE_PARTS: [&CStr; 3] = [c"config.worktree", c"commondir", c"hooks"];
-/// What is large in a repository and makes git run nothing.
+/// The directories of a repository that a search for submodules' repositories skips.
 const BULK: [&CStr; 5] = [c"objects", c"refs", c"logs", c"hooks", c"info"];
-/// What is protected in a repository without a directory `.git`; without its head it is none.
+/// The protected parts of a repository without a directory `.git`; `HEAD` is its mark.
 const BARE_PARTS: [&CStr; 5] = [c"HEAD", c"hooks", c"config", c"config.worktree", c"commondir"];
 
 /// The names in a directory by which git knows a repository.
@@ -46,9 +46,9 @@ impl RepositoryMarkers {
 }
 
 impl ProtectionWalk<'_> {
-    /// Takes note of what makes a directory of any name a repository, and can make git run something there.
+    /// Records the entries that make a directory a repository, or can make git run a program in it.
     ///
-    /// Never the directory itself: it may be one of the person's that was made to look like a repository.
+    /// Never the directory itself: it may be the user's, and was made to look like a repository.
     pub(super) fn bare_repository(&mut self, dir: &OwnedFd) -> io::Result<()> {
         let role = match self.task.git {
             GitAccess::Read => ProtectionRole::Protected,
@@ -57,7 +57,7 @@ impl ProtectionWalk<'_> {
         self.parts(dir, &BARE_PARTS, role)
     }
 
-    /// Takes note of a directory `.git`, and of what in it can make git run something.
+    /// Records a directory `.git`, and its entries that can make git run a program.
     pub(super) fn repository(
         &mut self,
         dir: &OwnedFd,
@@ -79,7 +79,7 @@ impl ProtectionWalk<'_> {
         })
     }
 
-    /// The parts of a repository that are there, by their paths in it.
+    /// Records those of the parts that exist.
     fn parts(&mut self, dir: &OwnedFd, parts: &[&CStr], role: ProtectionRole) -> io::Result<()> {
         for part in parts {
             if let Some(status) = dir::status(dir, part)? {
@@ -92,7 +92,7 @@ impl ProtectionWalk<'_> {
         })
     }
 
-    /// Goes into a directory of a repository; a link in its place would lead git elsewhere.
+    /// Enters a directory of a repository; a link in its place would lead git elsewhere.
     fn inside(
         &mut self,
         dir: &OwnedFd,
@@ -108,7 +108,7 @@ impl ProtectionWalk<'_> {
         }
     }
 
-    /// Repositories of submodules stand anywhere below `modules`, also in one another.
+    /// Records submodules' repositories; they are anywhere below `modules`, even in one another.
     fn modules(&mut self, dir: &OwnedFd) -> io::Result<()> {
         if dir::status(dir, c"HEAD")?.is_some() {
             self.parts(dir, &PARTS, ProtectionRole::Part)?;

@@ -1,6 +1,6 @@
 //! Calls that are refused for some of their arguments only.
 //!
-//! Must never: take an answer of the kernel for one of the filter; what is let through may fail.
+//! Must never: take an answer of the kernel for one of the filter; an allowed call may fail.
 
 use std::ffi::CString;
 use std::os::fd::AsRawFd;
@@ -14,10 +14,10 @@ use super::{KIND, KINDS, call, filtered};
 use crate::linux::seccomp::Kind;
 use crate::linux::tests::again;
 
-/// What the filter answers.
+/// The answer of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
-    /// The kernel was asked, whatever it said.
+    /// The filter passed the call to the kernel, with any result.
     Passed,
     Refused,
     Unknown,
@@ -70,7 +70,7 @@ fn wrong(Case(name, number, args, expected): &Case) -> Option<String> {
 }
 
 const AT: u64 = libc::AT_FDCWD as u64;
-/// What a caller may put into the half of an argument that the kernel does not read.
+/// A value for the half of an argument that the kernel does not read.
 const HIGH: u64 = 0xdead_beef_0000_0000;
 
 fn modes(path: u64, fresh: u64, fd: u64) -> Vec<Case> {
@@ -91,7 +91,7 @@ fn modes(path: u64, fresh: u64, fd: u64) -> Vec<Case> {
         Case("openat setuid", libc::SYS_openat, [AT, fresh, creating, 0o4755, 0, 0], Refused),
         Case("openat setgid", libc::SYS_openat, [AT, fresh, creating, 0o2755, 0, 0], Refused),
         Case("openat nameless", libc::SYS_openat, [AT, fresh, temporary, 0o4755, 0, 0], Refused),
-        // Without a flag that makes a file this argument is whatever lay in the register.
+        // Without a flag that makes a file this argument is an arbitrary register value.
         Case("openat, no mode", libc::SYS_openat, [AT, path, reading, 0o6755, 0, 0], Passed),
         Case("mkdirat setgid", libc::SYS_mkdirat, [AT, fresh, 0o2755, 0, 0, 0], Refused),
         Case("mknodat setuid", libc::SYS_mknodat, [AT, fresh, 0o104_755, 0, 0, 0], Refused),
@@ -208,7 +208,7 @@ fn others() -> Vec<Case> {
     ]
 }
 
-/// Of itself a process may change it, of others only where it sees none but its own.
+/// A process may change itself; others only where it sees none but its own.
 fn priorities(kind: Kind) -> Vec<Case> {
     let other = if kind.is_shared() { Refused } else { Passed };
     let (own, user) = (std::process::id().into(), rustix::process::getuid().as_raw().into());
@@ -223,7 +223,7 @@ fn priorities(kind: Kind) -> Vec<Case> {
     ]
 }
 
-/// Why a pair of datagram sockets is refused where sockets of files are.
+/// The reason why a pair of datagram sockets is refused where Unix sockets are.
 #[test]
 fn only_a_pair_of_datagram_sockets_can_be_turned_to_a_file() {
     let dir = tempfile::tempdir().unwrap();

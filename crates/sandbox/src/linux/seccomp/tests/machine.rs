@@ -1,4 +1,4 @@
-//! The calls of the older, 32-bit machine that this one can still play.
+//! The calls of the older, 32-bit machine that this one can still emulate.
 //!
 //! Must never: change anything, should the call be answered after all.
 

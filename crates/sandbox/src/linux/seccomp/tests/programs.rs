@@ -1,6 +1,6 @@
 //! Real programs under the filter.
 //!
-//! Must never: fail because a program is not installed; it says so.
+//! Must never: fail because a program is not installed; it prints so.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -8,11 +8,11 @@ use std::process::Command;
 use super::{KIND, KINDS, filtered};
 use crate::linux::tests::{again, say};
 
-/// Tells the child what the shell is to run, and where.
+/// The variable with the child's script for the shell.
 const SCRIPT: &str = "AGENTRY_TEST_SCRIPT";
 const DIR: &str = "AGENTRY_TEST_DIR";
 
-/// Runs a script in an empty directory under every filter for commands; it must say what is expected.
+/// Runs a script in an empty directory under every command filter, and checks its output.
 #[track_caller]
 fn check(program: &str, script: &str, expected: &str) {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -88,7 +88,7 @@ new Worker(\"1\", { eval: true }).on(\"exit\", () =>
 
 #[test]
 fn a_rust_compiler_makes_a_program_that_runs() {
-    // Where toolchains are kept may be said by a variable only, which the shell does not get by itself.
+    // The toolchains' directory may be named by a variable only, which the shell does not inherit.
     let kept = std::env::var("RUSTUP_HOME")
         .map_or_else(|_| String::new(), |kept| format!("export RUSTUP_HOME='{kept}'; "));
     let script = "echo 'fn main() { println!(\"{}\", std::thread::spawn(|| \"from rust\")\

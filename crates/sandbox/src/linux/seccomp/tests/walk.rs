@@ -1,4 +1,4 @@
-//! Every number of a system call, tried once with arguments that can do no harm.
+//! Every number of a system call, tried once with harmless arguments.
 //!
 //! Must never: take its lists from the filter that it tests.
 
@@ -15,7 +15,7 @@ const LAST_NUMBER: c_long = 600;
 /// Marks a call in the numbering of the third, 32-bit interface of x86-64.
 const OTHER_NUMBERING: c_long = 0x4000_0000;
 
-/// They end, block or double the child, or wait for a whole disk; see `arguments` for those that matter.
+/// Calls that end, block or fork the child, or sync a whole disk; see `arguments` for some.
 const SKIPPED: &[c_long] = &[
     libc::SYS_exit,
     libc::SYS_exit_group,
@@ -29,14 +29,14 @@ const SKIPPED: &[c_long] = &[
     libc::SYS_fork,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_vfork,
-    // The kernel calls these itself past every filter, and ends whoever else does.
+    // The kernel calls these itself past every filter, and kills other callers.
     #[cfg(target_arch = "x86_64")]
     335, // uretprobe
     #[cfg(target_arch = "x86_64")]
     336, // uprobe
 ];
 
-/// What the attack list names.
+/// The forbidden calls of the attack list.
 const FORBIDDEN: &[c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -101,11 +101,11 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_modify_ldt,
 ];
 
-/// They must not exist, so that whoever tries them takes the form that can be checked.
+/// Calls that must not exist, so that programs use the form that can be checked.
 const UNKNOWN: &[c_long] =
     &[libc::SYS_clone3, libc::SYS_memfd_secret, 457, 458, 463, 468, 469, 600];
 
-/// What programs need and a kernel of our minimum has.
+/// Calls that programs need and a kernel of our minimum version has.
 const NEEDED: &[c_long] = &[
     libc::SYS_read,
     libc::SYS_statx,
@@ -189,7 +189,7 @@ fn check(name: &str) {
     }
 }
 
-/// The lines `number errno` of the child.
+/// Parses the lines `number errno` of the child.
 fn answers(said: &str) -> BTreeMap<c_long, i32> {
     let words = said.lines().filter_map(|line| line.strip_prefix("call ")?.split_once(' '));
     words.map(|(number, errno)| (number.parse().unwrap(), errno.parse().unwrap())).collect()
