@@ -118,7 +118,7 @@ pub struct Permissions {
     /// Credentials; none means that the policy is neutral about them.
     pub credentials: Option<NameSet>,
     /// The level of data access; none means that the policy is neutral about it.
-    pub data: Option<DataLevel>,
+    pub data: Option<DisclosureLevel>,
     /// True if these powers are an upper limit for the principals it applies to.
     pub ceiling: bool,
 }
