@@ -160,9 +160,9 @@ pub enum CompactionError {
     AlreadyRetried,
     /// The unavoidable part of the request exceeds the window.
     TooLarge {
-        /// The least tokens that the request has.
+        /// The minimal size of the request, in tokens.
         tokens: u64,
-        /// The tokens that it may have.
+        /// The available size, in tokens.
         room: u64,
     },
 }

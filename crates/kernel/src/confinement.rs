@@ -491,7 +491,7 @@ fn limits(said: &SandboxLimits, otherwise: ConfinementLimits) -> ConfinementLimi
     }
 }
 
-/// Returns the names of the limits that exceed the ceiling.
+/// Returns the limits that exceed the ceiling.
 fn above(
     said: &SandboxLimits,
     ceiling: ConfinementLimits,

@@ -258,7 +258,7 @@ impl<'a> ModelSearch<'a> {
         }
     }
 
-    /// True if the agent may use the model. Models that it does not name need a failed search.
+    /// True for models that the agent names; for others only if none of those is available.
     fn may(&self, id: &str, model: &str, said: CandidateSource) -> bool {
         match said {
             CandidateSource::Asked | CandidateSource::Agent => self.permit.has(id, model),

@@ -91,7 +91,7 @@ pub enum Move {
         ending: Ending,
         /// The content hash of the turn.
         hash: ContentHash,
-        /// The tokens and money spent.
+        /// The tokens spent by its requests.
         usage: Usage,
         /// The last text of the model.
         result: Option<String>,

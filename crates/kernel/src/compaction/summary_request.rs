@@ -1,6 +1,6 @@
 //! The request to a model for the summary of a compaction.
 //!
-//! The turns are sent as text, not as messages: no provider then requires tools or sealed parts.
+//! The turns are sent as text: no provider then requires tools, paired calls or sealed parts.
 //!
 //! Must never: leave out the previous summary, or let summarized text pass for an instruction.
 

@@ -28,7 +28,7 @@ pub(super) fn intersection(asked: &str, allowed: &[String]) -> Vec<String> {
 pub(super) fn covers(wide: &str, narrow: &str) -> bool {
     let Some(above) = wide.strip_prefix("*.") else { return wide == narrow };
     let narrow = narrow.strip_prefix("*.").map_or(narrow, |rest| {
-        // `*.x` covers itself; a name below `x` is tested against the part below `*.`.
+        // `*.x` is within `*.x`; any other `*.y` is within it if `y` is below `x`.
         if rest == above { wide } else { rest }
     });
     narrow == wide

@@ -67,9 +67,9 @@ pub enum Operands {
     Nothing,
     /// So many; one more would be written.
     UpTo(usize),
-    /// Those that contain none of these texts.
+    /// Operands that contain none of these texts.
     Without(&'static [&'static str]),
-    /// Those that begin with this text.
+    /// Operands that begin with this text.
     Starting(&'static str),
     /// Paths below the starting directory, or in a folder for temporary files: they are written.
     Below,
