@@ -114,8 +114,8 @@ fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Attrib
     if exact.is_some() {
         return exact;
     }
-    // Compare the pattern with each command, never with the whole text: `git *` must not allow `git
-    // status; rm x`.
+    // Compare the pattern with each command, never with the whole text:
+    // `git *` must not allow `git status; rm x`.
     let facts = shell::read(command);
     if facts.opaque.is_some() {
         return None;

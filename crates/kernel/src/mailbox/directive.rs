@@ -1,8 +1,8 @@
 //! Parses the delivery directive at the beginning of a message.
 //!
 //! `/queue <mode> [debounce:<time>] [cap:<number>] [drop:<policy>] <text>` at the very start is for
-//! that message; without a text, for the session. `/queue default` resets the session, `/steer
-//! <text>` is short for `/queue steer <text>`, and `/stop` alone stops. Directives in later text
+//! that message; without a text, for the session. `/queue default` resets the session.
+//! `/steer <text>` is short for `/queue steer <text>`. `/stop` alone stops. Directives further on
 //! are ignored: quoted text must not change the delivery of a message.
 //!
 //! Must never: guess; an unreadable directive is an error that names the word.
