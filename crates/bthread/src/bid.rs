@@ -1,6 +1,6 @@
-//! What a thread says in one state: events, patterns over events, and the bid made of them.
+//! Events, patterns over events, and the bid that a thread makes of them in one state.
 //!
-//! A guard is a name of the user's for a pure test of an event's content, so that a bid can be compared and shown.
+//! A guard is a named pure test of an event's content, so that bids can be compared and shown.
 //!
 //! Must never: hold a closure, or depend on anything but the event at hand.
 
@@ -10,29 +10,29 @@ use std::{
     hash::Hash,
 };
 
-/// Something that can happen.
+/// An event that a program can choose.
 pub trait ProgramEvent: Clone + Eq + Hash + Debug {
-    /// What sort of event it is: a small enum. Threads are found by it.
+    /// The sort of an event: a small enum. The index finds threads by it.
     type Kind: Copy + Eq + Ord + Hash + Debug;
-    /// The named pure tests over an event's content.
+    /// The named pure tests of an event's content.
     type Guard: Clone + Eq + Hash + Debug;
 
-    /// The sort of this event.
+    /// Returns the sort of this event.
     fn kind(&self) -> Self::Kind;
-    /// What ties it to other events: the number of a call, of a turn.
+    /// Returns the number that ties it to other events: the number of a call, of a turn.
     fn key(&self) -> u64;
-    /// Whether the content passes this test; the same event always answers the same.
+    /// Returns true if the content passes this guard; must be pure: equal events answer equally.
     fn satisfies(&self, guard: &Self::Guard) -> bool;
 }
 
-/// Which keys a pattern means.
+/// The keys that a pattern covers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum KeySet {
     /// Every key.
     Any,
-    /// This one.
+    /// This key only.
     Is(u64),
-    /// One of these.
+    /// Each of these keys.
     In(BTreeSet<u64>),
     /// Every key but these; of an empty set: every key.
     NotIn(BTreeSet<u64>),
@@ -58,36 +58,36 @@ pub struct Pattern<E: ProgramEvent> {
 }
 
 impl<E: ProgramEvent> Pattern<E> {
-    /// Every event of this kind.
+    /// Matches every event of this kind.
     pub fn kind(kind: E::Kind) -> Self {
         Pattern { kind, keys: KeySet::Any, guards: Vec::new() }
     }
 
-    /// Only with this key.
+    /// Narrows the pattern to this key.
     pub fn key(mut self, key: u64) -> Self {
         self.keys = KeySet::Is(key);
         self
     }
 
-    /// Only with one of these keys.
+    /// Narrows the pattern to these keys.
     pub fn keys_in(mut self, keys: impl IntoIterator<Item = u64>) -> Self {
         self.keys = KeySet::In(keys.into_iter().collect());
         self
     }
 
-    /// Only with none of these keys.
+    /// Narrows the pattern to all keys but these.
     pub fn keys_not_in(mut self, keys: impl IntoIterator<Item = u64>) -> Self {
         self.keys = KeySet::NotIn(keys.into_iter().collect());
         self
     }
 
-    /// Only if the content passes this guard; of several, all must pass.
+    /// Narrows the pattern to content that passes this guard; of several guards, all must pass.
     pub fn guarded(mut self, guard: E::Guard) -> Self {
         self.guards.push(guard);
         self
     }
 
-    /// Whether the event is one of those meant.
+    /// Returns true if the kind, the key and every guard accept the event.
     pub fn matches(&self, event: &E) -> bool {
         self.kind == event.kind()
             && self.keys.contains(event.key())
@@ -115,44 +115,44 @@ impl<E: ProgramEvent> Display for Pattern<E> {
     }
 }
 
-/// What a thread wants in one state.
+/// The requests, waits, blocks and interrupts of a thread in one state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Bid<E: ProgramEvent> {
-    /// Events it asks for, the dearest first. It moves when an equal one is chosen.
+    /// Events it requests, the most wanted first. It moves when an equal event is chosen.
     pub requests: Vec<E>,
-    /// Events it moves on, whoever asks for them.
+    /// Events on which it moves, no matter which thread requests them.
     pub waits: Vec<Pattern<E>>,
-    /// Events that must not happen now, whoever asks for them.
+    /// Events that must not be chosen now, no matter which thread requests them.
     pub blocks: Vec<Pattern<E>>,
-    /// Events that break it off. Interrupt beats wait.
+    /// Events that interrupt it. An interrupt takes precedence over a wait.
     pub interrupts: Vec<Pattern<E>>,
 }
 
 impl<E: ProgramEvent> Bid<E> {
-    /// Wants nothing.
+    /// Returns a bid without requests, waits, blocks or interrupts.
     pub fn new() -> Self {
         Bid { requests: Vec::new(), waits: Vec::new(), blocks: Vec::new(), interrupts: Vec::new() }
     }
 
-    /// Asks for this event, after those asked for before.
+    /// Adds a request, less wanted than those added before.
     pub fn request(mut self, event: E) -> Self {
         self.requests.push(event);
         self
     }
 
-    /// Moves on these.
+    /// Adds events on which the thread moves.
     pub fn wait(mut self, pattern: Pattern<E>) -> Self {
         self.waits.push(pattern);
         self
     }
 
-    /// Forbids these.
+    /// Adds events that must not be chosen now.
     pub fn block(mut self, pattern: Pattern<E>) -> Self {
         self.blocks.push(pattern);
         self
     }
 
-    /// Is broken off by these.
+    /// Adds events that interrupt the thread.
     pub fn interrupt(mut self, pattern: Pattern<E>) -> Self {
         self.interrupts.push(pattern);
         self

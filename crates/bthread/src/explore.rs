@@ -1,9 +1,9 @@
-//! Walks every state a program can reach in a world, under every order of what could happen.
+//! Walks every state a program can reach in a world, under every possible order of events.
 //!
-//! Order of urgency is ignored on purpose: what holds here needs no priority to hold. Breadth first, so the first
-//! trace to a broken property is a shortest one. States are merged by equality.
+//! Priorities are ignored on purpose: a property proven here needs none. The walk is breadth first,
+//! so the first trace to a broken property is a shortest one. Equal states are merged.
 //!
-//! Must never: call a walk complete that left out a state, or go on behind a step that broke a property.
+//! Must never: call a walk complete that left out a state, or continue past a broken property.
 
 mod graph;
 mod walk;
@@ -18,59 +18,59 @@ use crate::{
     thread::Thread,
 };
 
-/// From every state, internal choices, deliveries and what the outside owes can lead to an end.
+/// From every state, internal choices, deliveries and owed offers can lead to an end.
 pub const ALWAYS_CAN_END: &str = "always can end";
-/// A state that is not an end has something to choose, or the outside owes an answer.
+/// A state that is not an end has a choice, or the world owes an answer.
 pub const NEVER_STUCK: &str = "never stuck";
-/// Internal choices alone never go round in a circle.
+/// Internal choices alone never form a cycle.
 pub const NO_ENDLESS_INNER_LOOP: &str = "no endless inner loop";
-/// Where everything requested is blocked, the report says so and names who blocks.
+/// If every request is blocked, the report is a deadlock and names the blocking threads.
 pub const NO_DEADLOCK_UNREPORTED: &str = "no deadlock unreported";
 /// No thread and no guard panics.
 pub const NO_THREAD_PANICS: &str = "no thread panics";
 
-/// Something the outside may say.
+/// An event that the world may offer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Offer<E> {
-    /// What.
+    /// The event that is queued.
     pub event: E,
-    /// Through which lane.
+    /// The lane in which it is queued.
     pub lane: Lane,
-    /// Whether it must come some day, as an answer to something asked; else it is free will.
+    /// True if the world must offer it some day, as an answer to a request; else it may never come.
     pub owed: bool,
 }
 
-/// A property that does not hold, as a monitor says it.
+/// A violated property, as a monitor of the world reports it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BrokenProperty {
-    /// Its name.
+    /// The name of the property.
     pub property: &'static str,
-    /// In which way it is broken.
+    /// The way in which it is broken.
     pub why: String,
 }
 
-/// The outside of a program, and what is demanded of it. Part of the state: it must be finite.
+/// The outside of a program, with its monitors. It is part of the state, so it must be finite.
 pub trait World<T: Thread>: Clone + Eq + Hash + Debug {
-    /// What the outside may say in this state.
+    /// Returns the events that the world may offer in this state.
     fn offers(&self, program: &Program<T>) -> Vec<Offer<T::Event>>;
 
-    /// Sees each chosen event; monitors live here. The walk does not go on behind a broken property.
+    /// Observes each chosen event; monitors live here. The walk stops behind a broken property.
     fn saw(&mut self, event: &T::Event) -> Result<(), BrokenProperty>;
 
-    /// Told before an offer is queued, so that it can be spent.
+    /// Consumes an offer; called before the event is queued.
     fn offered(&mut self, event: &T::Event);
 
-    /// Looked at in every state that is quiet inside: nothing internal can be chosen.
+    /// Checks a state in which no internal event can be chosen.
     fn quiet(&self, program: &Program<T>) -> Result<(), BrokenProperty>;
 
-    /// Whether the work is over in this state.
+    /// Returns true if the work is over in this state.
     fn ended(&self, program: &Program<T>) -> bool;
 }
 
-/// How far to walk.
+/// The bounds of a walk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExplorationLimits {
-    /// States: the walk stops there and is not complete.
+    /// The number of states after which the walk stops as incomplete.
     pub states_max: usize,
 }
 
@@ -80,32 +80,32 @@ impl Default for ExplorationLimits {
     }
 }
 
-/// A property that does not hold, and a shortest way to where it breaks.
+/// A violated property, with a shortest trace to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Its name.
+    /// The name of the property.
     pub property: &'static str,
-    /// In which way it is broken.
+    /// The way in which it is broken.
     pub why: String,
-    /// What happened, from the start.
+    /// The events from the start to the violation, as text.
     pub trace: Vec<String>,
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Exploration {
-    /// Different states seen.
+    /// The number of distinct states.
     pub states: usize,
-    /// Ways from one to another.
+    /// The number of transitions between them.
     pub edges: usize,
-    /// Each broken property once, in the order found.
+    /// The first violation of each property, in the order of discovery.
     pub broken: Vec<Violation>,
-    /// Whether no state was left out. If not, nothing said about endings is a proof.
+    /// True if no state was left out. If false, statements about endings are no proof.
     pub complete: bool,
 }
 
 impl Exploration {
-    /// The violation of this property.
+    /// Returns the violation of this property; None if the walk found none.
     pub fn violation(&self, property: &str) -> Option<&Violation> {
         self.broken.iter().find(|violation| violation.property == property)
     }
@@ -127,9 +127,9 @@ impl Display for Exploration {
 
 /// Walks every reachable state of this program in this world.
 ///
-/// From each state lead: every choice of the program (offered events can be delivered at any time, also while
-/// internal ones could be chosen), and every offer of the world, which is queued and delivered later or never.
-/// Queues are kept sorted by kind, because the order across kinds changes nothing here.
+/// A state leads to each choice of the program (a queued event can be delivered at any time) and to
+/// each offer of the world, which is queued and delivered later or never. Queues stay sorted by
+/// kind, because the order across kinds changes nothing here.
 pub fn explore<T: Thread, W: World<T>>(
     program: Program<T>,
     world: W,

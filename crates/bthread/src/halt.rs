@@ -1,6 +1,6 @@
-//! Why a program stands still for good.
+//! The permanent halt of a program, with its reason.
 //!
-//! Must never: be lifted. A crashed guard may not open the door, so nothing is chosen after a halt.
+//! Must never: be lifted. A crashed guard must not allow an event, so a halt ends all choosing.
 
 use std::{any::Any, error::Error, fmt};
 
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::thread::ThreadName;
 
-/// Stands for the thread where a guard panicked before any thread moved.
+/// Replaces the thread name in a report when a guard panicked before any thread moved.
 pub(crate) const A_GUARD: &str = "a guard";
 
-/// Why a program will never choose again.
+/// The reason why a program never chooses an event again.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Halt {
-    /// One run of internal events did not end.
+    /// A series of internal events exceeded the limit of one run.
     Livelock {
-        /// How many events were chosen.
+        /// The number of events chosen.
         events: usize,
-        /// The last of them, oldest first.
+        /// The last events, oldest first.
         last: Vec<String>,
     },
-    /// A thread, or a guard that was asked for it, panicked; its step did not happen.
+    /// A thread, or a guard evaluated for it, panicked; its step was not applied.
     ThreadPanicked {
-        /// Which thread.
+        /// The name of the thread.
         thread: String,
-        /// On which event, if it was moving.
+        /// The event on which it moved; None if it was not moving.
         event: Option<String>,
-        /// What the panic said.
+        /// The panic message.
         message: String,
     },
 }

@@ -1,30 +1,30 @@
-//! Which threads have to do with which kind of event.
+//! An index from event kinds to the threads concerned.
 //!
-//! Only a cache over the bids: it can be dropped and built anew at any time, and says only whom to ask.
+//! Only a cache over the bids: it can be dropped and rebuilt at any time, and narrows searches.
 //!
-//! Must never: decide anything, or be part of what a program is.
+//! Must never: decide anything, or be part of a program's equality, hash or stored form.
 
 use std::{ops::Range, slice};
 
 use crate::bid::{Bid, Pattern, ProgramEvent};
 
-/// What a thread may have to do with an event.
+/// The relation of a bid to a kind of event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Relation {
-    // It requests it, waits for it or is interrupted by it.
+    // The bid requests it, waits for it or is interrupted by it.
     Move,
     Block,
 }
 
 const RELATIONS: [Relation; 2] = [Relation::Move, Relation::Block];
 
-/// Positions of threads, ascending, each once.
+/// Thread positions, ascending and unique.
 type Positions = Vec<u32>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct BidIndex<E: ProgramEvent> {
-    // Invariant: ascending, each once; `concerned` has one entry for each. Searching a short sorted list
-    // is faster than hashing.
+    // Invariant: ascending and unique; `concerned` has one entry for each. Searching a short sorted
+    // list is faster than hashing.
     kinds: Vec<E::Kind>,
     concerned: Vec<[Positions; RELATIONS.len()]>,
     requesting: Positions,
@@ -74,9 +74,9 @@ impl<E: ProgramEvent> BidIndex<E> {
         }
     }
 
-    /// Most moves leave the kinds of a bid as they were; then there is nothing to do.
+    /// Updates the index for a changed bid. Most moves keep the kinds of a bid and cost nothing.
     pub(crate) fn replace(&mut self, position: usize, before: &Bid<E>, after: &Bid<E>) {
-        // A request turned into a wait of the same kind still changes who is asked for requests.
+        // A request that becomes a wait of the same kind still changes `requesting`.
         let same = before.requests.is_empty() == after.requests.is_empty()
             && RELATIONS
                 .iter()
@@ -99,7 +99,7 @@ impl<E: ProgramEvent> BidIndex<E> {
     }
 }
 
-/// Whom to ask: everyone, or those the index names.
+/// The threads to search: all, or those that the index names.
 pub(crate) enum Candidates<'a> {
     All(Range<usize>),
     Listed(slice::Iter<'a, u32>),

@@ -1,10 +1,10 @@
 //! Behavioral programs: small threads that agree on one event at a time.
 //!
 //! A thread requests, waits for, blocks or is interrupted by events; the program picks one event
-//! that is requested and not blocked, and everyone concerned moves. [`explore()`] walks every state
-//! that can be reached.
+//! that is requested and not blocked, and each thread concerned moves. [`explore()`] walks every
+//! reachable state.
 //!
-//! Must never: read a clock, roll dice, do an effect, or keep state outside of threads and queues.
+//! Must never: read a clock, draw random numbers, run an effect, or keep state outside a program.
 
 #![deny(clippy::print_stdout, clippy::wildcard_enum_match_arm, missing_docs)]
 

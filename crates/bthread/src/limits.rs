@@ -2,14 +2,14 @@
 //!
 //! Must never: hold anything but constants.
 
-/// Events: internal events of one [`Program::run`](crate::Program::run) before it is called a livelock.
+/// Events: internal events of one [`Program::run`](crate::Program::run) before it is a livelock.
 pub const SUPER_STEP_EVENTS_MAX: usize = 10_000;
 
-/// Events: how many of its last events a livelock names.
+/// Events: the number of last events that the report of a livelock names.
 pub const LIVELOCK_EVENTS_SHOWN_MAX: usize = 8;
 
-/// Threads: up to so many are searched one by one, which is as fast as an index and cheaper to clone.
+/// Threads: the most that are searched linearly, which is as fast as an index and cheaper to clone.
 pub const SCAN_THREADS_MAX: usize = 16;
 
-/// States: where an exploration stops and says that it is not complete.
+/// States: the number at which an exploration stops as incomplete.
 pub const EXPLORED_STATES_MAX: usize = 1_000_000;

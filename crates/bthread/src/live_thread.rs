@@ -1,12 +1,12 @@
 //! A live thread with its bid, shared between clones of a program.
 //!
-//! Must never: change without its bid, which follows from the thread.
+//! Must never: change without its bid, which is computed from the thread.
 
 use std::hash::{Hash, Hasher};
 
 use crate::{bid::Bid, thread::Thread};
 
-/// A thread and what it wants in this state.
+/// A thread and its bid in the current state.
 #[derive(Debug)]
 pub(crate) struct LiveThread<T: Thread> {
     pub(crate) thread: T,
@@ -19,7 +19,7 @@ impl<T: Thread> LiveThread<T> {
     }
 }
 
-// The bid follows from the thread.
+// The bid is a function of the thread, so comparing threads is enough.
 impl<T: Thread> PartialEq for LiveThread<T> {
     fn eq(&self, other: &Self) -> bool {
         self.thread == other.thread

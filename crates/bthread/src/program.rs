@@ -1,9 +1,9 @@
-//! The engine: choose one event, move everyone concerned, again.
+//! The engine: choose one event, move each thread concerned, repeat.
 //!
-//! A step is worked out on copies and then put in place at once, so that a panic leaves the state of before.
-//! Who is asked comes from the index where there are many threads; small programs are searched one by one.
+//! A step is computed on copies and committed at once, so a panic leaves the state before the step.
+//! Programs with many threads find candidates by index; small ones are searched linearly.
 //!
-//! Must never: recurse, run an effect, drop or merge an external event, or choose anything after a halt.
+//! Must never: recurse, run an effect, drop or merge an external event, or choose after a halt.
 
 use std::{
     cell::Cell,
@@ -23,7 +23,7 @@ use crate::{
     thread::{Flow, Spawner, Thread, ThreadName},
 };
 
-/// Threads in order of urgency, and the events offered to them.
+/// A behavioral program: its threads by priority, and the events offered to them.
 #[derive(Clone, Debug)]
 pub struct Program<T: Thread> {
     live: Vec<Arc<LiveThread<T>>>,
@@ -31,35 +31,35 @@ pub struct Program<T: Thread> {
     pub(crate) normal: VecDeque<T::Event>,
     pub(crate) unheard: Vec<T::Event>,
     pub(crate) halted: Option<Halt>,
-    // A cache: not part of equality, hash or the stored form. None while the threads are few.
+    // A cache: not part of equality, hash or the stored form. None while there are few threads.
     index: Option<BidIndex<T::Event>>,
 }
 
-/// What a step will do, worked out before anything is touched.
+/// The effect of a step, computed before the program changes.
 struct Transition<T: Thread> {
     event: T::Event,
     from: EventPosition,
-    // By ascending position; None = ended.
+    // By ascending position; None if the thread ended.
     moved: Vec<(usize, Option<LiveThread<T>>)>,
     spawned: Vec<LiveThread<T>>,
 }
 
-/// Which request or which place in which queue.
+/// The origin of an event: the requesting thread, or the place in a queue.
 #[derive(Clone, Copy)]
 enum EventPosition {
     Thread(usize),
     Queue(Lane, usize),
 }
 
-/// What selection came to.
+/// The result of selecting an event.
 enum Selection<T: Thread> {
     Take(Transition<T>),
-    // Nothing to take; these queued events (lane, place) concern nobody.
+    // No event can be taken; these queued events (lane, place) concern no thread.
     Quiet(Vec<(Lane, usize)>),
 }
 
 impl<T: Thread> Program<T> {
-    /// A program of these threads, the most urgent first.
+    /// Creates a program of these threads, the most urgent first.
     pub fn new(threads: impl IntoIterator<Item = T>) -> Self {
         let mut halted = None;
         let live = threads
@@ -84,12 +84,12 @@ impl<T: Thread> Program<T> {
         program
     }
 
-    /// Queues an event from outside. Nothing is dropped or merged; a blocked one waits and may be overtaken.
+    /// Queues an external event; none is dropped or merged. A blocked one can be overtaken.
     pub fn offer(&mut self, lane: Lane, event: T::Event) {
         self.queue_mut(lane).push_back(event);
     }
 
-    /// Chooses one event and moves everyone concerned.
+    /// Chooses one event and moves each thread concerned.
     pub fn step(&mut self) -> StepOutcome<T::Event> {
         self.step_by(|program, moving| match program.select() {
             Some((event, from)) => Selection::Take(program.plan(event, from, moving)),
@@ -97,9 +97,9 @@ impl<T: Thread> Program<T> {
         })
     }
 
-    /// Steps until all is quiet. A run that does not end halts the program.
+    /// Steps until no event can be chosen. A run beyond the limit halts the program.
     ///
-    /// Whoever has to act on each event calls [`Program::step`]: a halt takes the events chosen before with it.
+    /// To act on each event use [`Program::step`]: a halt loses the events chosen before it.
     pub fn run(&mut self) -> Result<Vec<ChosenEvent<T::Event>>, Halt> {
         let mut chosen = Vec::new();
         let mut internal = 0;
@@ -125,8 +125,8 @@ impl<T: Thread> Program<T> {
         }
     }
 
-    /// Everything that could happen next, were there no order of urgency: requests in thread order, then the
-    /// queues. Equal requests are one choice; of queued events of one kind the first that can be delivered.
+    /// Returns all possible next events, ignoring priority: requests in thread order, then queues.
+    /// Equal requests count once; of queued events of a kind, the first deliverable one counts.
     pub fn choices(&self) -> Vec<Choice<T::Event>> {
         let mut choices = Vec::new();
         if self.is_halted() {
@@ -161,7 +161,7 @@ impl<T: Thread> Program<T> {
         choices
     }
 
-    /// Takes this choice, whatever is more urgent. If it is not to be had now, nothing changes: `Quiet`.
+    /// Takes this choice regardless of priority; changes nothing and returns `Quiet` if it is gone.
     pub fn choose(&mut self, choice: &Choice<T::Event>) -> StepOutcome<T::Event> {
         self.step_by(|program, moving| match choice {
             Choice::Internal { event, .. } => match program.requester_of(event) {
@@ -189,32 +189,32 @@ impl<T: Thread> Program<T> {
         })
     }
 
-    /// The live threads, the most urgent first.
+    /// Returns the live threads, the most urgent first.
     pub fn threads(&self) -> impl Iterator<Item = &T> {
         self.live.iter().map(|live| &live.thread)
     }
 
-    /// Offered events that nobody moved on, oldest first.
+    /// Returns the offered events on which no thread moved, oldest first.
     pub fn unheard(&self) -> &[T::Event] {
         &self.unheard
     }
 
-    /// Hands over the unheard events, for whoever has reported them.
+    /// Removes and returns the unheard events, so that the caller can report them.
     pub fn take_unheard(&mut self) -> Vec<T::Event> {
         std::mem::take(&mut self.unheard)
     }
 
-    /// The offered events of a lane that were not delivered yet, oldest first.
+    /// Returns the undelivered events of a lane, oldest first.
     pub fn queued(&self, lane: Lane) -> impl Iterator<Item = &T::Event> {
         self.queue(lane).iter()
     }
 
-    /// Whether nothing will ever happen again.
+    /// Returns true if the program has halted for good.
     pub fn is_halted(&self) -> bool {
         self.halted.is_some()
     }
 
-    /// Why nothing will ever happen again.
+    /// Returns the reason of the halt; None while the program can run.
     pub fn halt(&self) -> Option<&Halt> {
         self.halted.as_ref()
     }
@@ -223,14 +223,14 @@ impl<T: Thread> Program<T> {
         &self.live
     }
 
-    /// Orders queues by kind, first come first within a kind. [`Program::choices`] cannot tell the difference.
+    /// Sorts queues by kind, stable within a kind. [`Program::choices`] cannot tell the difference.
     pub(crate) fn sort_queues(&mut self) {
         self.urgent.make_contiguous().sort_by_key(ProgramEvent::kind);
         self.normal.make_contiguous().sort_by_key(ProgramEvent::kind);
         self.unheard.sort_by_key(ProgramEvent::kind);
     }
 
-    /// Lets the explorer keep one copy of each thread state; the new one must be equal to the old.
+    /// Replaces a thread by an equal, shared copy, so that the explorer stores each state once.
     pub(crate) fn share(&mut self, position: usize, live: Arc<LiveThread<T>>) {
         self.live[position] = live;
     }
@@ -242,7 +242,7 @@ impl<T: Thread> Program<T> {
         }
     }
 
-    /// Positions of the threads that block this event now.
+    /// Returns the positions of the threads that block this event now.
     pub(crate) fn blockers(&self, event: &T::Event) -> impl Iterator<Item = usize> {
         self.concerned(Relation::Block, event.kind())
             .filter(|position| self.live[*position].bid.is_blocking(event))
@@ -252,7 +252,7 @@ impl<T: Thread> Program<T> {
         self.blockers(event).next().is_some()
     }
 
-    /// Whether anyone would move on it.
+    /// Returns true if a thread would move on this event.
     pub(crate) fn is_heard(&self, event: &T::Event) -> bool {
         self.concerned(Relation::Move, event.kind()).any(|position| {
             let bid = &self.live[position].bid;
@@ -264,7 +264,7 @@ impl<T: Thread> Program<T> {
         !self.is_blocked(event) && self.is_heard(event)
     }
 
-    /// Queued events that nobody blocks and nobody moves on.
+    /// Returns the queued events that no thread blocks and no thread moves on.
     pub(crate) fn unheard_positions(&self) -> impl Iterator<Item = (Lane, usize)> {
         [Lane::Urgent, Lane::Normal].into_iter().flat_map(move |lane| {
             self.queue(lane).iter().enumerate().filter_map(move |(place, event)| {
@@ -307,7 +307,7 @@ impl<T: Thread> Program<T> {
         }
     }
 
-    /// Urgent lane, then requests by urgency, then normal lane.
+    /// Selects the next event: urgent lane, then requests by priority, then normal lane.
     fn select(&self) -> Option<(T::Event, EventPosition)> {
         self.first_deliverable(Lane::Urgent)
             .or_else(|| self.first_request())
@@ -328,7 +328,7 @@ impl<T: Thread> Program<T> {
         })
     }
 
-    /// Works out the step without touching anything; `moving` says whose code runs.
+    /// Computes the step without changing the program; `moving` records whose code runs.
     fn plan(
         &self,
         event: T::Event,
@@ -353,7 +353,7 @@ impl<T: Thread> Program<T> {
                 thread.on(&event, &mut spawner)
             };
             match flow {
-                // The bid follows from the state, so the same state needs no new one.
+                // An equal state has an equal bid, so nothing changes.
                 Flow::Go if thread == before.thread => {}
                 Flow::Go => moved.push((position, Some(LiveThread::new(thread)))),
                 Flow::End => moved.push((position, None)),
@@ -363,7 +363,7 @@ impl<T: Thread> Program<T> {
         Transition { event, from, moved, spawned }
     }
 
-    /// Runs the deciding part where a panic cannot leave anything half done, then puts its result in place.
+    /// Runs the code that may panic on copies, then commits its result.
     fn step_by(
         &mut self,
         decide: impl FnOnce(&Self, &PanicContext<T::Event>) -> Selection<T>,
@@ -428,7 +428,7 @@ impl<T: Thread> Program<T> {
         ChosenEvent { event: plan.event, source }
     }
 
-    /// Positions ascend. Spawned threads stand last and end first, so only the others cost a new index.
+    /// Expects ascending positions. Spawned threads end first, so only others cost a new index.
     fn remove(&mut self, mut ended: Vec<usize>) {
         while let Some(position) = ended.pop_if(|position| *position + 1 == self.live.len()) {
             let gone = self.live.pop().expect("an ended thread was live");
@@ -444,13 +444,13 @@ impl<T: Thread> Program<T> {
         }
     }
 
-    /// Places ascend within each lane.
+    /// Moves events from the queues to `unheard`; places ascend within each lane.
     fn put_aside(&mut self, unheard: &[(Lane, usize)]) {
         for (lane, place) in unheard.iter().rev() {
             let event = self.queue_mut(*lane).remove(*place);
             self.unheard.push(event.expect("the place was just looked up"));
         }
-        // Taken from the back so that places stay right; told from the front.
+        // Removed from the back so that places stay valid; reported from the front.
         let first = self.unheard.len() - unheard.len();
         self.unheard[first..].reverse();
     }
@@ -461,7 +461,7 @@ impl<T: Thread> Program<T> {
     }
 }
 
-/// Whose code runs on what, for the report of a panic.
+/// The thread and the event whose code runs, for the report of a panic.
 struct PanicContext<E> {
     position: Cell<Option<usize>>,
     event: Cell<Option<E>>,

@@ -1,6 +1,6 @@
-//! A program at rest: threads, queues and whether it is halted. Bids and index are worked out again.
+//! The stored form of a program: threads, queues and the halt. Bids and index are recomputed.
 //!
-//! Must never: store what follows from the threads.
+//! Must never: store what can be computed from the threads.
 
 use std::collections::VecDeque;
 
@@ -43,7 +43,7 @@ where
         program.urgent = saved.urgent;
         program.normal = saved.normal;
         program.unheard = saved.unheard;
-        // A thread that cannot even bid keeps the program halted, whatever was stored.
+        // A thread whose `bid` panics keeps the program halted, regardless of the stored halt.
         program.halted = saved.halted.or(program.halted);
         Ok(program)
     }

@@ -1,4 +1,4 @@
-//! The words for what happens: where an event came from, what a step came to, what could be next.
+//! The vocabulary of a step: the source of an event, the outcome of a step, the next choices.
 //!
 //! Must never: hold anything but plain values.
 
@@ -6,68 +6,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::{halt::Halt, thread::ThreadName};
 
-/// How soon an event from outside is looked at.
+/// The priority of an external event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Lane {
-    /// Before internal events.
+    /// Considered before internal events.
     Urgent,
-    /// When nothing internal can be chosen.
+    /// Considered when no internal event can be chosen.
     Normal,
 }
 
-/// Where a chosen event came from.
+/// The source of a chosen event.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum EventSource {
     /// Requested by a thread; of several, the most urgent one.
     Internal {
-        /// Its name.
+        /// The name of the thread.
         thread: ThreadName,
     },
-    /// Offered from outside.
+    /// Offered by the outside.
     External {
-        /// Through which lane.
+        /// The lane that delivered it.
         lane: Lane,
     },
 }
 
-/// An event that happened.
+/// An event that was chosen.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ChosenEvent<E> {
-    /// What.
+    /// The event.
     pub event: E,
-    /// From where.
+    /// Its source.
     pub source: EventSource,
 }
 
-/// What one step came to.
+/// The outcome of one step.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum StepOutcome<E> {
-    /// This event happened.
+    /// This event was chosen.
     Chosen(ChosenEvent<E>),
-    /// Nothing can happen until the outside speaks.
+    /// No event can be chosen until the outside offers one.
     Quiet,
-    /// Nothing will ever happen again.
+    /// The program has halted for good.
     Halted(Halt),
 }
 
-/// Something that could happen next; see [`Program::choices`].
+/// An event that could be chosen next; see [`Program::choices`].
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Choice<E> {
-    /// A request that nobody blocks.
+    /// A request that no thread blocks.
     Internal {
         /// The most urgent thread that requests it.
         thread: ThreadName,
         /// The event.
         event: E,
     },
-    /// An offered event that nobody blocks and somebody moves on.
+    /// An offered event that no thread blocks and at least one moves on.
     External {
         /// The lane in which it waits.
         lane: Lane,
         /// The event.
         event: E,
     },
-    /// An offered event that nobody blocks and nobody moves on, while all is quiet.
+    /// An offered event that no thread blocks or moves on, while nothing else can be chosen.
     Unheard {
         /// The lane in which it waits.
         lane: Lane,

@@ -1,4 +1,4 @@
-//! A thread: an explicit state machine that can be cloned, compared, hashed, and so stored and explored.
+//! A thread: an explicit state machine that can be cloned, compared, hashed, stored and explored.
 //!
 //! Must never: share state between threads; they talk through events only.
 
@@ -6,30 +6,30 @@ use std::{borrow::Cow, fmt::Debug, hash::Hash};
 
 use crate::bid::{Bid, ProgramEvent};
 
-/// What a thread is called in reports.
+/// The name of a thread in reports.
 pub type ThreadName = Cow<'static, str>;
 
-/// Whether a thread goes on.
+/// The state of a thread after a move.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Flow {
-    /// It stays, in its new state.
+    /// The thread stays, in its new state.
     Go,
-    /// It is over and leaves the program.
+    /// The thread has ended and leaves the program.
     End,
 }
 
-/// One concern. A program's threads are one type, most often an enum.
+/// A thread for one concern. A program's threads are of one type, most often an enum.
 ///
 /// Two taps and a thread that mixes them:
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use agentry_bthread::{Bid, Event, Flow, Pattern, Program, Spawner, Thread};
+/// use agentry_bthread::{Bid, Flow, Pattern, Program, ProgramEvent, Spawner, Thread};
 ///
 /// #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 /// enum Water { Hot, Cold }
 ///
-/// impl Event for Water {
+/// impl ProgramEvent for Water {
 ///     type Kind = Water;
 ///     type Guard = ();
 ///     fn kind(&self) -> Water { *self }
@@ -74,43 +74,43 @@ pub enum Flow {
 /// assert_eq!(poured, [Water::Hot, Water::Cold, Water::Hot, Water::Cold, Water::Hot, Water::Cold]);
 /// ```
 pub trait Thread: Clone + Eq + Hash + Debug {
-    /// What it talks about.
+    /// The type of the events of its program.
     type Event: ProgramEvent;
 
-    /// What to call it in reports.
+    /// Returns its name in reports.
     fn name(&self) -> ThreadName;
 
-    /// What it wants now: a pure function of its state.
+    /// Computes its bid: a pure function of its state.
     fn bid(&self) -> Bid<Self::Event>;
 
-    /// Moves on an event it requested or waited for.
+    /// Moves on an event that it requested or waited for.
     fn on(&mut self, event: &Self::Event, spawner: &mut Spawner<Self>) -> Flow;
 
-    /// Is broken off; ends unless it says otherwise.
+    /// Reacts to an interrupt; ends the thread unless overridden.
     fn interrupted(&mut self, event: &Self::Event) -> Flow {
         let _event = event;
         Flow::End
     }
 }
 
-/// Takes the threads that a thread starts while it moves. They join at the end, as the least urgent.
+/// Collects the threads that a thread starts while it moves. They join last, as the least urgent.
 #[derive(Debug)]
 pub struct Spawner<T> {
     pub(crate) spawned: Vec<T>,
 }
 
 impl<T> Spawner<T> {
-    /// For calling a thread by hand, as a test of that one thread does.
+    /// Creates an empty collector, for a test that calls one thread directly.
     pub fn new() -> Self {
         Spawner { spawned: Vec::new() }
     }
 
-    /// Starts this thread with the next step.
+    /// Starts this thread; it takes part from the next step on.
     pub fn spawn(&mut self, thread: T) {
         self.spawned.push(thread);
     }
 
-    /// What was started, in order.
+    /// Returns the started threads, in order.
     pub fn into_spawned(self) -> Vec<T> {
         self.spawned
     }

@@ -1,6 +1,6 @@
-//! Why a program waits: who blocks what, which events are held back, what each thread waits for.
+//! The report on a waiting program: blocked requests, deferred events, the waits of each thread.
 //!
-//! Must never: change the program, or leave out a blocker.
+//! Must never: change the program, or leave out a blocking thread.
 
 use std::{
     fmt::{self, Display},
@@ -15,56 +15,56 @@ use crate::{
     thread::{Thread, ThreadName},
 };
 
-/// A request that cannot be chosen now.
+/// A request that is blocked now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BlockedRequest<E> {
-    /// What is asked for.
+    /// The requested event.
     pub event: E,
-    /// By whom.
+    /// The requesting thread.
     pub requested_by: ThreadName,
-    /// Who forbids it, the most urgent first.
+    /// The blocking threads, the most urgent first.
     pub blocked_by: Vec<ThreadName>,
 }
 
-/// An offered event that is held back.
+/// An offered event that is blocked now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeferredEvent<E> {
-    /// What was offered.
+    /// The offered event.
     pub event: E,
-    /// Through which lane.
+    /// The lane in which it waits.
     pub lane: Lane,
-    /// Who forbids it, the most urgent first.
+    /// The blocking threads, the most urgent first.
     pub blocked_by: Vec<ThreadName>,
 }
 
-/// What one thread waits for.
+/// The events for which one thread waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ThreadWait<E: ProgramEvent> {
-    /// The thread.
+    /// The name of the thread.
     pub thread: ThreadName,
-    /// What would move it.
+    /// The events on which it would move.
     pub patterns: Vec<Pattern<E>>,
 }
 
-/// The answer to "why is it waiting?".
+/// The reasons why a program waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitReport<E: ProgramEvent> {
-    /// Why nothing will ever happen again.
+    /// The halt of the program; None while it can run.
     pub halted: Option<Halt>,
-    /// Requests that somebody blocks.
+    /// Requests that a thread blocks.
     pub blocked: Vec<BlockedRequest<E>>,
-    /// Offered events that somebody blocks.
+    /// Offered events that a thread blocks.
     pub deferred: Vec<DeferredEvent<E>>,
-    /// Offered events on which nobody moved, or would move now.
+    /// Offered events on which no thread moved, or would move now.
     pub unheard: Vec<E>,
-    /// Threads that wait for something.
+    /// Threads with at least one wait.
     pub waits: Vec<ThreadWait<E>>,
-    // Whether something can be chosen now.
+    // True if an event can be chosen now.
     can_step: bool,
 }
 
 impl<T: Thread> Program<T> {
-    /// Why it waits. A guard that panics while it is asked leaves a report of that alone.
+    /// Reports why the program waits. If a guard panics meanwhile, the report holds only that halt.
     pub fn waiting(&self) -> WaitReport<T::Event> {
         catch_unwind(AssertUnwindSafe(|| self.look_around())).unwrap_or_else(|panic| WaitReport {
             halted: self.halted.clone().or_else(|| {
@@ -126,7 +126,7 @@ impl<T: Thread> Program<T> {
 }
 
 impl<E: ProgramEvent> WaitReport<E> {
-    /// Something is requested, and neither a request nor an offered event can be chosen.
+    /// Returns true if a thread requests an event, and no request or offered event can be chosen.
     pub fn is_deadlock(&self) -> bool {
         self.halted.is_none() && !self.can_step && !self.blocked.is_empty()
     }

@@ -1,10 +1,10 @@
-//! Who may reach an agent and with what powers: policies and grants in, one decision out.
+//! Decides who may reach an agent and with which powers, from policies and grants.
 //!
-//! `compile` sorts and indexes the policies once; `Access::decide` then answers for one event. Of the
-//! policies that match, one that denies decides; else one must allow; then powers are merged, each with
-//! the policy or grant it came from. Whatever comes later only narrows this.
+//! `compile` sorts and indexes the policies once; `AccessPolicies::decide` then answers for one
+//! event. A matching policy that denies decides; otherwise one must allow, and the powers are
+//! merged, each with its policy or grant. Later stages can only narrow the result.
 //!
-//! Must never: let in whom no policy allows, or read the clock; the owner's local time is handed in.
+//! Must never: admit a principal that no policy allows, or read the clock; callers pass local time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,33 +36,33 @@ pub use tools::{ToolAnswer, allows_tool, bounds_allow, pattern_matches, resolved
 use index::PolicyIndex;
 use matching::PrincipalKinds;
 
-/// What is asked: who speaks, where, when.
+/// The facts about one event that policies match on.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessQuery<'a> {
-    /// Who speaks.
+    /// The principal that speaks.
     pub principal: &'a Principal,
-    /// Who the channel says it is.
+    /// The sender's ID as claimed by the channel.
     pub sender_id: Option<&'a str>,
-    /// The channel.
+    /// The name of the channel.
     pub channel: &'a str,
-    /// What the other side is.
+    /// The kind of peer: a person, a group, …
     pub peer_kind: Option<PeerKind>,
-    /// The other side.
+    /// The ID of the peer: the person or group at the other end.
     pub peer_id: Option<&'a str>,
-    /// Which account of ours heard it.
+    /// The account of ours that received the event.
     pub account: Option<&'a str>,
-    /// The server or workspace.
+    /// The server or workspace of the channel.
     pub guild: Option<&'a str>,
-    /// The hook that a timer woke.
+    /// The hook that a timer started.
     pub hook_id: Option<&'a str>,
-    /// The kind of event.
+    /// The type of the event.
     pub event_type: Option<&'a str>,
-    /// When, by the owner's clock.
+    /// The local time of the owner.
     pub time: LocalTime,
 }
 
 impl<'a> AccessQuery<'a> {
-    /// What an inbound of a principal asks at a moment.
+    /// Builds the query for an inbound of a principal at a moment.
     pub fn of(principal: &'a Principal, inbound: &'a Inbound, time: LocalTime) -> Self {
         Self {
             principal,
@@ -79,16 +79,16 @@ impl<'a> AccessQuery<'a> {
     }
 }
 
-/// Policies, ready to decide.
+/// Compiled policies, ready to decide.
 #[derive(Clone, Debug)]
 pub struct AccessPolicies {
-    // Invariant: sorted by rank, which is priority downwards and then name; switched-off ones too.
+    // Invariant: sorted by rank (descending priority, then name); includes disabled policies.
     policies: Vec<RankedPolicy>,
-    // Invariant: numbers of policies that are switched on, each where every event it can match looks.
+    // Invariant: numbers of enabled policies, each found by every event that it can match.
     index: PolicyIndex,
 }
 
-/// A policy, with what can be worked out before anybody asks.
+/// A policy with its precomputed rank and match data.
 #[derive(Clone, Debug)]
 struct RankedPolicy {
     policy: Policy,
@@ -99,7 +99,7 @@ struct RankedPolicy {
     only: Option<Arc<NameList>>,
 }
 
-/// What a policy does when it matches.
+/// The effect of a policy that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PolicyEffect {
     Allows,
@@ -161,7 +161,7 @@ impl RankedPolicy {
 }
 
 impl AccessPolicies {
-    /// The minutes of a day at which a policy begins or ends to hold; none if none looks at the clock.
+    /// Returns the minutes of a day at which a policy starts or stops; empty if none does.
     pub fn boundary_minutes(&self) -> BTreeSet<u16> {
         let on = self.policies.iter().filter(|one| one.policy.enabled);
         let conditions = on.flat_map(|one| &one.policy.conditions);
@@ -187,7 +187,7 @@ impl AccessPolicies {
         merge::decision(&matched, asked, (grants, now))
     }
 
-    /// Every policy's part in a decision, the first in rank first.
+    /// Returns every policy's part in a decision, the first in rank first.
     pub fn parts(&self, asked: &AccessQuery<'_>) -> Vec<PolicyContribution> {
         let part = |one: &RankedPolicy| match (one.policy.enabled, one.mismatch(asked)) {
             (false, _) => PolicyOutcome::Disabled,
@@ -200,7 +200,7 @@ impl AccessPolicies {
             .collect()
     }
 
-    /// The policies that are looked at for an event, since its exact keys do not rule them out.
+    /// Returns the names of the policies evaluated for an event: its exact keys permit them.
     pub fn evaluated(&self, asked: &AccessQuery<'_>) -> Vec<Arc<str>> {
         let mut numbers = Vec::new();
         self.index.each_candidate(asked, |number| numbers.push(number));
@@ -208,12 +208,12 @@ impl AccessPolicies {
         numbers.into_iter().map(|number| self.policies[number as usize].name().clone()).collect()
     }
 
-    /// All policies, the first in rank first.
+    /// Returns all policies, the first in rank first.
     pub fn policies(&self) -> impl Iterator<Item = &Policy> {
         self.policies.iter().map(|one| &one.policy)
     }
 
-    /// The record of a decision; the caller gives it its id, event and times.
+    /// Builds the record of a decision; the caller adds its id, event and times.
     pub fn record(
         &self,
         asked: &AccessQuery<'_>,

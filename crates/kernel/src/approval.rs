@@ -1,7 +1,7 @@
-//! Approval rules evaluated: which calls go ahead, and about which a person is asked.
+//! Evaluates approval rules: which calls are allowed, and which need approval.
 //!
-//! The first rule that matches decides; `allow: false` asks; whatever no rule matches is asked. The shell
-//! is looked at command by command, so that a rule for `git` does not carry an `rm` behind a semicolon.
+//! The first matching rule decides; `allow: false` and no match both need approval. The shell is
+//! judged per command, so that a rule for `git` does not cover an `rm` behind a semicolon.
 //!
 //! Must never: deny, or allow anything that no rule names.
 
@@ -28,23 +28,23 @@ use commands::JudgedCommand;
 use coverage::RuleCoverage;
 pub use path::JudgedPath;
 
-/// What the rules say about one call.
+/// The verdict of the rules on one call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleVerdict<'a> {
     /// Allow or ask.
     pub verdict: Verdict,
-    /// The rule that decided.
+    /// The rule that decided; None if none matched.
     pub rule: Option<&'a ApprovalRule>,
-    /// Why, in words for a person.
+    /// The reason, in words for a person.
     pub why: String,
 }
 
-/// What the rules say about a call of a tool.
+/// Evaluates the rules for a call of a tool.
 pub fn decide<'a>(rules: &'a [ApprovalRule], tool: &str, args: &Value) -> RuleVerdict<'a> {
     decide_with(&RulePatterns::default(), rules, tool, args)
 }
 
-/// The same, with expressions that are compiled once for many calls.
+/// Evaluates the rules with expressions that are compiled once for many calls.
 pub fn decide_with<'a>(
     patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
@@ -55,7 +55,7 @@ pub fn decide_with<'a>(
     decide_at(patterns, rules, (tool, args), path.as_ref())
 }
 
-/// The same, for a call whose path leads to a known place.
+/// Evaluates the rules for a call whose path argument is resolved.
 pub fn decide_at<'a>(
     patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
@@ -69,12 +69,12 @@ pub fn decide_at<'a>(
     }
 }
 
-/// What the rules say about an invocation of a task.
+/// Evaluates the rules for an invocation of a task.
 pub fn decide_task<'a>(rules: &'a [ApprovalRule], task: &str, inputs: &Value) -> RuleVerdict<'a> {
     first(&RulePatterns::default(), rules, (task, inputs), None)
 }
 
-/// Tries the examples of rules: all rules are evaluated, in order, with each of them.
+/// Evaluates all rules, in order, on each of their examples; returns those that fail.
 pub fn try_examples(kind: RuleKind, rules: &[ApprovalRule]) -> Vec<ExampleDefect> {
     let patterns = RulePatterns::of(rules);
     let decide = |rule: &ApprovalRule, args: &Value| match kind {
@@ -93,7 +93,7 @@ pub fn try_examples(kind: RuleKind, rules: &[ApprovalRule]) -> Vec<ExampleDefect
     defects
 }
 
-/// How an opinion differs from what an example of a rule expects.
+/// Describes the difference between a verdict and the expectation of an example.
 fn otherwise(
     rule: &ApprovalRule,
     expected: ExpectedVerdict,
@@ -116,7 +116,7 @@ fn otherwise(
     }
 }
 
-/// The first rule that matches.
+/// Returns the verdict of the first rule that matches.
 fn first<'a>(
     patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
@@ -140,7 +140,7 @@ fn nobody<'a>() -> RuleVerdict<'a> {
     RuleVerdict { verdict: Verdict::Ask, rule: None, why }
 }
 
-/// What a rule says, on one line.
+/// Describes a rule on one line.
 fn words(rule: &ApprovalRule) -> String {
     let verb = if rule.allow { "a rule lets" } else { "a rule asks about" };
     let rest = if rule.allow { " go ahead" } else { "" };
@@ -191,7 +191,7 @@ fn matches(
     })
 }
 
-/// Whether a condition holds for a value. A value of another type does not match.
+/// Returns true if the value meets the condition. A value of another type does not.
 fn holds(patterns: &RulePatterns, matcher: &Matcher, value: &Value) -> bool {
     match matcher {
         Matcher::Equals(wanted) => same(wanted, value),
@@ -209,7 +209,7 @@ fn holds(patterns: &RulePatterns, matcher: &Matcher, value: &Value) -> bool {
     }
 }
 
-/// Part of a text, or member of a list.
+/// Returns true if a text contains the part, or a list has it as a member.
 fn has(value: &Value, part: &Value) -> bool {
     match value {
         Value::String(text) => part.as_str().is_some_and(|part| text.contains(part)),
@@ -218,7 +218,7 @@ fn has(value: &Value, part: &Value) -> bool {
     }
 }
 
-/// Equal as JSON: `1` and `1.0` are one number, the order of keys does not count.
+/// Compares as JSON: `1` and `1.0` are one number, the order of keys does not count.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => same_number(a, b),
@@ -235,7 +235,7 @@ fn same(a: &Value, b: &Value) -> bool {
 fn same_number(a: &Number, b: &Number) -> bool {
     match (a.as_i128(), b.as_i128()) {
         (Some(a), Some(b)) => a == b,
-        // Beyond 2^53 a float stands for several whole numbers; the cast says which one it is.
+        // Beyond 2^53 a float equals several integers; the cast picks the exact one.
         (Some(whole), None) => b.as_f64().is_some_and(|float| is_whole(float, whole)),
         (None, Some(whole)) => a.as_f64().is_some_and(|float| is_whole(float, whole)),
         (None, None) => a.as_f64() == b.as_f64(),
@@ -246,15 +246,15 @@ fn is_whole(float: f64, whole: i128) -> bool {
     float.fract() == 0.0 && float as i128 == whole
 }
 
-/// The regular expressions of rules, each compiled when it is first needed.
+/// The regular expressions of rules, each compiled on first use.
 #[derive(Debug, Default)]
 pub struct RulePatterns {
-    // One that does not compile never matches; `check` reports it.
+    // An expression that does not compile never matches; `check` reports it.
     compiled: HashMap<String, OnceLock<Option<Regex>>>,
 }
 
 impl RulePatterns {
-    /// Those of these rules.
+    /// Collects the expressions of these rules, uncompiled.
     pub fn of<'a>(rules: impl IntoIterator<Item = &'a ApprovalRule>) -> Self {
         let mut patterns = Self::default();
         for rule in rules {
@@ -287,7 +287,7 @@ impl RulePatterns {
         }
     }
 
-    /// Where the first match ends, if it begins with the text.
+    /// Returns the end of the first match; None if that match does not start at the first byte.
     fn end(&self, pattern: &str, text: &str) -> Option<usize> {
         let end = |regex: &Option<Regex>| {
             let found = regex.as_ref().and_then(|one| one.find(text));
@@ -304,7 +304,7 @@ fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(pattern).size_limit(REGEX_BYTES_MAX).build().ok()
 }
 
-/// A call of the shell: a rule that allows must allow each of its commands.
+/// A call of the shell: each of its commands must be allowed by a rule.
 struct ShellCall<'a, 'c> {
     patterns: &'c RulePatterns,
     rules: &'a [ApprovalRule],
@@ -320,7 +320,7 @@ impl<'a> ShellCall<'a, '_> {
             Ok(parts) => parts.iter().map(|part| (part, self.with(&part.text))).collect(),
             Err(_) => Vec::new(),
         };
-        // The first rule that would allow the text if nobody looked into it.
+        // The first rule that would allow the text as a whole.
         let mut nearly: Option<&ApprovalRule> = None;
         for rule in self.rules.iter().filter(|rule| rule.subject == SHELL) {
             let fits = |args: &Value| matches(self.patterns, rule, args, self.path);
@@ -355,7 +355,7 @@ impl<'a> ShellCall<'a, '_> {
         }
     }
 
-    /// Whether a rule would fit if some hidden command did.
+    /// Returns true if the rule would match, assuming that a hidden command matches its condition.
     fn may_fit(&self, rule: &ApprovalRule) -> bool {
         let mut others = rule.when.iter().filter(|(argument, _)| *argument != COMMAND);
         others.all(|(argument, matcher)| match self.path {
@@ -369,19 +369,19 @@ impl<'a> ShellCall<'a, '_> {
         })
     }
 
-    /// The arguments with one command in place of the whole text.
+    /// Returns the arguments with one command in place of the whole text.
     fn with(&self, command: &str) -> Value {
         let mut args = self.args.clone();
         args[COMMAND] = Value::from(command);
         args
     }
 
-    /// Why a rule that fits a command does not speak for it.
+    /// Returns the reason why a matching rule does not cover a command; None if it does.
     fn bar(&self, rule: &ApprovalRule, part: &JudgedCommand) -> Option<String> {
         part.exclusion_reason(&RuleCoverage::of(self.patterns, rule, &part.text))
     }
 
-    /// Why a rule that fits the text does not allow it.
+    /// Explains why a rule that matches the text does not allow it.
     fn but(
         &self,
         rule: &ApprovalRule,
@@ -404,8 +404,8 @@ fn cannot_tell<'a>(rule: &'a ApprovalRule, why: &str) -> RuleVerdict<'a> {
     RuleVerdict { why: shortened(&why), ..by(rule) }
 }
 
-/// Whether a rule tells commands apart by a piece of their text. One that names the whole text, or that
-/// does not look at it, means just what it says.
+/// Returns true if the rule matches commands by a part of their text. A rule that names the whole
+/// text, or ignores it, is taken literally.
 fn looks_into(rule: &ApprovalRule) -> bool {
     rule.when.get(COMMAND).is_some_and(|matcher| !is_exact(matcher))
 }

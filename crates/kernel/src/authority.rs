@@ -1,10 +1,10 @@
-//! Authority for one call: is there such a tool, does its input fit, may its sender have it made, is it the
-//! agent's, is it switched on, do the approval rules let it go ahead, is it dangerous.
+//! Authority for one call, stage by stage: is the tool registered, does the input fit its schema,
+//! may the sender use it, is it in scope, is it switched on, do rules allow it, is it dangerous?
 //!
-//! Each stage can only narrow what the one before it left. All that decides is one value, which is recorded
-//! with the turn: the same value and the same call give the same ruling.
+//! Each stage can only narrow the result of the stage before. The whole input of the decision is
+//! one value, recorded with the turn: an equal value and an equal call give an equal ruling.
 //!
-//! Must never: allow what no stage has looked at, or let a broken definition widen anything.
+//! Must never: allow a call that no stage has judged, or let a broken definition widen anything.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -41,10 +41,10 @@ pub use bounds::{allows_credential, is_unbounded};
 use input::Schemas;
 pub use input::schema_errors;
 
-/// Where a value comes from that nobody said.
+/// The origin of a value that neither a file nor a setting gives.
 const BUILT_IN: &str = "built-in";
 
-/// All that decides about the calls of one turn.
+/// The input of all decisions about the calls of one turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Authority {
     /// The tools that the agent is offered and this host has.
@@ -57,48 +57,48 @@ pub struct Authority {
     pub left_out: Vec<ExcludedTool>,
     /// The agent's approval rules.
     pub agent_rules: Vec<ApprovalRule>,
-    /// What the step of a task narrows.
+    /// The narrower scope of the task step; None outside of a task.
     pub scope: Option<NarrowScope>,
-    /// What each of the agent's skills narrows while it is active.
+    /// The narrower scope of each of the agent's skills, in effect while the skill is active.
     pub skills: BTreeMap<SkillId, NarrowScope>,
-    /// Which tools are switched on.
+    /// The tool-access settings: which tools are switched on.
     pub access: ToolAccess,
-    /// Where calls act.
+    /// The directories that relative and home paths of calls refer to.
     pub place: CallDirectories,
-    /// What their processes may do. Turns from before there was a sandbox do not say, and had none.
+    /// The limits of their processes. Turns recorded before sandboxes existed lack it and had none.
     #[serde(default = "Confinement::unconfined")]
     pub confinement: Confinement,
-    /// What access decided about the sender; nothing when the turn did not come through access.
+    /// The bounds from the access decision; None if the turn did not come through access.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
-    /// What is compiled from the rest when it is first needed; begin with the default.
+    /// A cache compiled from the other fields on first use; start with the default.
     #[serde(skip)]
     pub prepared: AuthorityCache,
 }
 
-/// What a skill or a step says about tools.
+/// The narrower tool scope of a skill or a task step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NarrowScope {
-    /// What it is, for people: ``the skill `commit` ``.
+    /// Its name, for people: ``the skill `commit` ``.
     pub name: String,
-    /// Its tools, if it lists them; otherwise all that its surroundings have.
+    /// Its tools, if it lists them; None keeps the tools of the enclosing scope.
     pub tools: Option<Vec<ToolName>>,
-    /// Its approval rules, if it has any; otherwise those of its surroundings.
+    /// Its approval rules, if it has any; None keeps the rules of the enclosing scope.
     pub rules: Option<Vec<ApprovalRule>>,
-    /// Where it stands.
+    /// The file and line that declare it.
     pub origin: Origin,
 }
 
-/// Where calls act.
+/// The directories in which calls act.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallDirectories {
-    /// The workspace's directory.
+    /// The path of the workspace directory.
     pub workspace: String,
-    /// The user's home.
+    /// The path of the user's home directory; None if unknown.
     pub home: Option<String>,
 }
 
-/// The authority of an agent, perhaps within a step of a task: the task and the step's number from zero.
+/// Returns the authority of an agent; `step` is a task and its step number, counted from zero.
 pub fn of_agent(
     agent: &Agent,
     library: &Library,
@@ -114,7 +114,7 @@ pub fn of_agent(
     };
     let skills = agent.skills.iter().filter_map(|id| library.skill(agent, id.value.as_str()));
     let skills = skills.map(|skill| {
-        // A single file has no scope of its own.
+        // A skill in a single file has no scope of its own.
         let scopes: &[&DefinitionScope] = match skill.form {
             SkillForm::Folder => &[&skill.scope],
             SkillForm::File => &[],
@@ -145,21 +145,21 @@ pub fn of_agent(
     }
 }
 
-/// Examples decide nothing, so they are not recorded.
+/// Removes the examples: they decide nothing, so they are not recorded.
 fn without_examples(rules: &[ApprovalRule]) -> Vec<ApprovalRule> {
     rules.iter().map(|rule| ApprovalRule { examples: Vec::new(), ..rule.clone() }).collect()
 }
 
 impl NarrowScope {
-    /// A later step that is silent takes what TASK.md says.
+    /// Returns the scope of a step; a later step that declares none inherits it from TASK.md.
     fn of_step(task: &Task, at: usize) -> Option<Self> {
         let (first, step) = (task.steps.first()?, task.steps.get(at)?);
         let name = format!("the step {} of the task `{}`", step.file, task.id);
         Some(Self::of(name, &[&step.scope, &first.scope], &step.body.origin))
     }
 
-    /// Of several scopes, the inner ones first, the first that has a list of its own holds; what the ones
-    /// inside of it name beside `inherit` comes on top.
+    /// Merges scopes, given innermost first: the first with a list of its own counts, and the tools
+    /// that inner scopes add with `inherit` are appended.
     fn of(name: String, scopes: &[&DefinitionScope], origin: &Origin) -> Self {
         let at = scopes.iter().position(|scope| !scope.tools.inherit);
         let list = at.map(|at| scopes[at]);
@@ -175,24 +175,24 @@ impl NarrowScope {
 }
 
 impl Authority {
-    /// What all stages but the danger guard say about a call, up to the first that denies.
+    /// Judges a call by all stages but the danger guard, up to the first denial.
     pub fn rule(&self, call: &ToolCall, active: &[SkillId]) -> Ruling {
         self.rule_at(call, &CallFacts::default(), active)
     }
 
-    /// The same, for a call about which the host found something out.
+    /// Judges a call as `rule` does, with facts that the host has found out about it.
     pub fn rule_at(&self, call: &ToolCall, facts: &CallFacts, active: &[SkillId]) -> Ruling {
         let findings = self.stages(call, facts, active);
         let verdict = findings.iter().map(|finding| finding.verdict).max();
         Ruling { verdict: verdict.unwrap_or(Verdict::Deny), findings }
     }
 
-    /// What the danger guard says about a call, if it refuses it.
+    /// Returns the finding of the danger guard if it refuses the call.
     pub fn danger(&self, call: &ToolCall) -> Option<Finding> {
         self.danger_at(call, &CallFacts::default())
     }
 
-    /// The same, for a call about which the host found something out.
+    /// Applies the danger guard with facts that the host has found out about the call.
     pub fn danger_at(&self, call: &ToolCall, facts: &CallFacts) -> Option<Finding> {
         let CallDirectories { workspace, home } = &self.place;
         let place = danger::GuardDirectories { workspace, home: home.as_deref() };
@@ -203,12 +203,12 @@ impl Authority {
         Some(Finding { stage: Stage::Danger, verdict: Verdict::Deny, why: danger.why, rule })
     }
 
-    /// What every stage says, the danger guard too: up to the first that denies.
+    /// Returns the finding of every stage including the danger guard, up to the first denial.
     pub fn chain(&self, call: &ToolCall, active: &[SkillId]) -> Vec<Finding> {
         self.chain_at(call, &CallFacts::default(), active)
     }
 
-    /// The same, for a call about which the host found something out.
+    /// Returns the findings of `chain`, with facts that the host has found out about the call.
     pub fn chain_at(&self, call: &ToolCall, facts: &CallFacts, active: &[SkillId]) -> Vec<Finding> {
         let mut findings = self.stages(call, facts, active);
         if findings.iter().all(|finding| finding.verdict < Verdict::Deny) {
@@ -219,7 +219,7 @@ impl Authority {
         findings
     }
 
-    /// Takes over a tool-access file that has changed.
+    /// Replaces the tool-access settings after their file has changed.
     pub fn set_access(&mut self, access: ToolAccess) {
         self.access = access;
     }
@@ -249,7 +249,7 @@ impl Authority {
         findings
     }
 
-    /// The tool as the agent has it, switched on or not.
+    /// Returns the agent's tool of this name, switched on or not.
     fn spec(&self, tool: &ToolName) -> Option<&ToolSpec> {
         self.tools.iter().chain(&self.off).find(|spec| spec.name == *tool)
     }
@@ -268,7 +268,7 @@ impl Authority {
         deny(Stage::Registered, why, None)
     }
 
-    /// A tool that is not the agent's has nothing to compare with; the next stage denies it.
+    /// Checks the arguments. None if the agent lacks the tool; the next stage denies that call.
     fn input(&self, call: &ToolCall) -> Option<Finding> {
         let spec = self.spec(&call.tool)?;
         let defects = self.prepared.get(self).schemas.argument_errors(spec, &call.input);
@@ -302,7 +302,7 @@ impl Authority {
                 }
             };
         }
-        // What an unknown skill would narrow is not known either.
+        // The narrowing of an unknown skill is unknown too, so the call is denied.
         if let Some(id) = active.iter().find(|id| !self.skills.contains_key(*id)) {
             let why = format!("the skill `{id}` is active but is not one of the agent's");
             return deny(Stage::Scope, why, None);
@@ -318,7 +318,7 @@ impl Authority {
         allow(Stage::Scope, format!("`{tool}` is one of the agent's tools"))
     }
 
-    /// Without a sandbox nothing goes ahead by itself: a person is asked about each call.
+    /// Requires approval for each call if there is no sandbox.
     fn unconfined(&self) -> Option<Finding> {
         if !self.is_unconfined() {
             return None;
@@ -328,7 +328,7 @@ impl Authority {
         Some(Finding { stage: Stage::Sandbox, verdict: Verdict::Ask, why, rule })
     }
 
-    /// Whether nothing confines the calls.
+    /// Returns true if the sandbox level is `off`.
     pub fn is_unconfined(&self) -> bool {
         self.confinement.level == ConfinementLevel::Off
     }
@@ -344,9 +344,9 @@ impl Authority {
         allow(Stage::ToolAccess, "tool-access has it switched on")
     }
 
-    /// In the mode `allowlist` a command outside of the list does not run. A list that somebody left empty
-    /// allows nothing, so a person is asked about each command; where nobody said anything, the approval
-    /// rules are the list. Either way a person is asked where a command is not understood.
+    /// Judges a shell command. In mode `allowlist`, commands outside the list are denied. An
+    /// explicitly empty list sends each command to approval; without a list the approval rules
+    /// decide. A command that cannot be parsed needs approval in either case.
     fn shell_access(&self, input: &Value) -> Finding {
         let shell = &self.access.shell;
         let finding = |verdict, why: String| Finding {
@@ -385,7 +385,7 @@ impl Authority {
         }
         let prefixes: Vec<&str> =
             shell.allowed_prefixes.iter().map(|prefix| prefix.value.as_str()).collect();
-        // What is known of a text is enough to refuse it.
+        // The known words of a text are enough to refuse it.
         let known = facts.commands.iter().filter(|simple| is_known(simple)).cloned().collect();
         let known = ShellFacts { commands: known, ..ShellFacts::default() };
         match (shell::check_allowlist(&known, &prefixes), shell::check_allowlist(&facts, &prefixes))
@@ -413,7 +413,7 @@ impl Authority {
         }
     }
 
-    /// The innermost scope that has rules decides: the skill loaded last, the step, the agent.
+    /// Applies the rules of the innermost scope with rules: the latest skill, the step, the agent.
     fn rules(&self, call: &ToolCall, facts: &CallFacts, active: &[SkillId]) -> Finding {
         let skills = active.iter().rev().filter_map(|id| self.skills.get(id));
         let rules = skills
@@ -441,7 +441,7 @@ impl Authority {
     }
 }
 
-/// Whether each word of a command is known before it runs.
+/// Returns true if each word of a command is known before it runs.
 fn is_known(simple: &ShellCommand) -> bool {
     simple.words.iter().all(|word| matches!(word, ShellWord::Literal(_)))
 }
@@ -454,7 +454,7 @@ fn deny(stage: Stage, why: String, origin: Option<&Origin>) -> Finding {
     Finding { stage, verdict: Verdict::Deny, why, rule: origin.map(place_of) }
 }
 
-/// `file:line`, or the name of what is no file.
+/// Formats an origin: `file:line`, or its name alone if it is no file.
 fn place_of(origin: &Origin) -> String {
     match origin.line {
         0 => origin.file.to_string(),
@@ -462,8 +462,8 @@ fn place_of(origin: &Origin) -> String {
     }
 }
 
-/// What is compiled from an authority: schemas and expressions. It holds nothing that the authority does
-/// not say, so all are equal.
+/// The schemas and expressions compiled from an authority. They derive from it entirely, so all
+/// caches are equal.
 #[derive(Clone, Default)]
 pub struct AuthorityCache(Arc<OnceLock<CompiledAuthority>>);
 

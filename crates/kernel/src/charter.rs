@@ -1,9 +1,9 @@
-//! All that a turn is given before it begins: who the agent is, what it may do, what the model is told.
+//! The input of a turn, fixed before it begins: the agent, its authority, its prompt and limits.
 //!
-//! Recorded with the turn. A turn that is taken up again after days has the charter it began with, however
-//! the files look by then; `replay` compares it with today's.
+//! Recorded with the turn. A turn that resumes after days keeps the charter it began with, even if
+//! the files have changed; `replay` compares it with today's.
 //!
-//! Must never: change while a turn is under way, but for what tool-access.json says.
+//! Must never: change while a turn is running, except for the tool-access settings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,44 +18,44 @@ use serde::{Deserialize, Serialize};
 use crate::authority::{Authority, AuthorityCache};
 use crate::compaction;
 
-/// What a turn is given.
+/// The fixed input of a turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Charter {
-    /// Who acts.
+    /// The agent that acts.
     pub agent: AgentId,
     /// The hash of the agent's files.
     pub agent_hash: ContentHash,
-    /// The model.
+    /// The name of the model.
     pub model: Arc<str>,
-    /// How freely it answers.
+    /// The sampling temperature; None leaves it to the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The longest answer, in tokens.
+    /// The longest answer, in tokens; None leaves it to the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// The system prompt.
+    /// The system prompt, as sent.
     pub system: Arc<str>,
-    /// The tools that the model is offered.
+    /// The tools offered to the model.
     pub tools: Arc<[ToolSpec]>,
-    /// What decides about a call.
+    /// The authority that judges the calls.
     pub authority: Authority,
-    /// The mode to begin with.
+    /// The mode in which the turn begins, unless the sender's bounds forbid it.
     pub mode: Mode,
-    /// How much the turn may do.
+    /// The limits on the work of the turn.
     pub limits: RunLimits,
-    /// The command that checks whether the work is done; none means that the model is asked.
+    /// The command that checks whether the work is done; None means that the model is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// The hooks of the inside of a turn: before and after a call, and before the end.
+    /// The hooks that run within the turn: before and after a call, and before the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookSpec>,
 }
 
 impl Charter {
-    /// The same for a turn that sums up others: one question, and nothing to call.
+    /// Returns the charter of a turn that summarizes others: one request, and no tools.
     #[must_use]
     pub fn for_compaction(self) -> Self {
-        // A text that is summed up may talk the model into a call that the agent itself could make.
+        // A summarized text may talk the model into a call that the agent itself could make.
         let authority = Authority {
             tools: Vec::new(),
             off: Vec::new(),
@@ -76,7 +76,7 @@ impl Charter {
         }
     }
 
-    /// The mode that a turn begins with: with questions unless its sender may have everything done.
+    /// Returns the initial mode: supervised unless the sender may use all tools and data.
     pub fn first_mode(&self) -> Mode {
         match self.authority.may_be_autonomous() {
             true => self.mode,
@@ -84,7 +84,7 @@ impl Charter {
         }
     }
 
-    /// What the processes of its calls may do.
+    /// Returns the confinement of the processes that its calls start.
     pub fn confinement(&self) -> &Confinement {
         &self.authority.confinement
     }

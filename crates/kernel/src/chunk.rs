@@ -1,9 +1,9 @@
-//! Cuts an answer into pieces that a channel takes, in the Markdown that it understands.
+//! Splits an answer into messages for a channel, in the Markdown that the channel supports.
 //!
-//! A cut is made between paragraphs, else behind a sentence or a line, else between words. A code fence
-//! that is cut is closed before the cut and opened again behind it.
+//! A text is cut between paragraphs, else after a sentence or a line, else between words. A code
+//! fence that is cut is closed before the cut and opened again after it.
 //!
-//! Must never: make a piece longer than the limit, or lose anything but white space at a cut.
+//! Must never: make a piece longer than the limit, or lose text other than white space at a cut.
 
 use std::ops::Range;
 
@@ -15,16 +15,16 @@ mod table;
 
 use fence::CodeFence;
 
-/// A piece of a text.
+/// A piece of a text, sent as one message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The piece, with what mends a fence that was cut.
+    /// The text of the piece, with the lines that repair a cut fence.
     pub text: String,
-    /// The bytes of the text that it carries.
+    /// The byte range of the original text that it contains.
     pub carries: Range<usize>,
 }
 
-/// The pieces of an answer as a channel shows them, none with more characters than the limit.
+/// Splits an answer into pieces as a channel shows them; `limit` is in characters.
 pub fn chunks(text: &str, limit: usize, markdown: MarkdownFlavor) -> Vec<String> {
     let texts = |chunks: Vec<Chunk>| chunks.into_iter().map(|chunk| chunk.text).collect();
     match markdown {
@@ -35,12 +35,12 @@ pub fn chunks(text: &str, limit: usize, markdown: MarkdownFlavor) -> Vec<String>
     }
 }
 
-/// Cuts Markdown into pieces with at most so many characters.
+/// Splits Markdown into pieces with at most so many characters.
 pub fn split(text: &str, limit: usize) -> Vec<Chunk> {
     cut(text, limit, &fence::fences(text))
 }
 
-/// Another markup can be longer than the Markdown, so a piece that came out too long is cut again.
+/// Converts to other markup, which can be longer; a piece that becomes too long is cut again.
 fn fitted(text: &str, limit: usize, markdown: MarkdownFlavor) -> Vec<String> {
     let mut ready = Vec::new();
     fit(text, (limit.max(1), limit), markdown, &mut ready);
@@ -59,7 +59,7 @@ fn fit(
         if written_long <= limit {
             ready.extend((written_long > 0).then_some(written));
         } else if long > 1 {
-            // A little less than what should fit, so that few rounds are needed.
+            // Slightly less than should fit, so that few rounds are needed.
             let less = (long * limit / written_long * 3 / 4).clamp(1, long - 1);
             fit(&chunk.text, (limit, less), markdown, ready);
         } else {
@@ -85,8 +85,8 @@ fn cut(text: &str, limit: usize, fences: &[CodeFence]) -> Vec<Chunk> {
     chunks
 }
 
-/// Where a piece begins that is cut off here: behind white space, but the white space before the first
-/// word of a line stays.
+/// Returns the start of a piece after a cut: behind white space, but the indentation of a line
+/// stays.
 fn beginning(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     let blank = rest.len() - rest.trim_start().len();
@@ -98,10 +98,10 @@ fn beginning(text: &str, at: usize) -> usize {
     }
 }
 
-/// How good a place is to cut, the best last.
+/// The quality of a place for a cut, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum BreakKind {
-    /// Before a sign that means something else at the beginning of a line.
+    /// Before a character that has another meaning at the beginning of a line.
     Sign,
     Word,
     Sentence,
@@ -118,7 +118,7 @@ struct ChunkSpan<'a> {
 struct Cutter<'a> {
     text: &'a str,
     limit: usize,
-    /// Those that can be closed and opened again within the limit.
+    /// Fences that can be closed and opened again within the limit.
     fences: &'a [&'a CodeFence],
 }
 
@@ -143,7 +143,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Up to the last line that fits, or up to the last sign if not even one line fits.
+    /// Ends at the last line that fits, or at the last character if no line fits.
     fn piece_of_code(&self, at: usize, fence: &'a CodeFence, open: &'a str) -> ChunkSpan<'a> {
         let room = self.limit - open.chars().count() - fence.close.chars().count();
         let far = after_chars(self.text, at, room);
@@ -158,7 +158,7 @@ impl<'a> Cutter<'a> {
         ChunkSpan { carries: at..end, open, close: &fence.close, next }
     }
 
-    /// Up to the best place between two others.
+    /// Ends at the best place in the range.
     fn piece_of_text(
         &self,
         at: usize,
@@ -189,12 +189,12 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// The byte behind so many characters, or the end of the text.
+/// Returns the byte position after so many characters, or the end of the text.
 fn after_chars(text: &str, at: usize, count: usize) -> usize {
     text[at..].char_indices().nth(count).map_or(text.len(), |(offset, _)| at + offset)
 }
 
-/// What ends before this byte.
+/// Returns the kind of break at this byte; None if the text should not be cut here.
 fn kind_of_place(text: &str, place: usize) -> Option<BreakKind> {
     const ENDS: [char; 8] = ['.', '!', '?', '…', '。', '！', '？', ':'];
     const WIDE_ENDS: [char; 3] = ['。', '！', '？'];
@@ -217,7 +217,7 @@ fn kind_of_place(text: &str, place: usize) -> Option<BreakKind> {
     before.ends_with(WIDE_ENDS).then_some(BreakKind::Sentence)
 }
 
-/// Whether text would be a quote, a heading, a list or the like if a line began with it.
+/// Returns true if a line with this beginning would be a quote, a heading, a list or the like.
 fn begins_a_block(text: &str) -> bool {
     let number = text.trim_start_matches(|sign: char| sign.is_ascii_digit());
     text.starts_with(['>', '#', '-', '+', '*', '=', '|', '~'])

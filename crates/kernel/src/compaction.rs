@@ -1,11 +1,11 @@
-//! Compactions: when older turns are put into one text, which ones, and what the model is shown then.
+//! Compaction: when older turns are summarized, which ones, and what the model is shown afterwards.
 //!
-//! A compaction is a turn under the head of its branch. It says which turns its text stands for and from
-//! which turn on they are shown as they are. Nothing is deleted: a branch can always be shown in full.
-//! Long outputs of old calls are cut first, in recorded steps, so that a prompt's beginning stays the
-//! same between two steps.
+//! A compaction is a turn under the head of its branch. It records the turns that its summary
+//! replaces and the first turn that is still shown unchanged. Nothing is deleted: a branch can
+//! always be shown in full. Long outputs of old calls are trimmed first, in recorded steps, so that
+//! the beginning of a prompt stays the same between two steps.
 //!
-//! Must never: show a turn twice, part a call from its outcome, or summarise nothing.
+//! Must never: show a turn twice, separate a call from its outcome, or summarize no turns.
 
 mod branch;
 mod prune;
@@ -28,19 +28,19 @@ pub use self::branch::{
 pub use self::prune::BranchPruning;
 pub use self::summary_request::{SYSTEM, request};
 
-/// How much a model reads, and what of it is used for what; all in tokens.
+/// The budget of a model's window; all in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactionLimits {
-    /// What the model can read and write together.
+    /// The size of the window: input and output together.
     pub window: u64,
-    /// What of it stays free.
+    /// The part kept free for the answer.
     pub reserve: u64,
-    /// How much of the newest turns is kept as it is.
+    /// The part of the newest turns kept unchanged.
     pub keep: u64,
 }
 
 impl CompactionLimits {
-    /// The usual parts of a window.
+    /// Returns the default budget for a window.
     pub fn of_window(window: u64) -> Self {
         let part = |percent: u64| (u128::from(window) * u128::from(percent) / 100) as u64;
         Self {
@@ -50,54 +50,54 @@ impl CompactionLimits {
         }
     }
 
-    /// What may be filled.
+    /// Returns the tokens that a request may fill.
     pub fn room(&self) -> u64 {
         self.window.saturating_sub(self.reserve)
     }
 
-    /// How long the text of a compaction may become beside so many other tokens.
+    /// Returns the longest summary, in tokens, beside so many other tokens.
     pub fn summary(&self, other_tokens: u64) -> u64 {
         let left = self.room().saturating_sub(other_tokens);
         COMPACTION_SUMMARY_TOKENS_MAX.min(left / 100 * COMPACTION_SUMMARY_PERCENT)
     }
 
-    /// How much of the newest turns can be kept beside so many other tokens.
+    /// Returns the tokens of the newest turns that can be kept beside so many other tokens.
     fn kept(&self, other_tokens: u64) -> u64 {
         let left = self.room().saturating_sub(other_tokens);
         self.keep.min(left.saturating_sub(self.summary(other_tokens)))
     }
 }
 
-/// What is known when somebody asks whether a branch must be made shorter.
+/// The input of the decision whether a branch must be shortened.
 #[derive(Clone, Copy, Debug)]
 pub struct CompactionInput<'a> {
-    /// The branch, from its root to its head; the turn under way may be its last.
+    /// The branch, from its root to its head; the running turn may be its last.
     pub branch: &'a [BranchTurn<'a>],
-    /// What was cut before.
+    /// The pruning steps done before.
     pub pruned: &'a BranchPruning,
-    /// What else is sent: the system prompt, the tools, the question.
+    /// The tokens sent beside the branch: the system prompt, the tools, the question.
     pub other_tokens: u64,
-    /// Why it is asked.
+    /// The reason for the decision.
     pub trigger: CompactionTrigger,
 }
 
-/// Why it is asked.
+/// The reason for planning a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionTrigger {
-    /// A request is about to be made.
+    /// A request is about to be sent.
     Request,
-    /// The provider said that a request was too long.
+    /// The provider rejected a request as too long.
     Overflow {
-        /// Whether that happened before in the same run.
+        /// True if that happened before in the same run.
         again: bool,
     },
-    /// Somebody asked for it.
+    /// A user requested it.
     Asked,
 }
 
 impl CompactionTrigger {
-    /// As it is recorded.
+    /// Returns the reason as it is recorded.
     pub fn reason(self) -> CompactionReason {
         match self {
             Self::Request => CompactionReason::Window,
@@ -107,62 +107,62 @@ impl CompactionTrigger {
     }
 }
 
-/// What to do.
+/// The result of planning: the change to the branch before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CompactionAction {
-    /// All is well, or there is nothing that a summary could stand for.
+    /// No change: the branch fits, or no turn can be summarized.
     Nothing,
-    /// Cut these outputs; that is enough.
+    /// Trim these outputs; that is enough.
     PruneOnly {
-        /// Which, and how.
+        /// The outputs and the kind of cut.
         pruning: PruningStep,
     },
-    /// Put older turns into one text.
+    /// Summarize older turns.
     Compact(SummaryPlan),
-    /// What cannot be summarised is too long by itself: cut these outputs of it.
+    /// The turns that cannot be summarized are too long: trim these outputs of them.
     OneGiantTurn {
-        /// Which, and how.
+        /// The outputs and the kind of cut.
         truncate: PruningStep,
     },
 }
 
-/// Which turns become one text.
+/// The turns to summarize and the limits of the summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummaryPlan {
-    /// The turns that it stands for, oldest first, beside those that the summary before stands for.
+    /// The turns to summarize, oldest first, beside those that the previous summary covers.
     pub summarize: Vec<TurnId>,
     /// The last of them.
     pub summarized_through: TurnId,
-    /// The first turn that is shown as it is; none if that is only the one under way.
+    /// The first turn shown unchanged; None if that is only the running one.
     pub first_kept: Option<TurnId>,
-    /// The text that stands for all before them.
+    /// The summary of all turns before them.
     pub previous_summary: Option<String>,
-    /// How many tokens the request would have without it.
+    /// The tokens of the request without this compaction.
     pub tokens_before: u64,
-    /// How many of them stay beside the text.
+    /// The tokens that stay beside the summary.
     pub tokens_kept: u64,
-    /// How long the text may become.
+    /// The longest summary, in tokens.
     pub summary_tokens_max: u64,
 }
 
-/// Why a branch cannot be made shorter.
+/// The reason why a branch cannot be shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompactionError {
     /// A compaction of the branch names a turn that is not on it.
     Broken(BrokenCompaction),
-    /// Compactions in a row made nothing shorter.
+    /// The last compactions in a row did not shorten the branch.
     NoProgress {
-        /// What the request would have.
+        /// The tokens of the request.
         tokens: u64,
     },
-    /// It was made shorter in this run before, and was still too long for the provider.
+    /// The branch was shortened in this run already, and the provider rejected it again.
     AlreadyRetried,
-    /// What must be sent is longer than what the model can read.
+    /// The unavoidable part of the request exceeds the window.
     TooLarge {
-        /// What it has at least.
+        /// The minimal size of the request, in tokens.
         tokens: u64,
-        /// What there is room for.
+        /// The available size, in tokens.
         room: u64,
     },
 }
@@ -197,7 +197,7 @@ impl From<BrokenCompaction> for CompactionError {
     }
 }
 
-/// Says what must be done before the branch can be sent.
+/// Decides what must be done before the branch can be sent.
 pub fn plan(
     question: &CompactionInput<'_>,
     limits: &CompactionLimits,
@@ -250,12 +250,12 @@ pub fn plan(
     }))
 }
 
-/// How much of the newest turns is kept.
+/// Returns how many tokens of the newest turns are kept.
 fn keep(question: &CompactionInput<'_>, limits: &CompactionLimits, sizes: &[u64]) -> u64 {
     let keep = limits.kept(question.other_tokens);
     let all: u64 = sizes.iter().sum();
     match question.trigger {
-        // All would be kept, and yet it was too long: our count is too low.
+        // All turns would be kept, yet the request was too long: our count is too low.
         CompactionTrigger::Overflow { .. } if all <= keep => all / 2,
         CompactionTrigger::Overflow { .. }
         | CompactionTrigger::Request
@@ -263,7 +263,7 @@ fn keep(question: &CompactionInput<'_>, limits: &CompactionLimits, sizes: &[u64]
     }
 }
 
-/// The first of the newest turns that fit together; the newest is always among them.
+/// Returns the first of the newest turns that fit together; the newest one is always included.
 fn kept_from(sizes: &[u64], keep: u64) -> usize {
     let mut used: u64 = 0;
     let fitting = sizes.iter().rev().take_while(|size| {
@@ -273,7 +273,7 @@ fn kept_from(sizes: &[u64], keep: u64) -> usize {
     sizes.len().saturating_sub(fitting.count().max(1))
 }
 
-/// Cuts outputs of what is left when nothing can be summarised.
+/// Trims outputs of the remaining turns when no turn can be summarized.
 fn shorten(
     question: &CompactionInput<'_>,
     limits: &CompactionLimits,
@@ -293,7 +293,7 @@ fn shorten(
     }
 }
 
-/// Whether the last turns of the branch are compactions that made nothing shorter.
+/// Returns true if the last turns of the branch are compactions that shortened nothing.
 fn fruitless(branch: &[BranchTurn<'_>]) -> bool {
     let newest = branch.iter().rev().filter(|turn| !matches!(turn.kind, Kind::UnderWay));
     let vain = newest.take_while(|turn| match turn.kind {

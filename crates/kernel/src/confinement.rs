@@ -1,9 +1,9 @@
-//! How a confinement comes to be: the operator's ceiling, cut down by what the project and the agent ask for.
+//! Resolves a confinement: the operator's ceiling, narrowed by the project's and agent's requests.
 //!
-//! A request can only narrow. What it asks for beyond the ceiling is left out, and a note says so and what the
-//! operator can do. A ceiling that cannot be held is refused.
+//! A request can only narrow. Any part beyond the ceiling is dropped, with a note that tells the
+//! operator what to do. A ceiling that cannot be enforced is refused.
 //!
-//! Must never: widen because of a request, look at the file system, or guess what a path leads to.
+//! Must never: widen because of a request, access the file system, or guess the target of a path.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -25,45 +25,45 @@ mod sharing;
 
 pub use denied_paths::{HOME_DENIED, TOOLCHAINS};
 
-/// Where a process will run. All paths are absolute.
+/// The surroundings of a confined process. All paths are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfinementContext {
-    /// The directory that is worked in.
+    /// The working directory.
     pub workspace: String,
-    /// The directory that was read for the definitions.
+    /// The directory from which the definitions were read.
     pub project: String,
-    /// The user's home.
+    /// The user's home; None if unknown.
     pub home: Option<String>,
-    /// Where the runtime keeps what is its own.
+    /// The directory of the runtime's own state; None if it keeps none.
     pub state: Option<String>,
-    /// Who acts.
+    /// The agent that acts.
     pub agent: Option<AgentId>,
     /// The agent's own directory.
     pub agent_directory: String,
-    /// The toolchains that were found: those of `TOOLCHAINS` that exist below the home.
+    /// The toolchains that exist: those of `TOOLCHAINS` found below the home.
     pub toolchains: Vec<String>,
-    /// Files and directories that define what may be done; they are not written.
+    /// Files and directories that define permissions; they are never writable.
     pub definitions: Vec<String>,
-    /// Where listed paths really lead, of those that `listed` names and that hold a link.
+    /// The targets of listed paths, for those of `listed_paths` that contain a link.
     pub real: BTreeMap<String, String>,
-    /// The operator's own settings file.
+    /// The path of the operator's settings file.
     pub settings: String,
-    /// What access decided about the sender; none for the owner at the machine.
+    /// The bounds from the access decision; None for the owner at the machine.
     pub sender: Option<Bounds>,
-    /// The secrets and variables that the operator's settings hand to programs, by name and receiver.
+    /// The secrets and variables that the operator's settings pass to programs, with receivers.
     pub credentials: Vec<String>,
 }
 
-/// Something that was asked for and is left out.
+/// A requested setting that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedSetting {
-    /// The setting.
+    /// The name of the setting.
     pub key: &'static str,
-    /// What was asked for.
+    /// The requested value.
     pub asked: String,
-    /// Where.
+    /// The file and line of the request.
     pub origin: Origin,
-    /// The whole matter in words, with what to do.
+    /// A complete explanation, with what to do.
     pub text: String,
 }
 
@@ -73,14 +73,14 @@ impl fmt::Display for DroppedSetting {
     }
 }
 
-/// Settings that cannot be held.
+/// An error in settings that cannot be enforced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfinementError {
-    /// What is wrong.
+    /// A description of the problem.
     pub what: String,
-    /// Where it was said.
+    /// The file and line of the setting.
     pub origin: Origin,
-    /// What to do.
+    /// The suggested correction.
     pub help: String,
 }
 
@@ -92,7 +92,7 @@ impl fmt::Display for ConfinementError {
 
 impl std::error::Error for ConfinementError {}
 
-/// What holds: the ceiling within everything that is asked for, and what was left out.
+/// Resolves the ceiling and all requests into a confinement and the dropped settings.
 pub fn resolve(
     level: ConfinementLevel,
     ceiling: &SandboxLayer,
@@ -125,8 +125,8 @@ pub fn resolve(
     Ok((confinement, cut.notes))
 }
 
-/// The paths that layers name, without links in them being followed. Whoever can look says in
-/// `Place::real` where they lead.
+/// Returns the paths that layers name, with links unresolved. The caller resolves them into
+/// `ConfinementContext::real`.
 pub fn listed_paths(
     ceiling: &SandboxLayer,
     requests: &[&SandboxLayer],
@@ -142,7 +142,7 @@ pub fn listed_paths(
     lists.flatten().filter_map(|text| cut.absolute(text)).collect()
 }
 
-/// The weakest level that everybody accepts.
+/// Returns the weakest level that the ceiling and all requests accept.
 pub fn minimum(ceiling: &SandboxLayer, requests: &[&SandboxLayer]) -> ConfinementLevel {
     let asked = requests.iter().filter_map(|layer| layer.sandbox.minimum);
     let all = asked.chain([sandbox::minimum(&ceiling.sandbox)]).map(|level| match level {
@@ -153,13 +153,13 @@ pub fn minimum(ceiling: &SandboxLayer, requests: &[&SandboxLayer]) -> Confinemen
     all.min().unwrap_or(ConfinementLevel::Ns)
 }
 
-/// Whether a call is refused when one of its limits is only watched.
+/// Returns true if a call is refused when one of its limits can only be monitored.
 pub fn is_strict(ceiling: &SandboxLayer, requests: &[&SandboxLayer]) -> bool {
     let mut layers = [ceiling].into_iter().chain(requests.iter().copied());
     layers.any(|layer| layer.sandbox.limits.strict == Some(true))
 }
 
-/// One of the lists of `security`.
+/// One of the path lists of `security`.
 #[derive(Clone, Copy)]
 struct SecurityList {
     key: &'static str,
@@ -193,7 +193,7 @@ const DOMAINS: SecurityList = SecurityList {
     of: |security| security.allowed_domains.as_ref(),
 };
 
-/// The work at one confinement.
+/// The state of resolving one confinement.
 struct ConfinementResolver<'a> {
     ceiling: &'a SandboxLayer,
     requests: &'a [&'a SandboxLayer],
@@ -202,7 +202,7 @@ struct ConfinementResolver<'a> {
 }
 
 impl ConfinementResolver<'_> {
-    /// The strictest that anybody chose.
+    /// Returns the strictest profile of the ceiling and all requests.
     fn profile(&self) -> ConfinementProfile {
         let asked = self.requests.iter().filter_map(|layer| layer.sandbox.profile);
         let all = asked.chain([sandbox::profile(&self.ceiling.sandbox)]);
@@ -213,7 +213,7 @@ impl ConfinementResolver<'_> {
         }
     }
 
-    /// Everything is read only if nobody wants less.
+    /// Returns broad reading only if the ceiling and each request accept it.
     fn reading(&self) -> ReadAccess {
         let asked = self.requests.iter().filter(|layer| {
             layer.sandbox.security.read.is_some() || layer.sandbox.profile.is_some()
@@ -233,7 +233,7 @@ impl ConfinementResolver<'_> {
         if all.all(|git| git == GitAccess::Write) { GitAccess::Write } else { GitAccess::Read }
     }
 
-    /// The directories that the operator lets be written.
+    /// Returns the directories that the operator allows to be written.
     fn most_written(&self, profile: ConfinementProfile) -> Result<Vec<String>, ConfinementError> {
         let own = match (&self.ceiling.sandbox.security.allow_write, profile) {
             (Some(_), _) => self.said(self.ceiling, WRITE)?,
@@ -256,7 +256,7 @@ impl ConfinementResolver<'_> {
         Ok(own)
     }
 
-    /// The paths of a list of the operator's, as they really are.
+    /// Returns the paths of an operator's list, with links resolved.
     fn said(
         &self,
         layer: &SandboxLayer,
@@ -289,7 +289,7 @@ impl ConfinementResolver<'_> {
         }
     }
 
-    /// What of some directories is left when every request is heard.
+    /// Narrows directories by each request in turn; requests beyond them become notes.
     fn paths(&mut self, list: SecurityList, most: Vec<String>) -> Vec<String> {
         let mut left = path::without_nested(most.clone());
         let base = if list.key == READ.key { self.always_read() } else { Vec::new() };
@@ -316,7 +316,7 @@ impl ConfinementResolver<'_> {
         left
     }
 
-    /// `allowed`: the operator would let it, but somebody else asks for less.
+    /// Adds a note; `allowed` means that the operator permits it, but another request narrows it.
     fn leave_out(
         &mut self,
         layer: &SandboxLayer,
@@ -338,7 +338,7 @@ impl ConfinementResolver<'_> {
         self.notes.push(DroppedSetting { key, asked, origin, text });
     }
 
-    /// What is always read: where the work is, what defines it.
+    /// Returns the paths that are always readable: workspace, project and agent directory.
     fn always_read(&self) -> Vec<String> {
         let ConfinementContext { workspace, project, agent_directory, .. } = self.place;
         let all = [workspace, project, agent_directory].into_iter().filter(|path| !path.is_empty());
@@ -361,13 +361,13 @@ impl ConfinementResolver<'_> {
         path::without_nested(all.filter(|path| !is_denied(path)).collect())
     }
 
-    /// What anybody denies, and what is always denied.
+    /// Returns the paths that any layer denies, and those that are always denied.
     fn deny_read(&self, most_written: &[String]) -> Result<Vec<String>, ConfinementError> {
         let mut all: BTreeSet<String> = self.denied(DENY_READ)?;
         if let Some(home) = &self.place.home {
             all.extend(HOME_DENIED.iter().map(|name| format!("{home}/{name}")));
         }
-        // In every directory that anybody names, so that no request can bring back what another hides.
+        // In every named directory, so that no request can restore a file that another one hides.
         let layers = [self.ceiling].into_iter().chain(self.requests.iter().copied());
         let lists = layers.flat_map(|layer| {
             [WRITE, READ].map(|list| (list.of)(&layer.sandbox.security)).into_iter().flatten()
@@ -393,7 +393,7 @@ impl ConfinementResolver<'_> {
         Ok(all.into_iter().collect())
     }
 
-    /// A path that is denied is denied by its name and by where it leads.
+    /// Returns denied paths, both by name and by the target of their links.
     fn denied(&self, list: SecurityList) -> Result<BTreeSet<String>, ConfinementError> {
         let mut all = BTreeSet::new();
         for layer in [self.ceiling].into_iter().chain(self.requests.iter().copied()) {
@@ -471,7 +471,7 @@ impl ConfinementResolver<'_> {
         all
     }
 
-    /// A text as an absolute path; from the workspace, from the home, or as it stands.
+    /// Makes a path absolute: relative to the workspace or the home, or unchanged.
     fn absolute(&self, text: &str) -> Option<String> {
         path::absolute(text, &self.place.workspace, self.place.home.as_deref())
     }
@@ -491,7 +491,7 @@ fn limits(said: &SandboxLimits, otherwise: ConfinementLimits) -> ConfinementLimi
     }
 }
 
-/// The limits that are above the ceiling.
+/// Returns the limits that exceed the ceiling.
 fn above(
     said: &SandboxLimits,
     ceiling: ConfinementLimits,

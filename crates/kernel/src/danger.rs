@@ -1,10 +1,10 @@
-//! What is refused in every mode, whoever asks: commands and writes that cannot be taken back or that
-//! take the agent out of its bounds.
+//! The danger guard refuses irreversible commands and writes, and those that lead out of the
+//! agent's bounds, in every mode and for every sender.
 //!
-//! Narrow on purpose: what is merely risky is for a person to decide. Partial knowledge is enough to refuse,
-//! so a command that is not fully understood is looked at all the same.
+//! Narrow on purpose: merely risky calls need a person's decision. Partial knowledge is enough to
+//! refuse, so a command that cannot be parsed completely is examined all the same.
 //!
-//! Must never: allow anything. Nothing found here is not a permission.
+//! Must never: allow a call. The absence of a finding is no permission.
 
 mod file;
 mod rules;
@@ -16,31 +16,31 @@ use serde_json::Value;
 use crate::shell;
 use target::VariableScope;
 
-/// What is refused, and why.
+/// A finding of the danger guard: the call is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Danger {
-    /// The rule, by a name that stays.
+    /// The stable name of the rule.
     pub rule: &'static str,
-    /// Why, for a person and for the model.
+    /// The reason, for a person and for the model.
     pub why: String,
 }
 
-/// Where the agent works.
+/// The directories that the guard's rules refer to.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardDirectories<'a> {
     /// The workspace, as an absolute path.
     pub workspace: &'a str,
-    /// The home directory, if there is one.
+    /// The home directory; None if unknown.
     pub home: Option<&'a str>,
 }
 
-/// Whether a shell command is refused.
+/// Returns the danger of a shell command; None if it is not refused.
 pub fn of_command(command: &str, place: &GuardDirectories<'_>) -> Option<Danger> {
     let facts = shell::read(command);
     of_facts(command, &facts, place)
 }
 
-/// Whether a command that was read already is refused.
+/// Returns the danger of a shell command that is parsed already.
 pub fn of_facts(
     command: &str,
     facts: &shell::ShellFacts,
@@ -55,8 +55,8 @@ pub fn of_facts(
     })
 }
 
-/// Whether a call of a tool is refused. The path that it opens, if that is known, counts as well as the one that
-/// it names.
+/// Returns the danger of a tool call. Checks both the path that it names and the path that it
+/// opens, if that is known.
 pub fn of_call(
     tool: &ToolName,
     input: &Value,

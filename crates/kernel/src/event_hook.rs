@@ -1,9 +1,9 @@
-//! Which hooks an event sets off, when a failing hook is left alone, and what follows when hooks fire.
+//! Selects the event hooks for an event, applies breakers, and plans the work of hooks that fire.
 //!
-//! Access comes first: it says whether an event is let in, which session it goes to and what may be done for it.
-//! Hooks look at what was let in. `Hooks::of` files them once; `Hooks::set_off` then answers for one event.
+//! Access comes first: it admits the event and fixes its session and powers. Hooks see only
+//! admitted events. `EventHooks::of` indexes them; `EventHooks::triggered_by` answers for an event.
 //!
-//! Must never: set off a hook whose triggers do not all hold, or let a hook choose a session or a power.
+//! Must never: run a hook unless all its triggers match, or let a hook choose a session or a power.
 
 use agentry_protocol::EventHookId;
 use agentry_protocol::event_hook::{Circuit, CircuitState, EventHook};
@@ -23,34 +23,34 @@ pub use fire::{DisabledHook, DispatchPlan, HookDispatch, HookResponse, Triggerin
 use index::EventHookIndex;
 use trigger::{TriggerInput, holds};
 
-/// A hook that is neither gone nor disabled.
+/// A hook that is neither deleted nor disabled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActiveHook {
-    /// The hook.
+    /// The definition of the hook.
     pub hook: EventHook,
-    /// How its breaker stands.
+    /// The state of its breaker.
     pub circuit: Circuit,
 }
 
-/// Hooks, ready to be set off.
+/// An index of hooks, ready to match events.
 #[derive(Clone, Debug, Default)]
 pub struct EventHooks {
     // Invariant: sorted by name and then id.
     all: Vec<ActiveHook>,
-    // Invariant: numbers of hooks, each where every event that can set it off looks.
+    // Invariant: numbers of hooks, each found by every event that can trigger it.
     index: EventHookIndex,
 }
 
 impl EventHooks {
-    /// Sorts and files hooks.
+    /// Sorts and indexes hooks.
     pub fn of(mut all: Vec<ActiveHook>) -> Self {
         all.sort_by(|a, b| (&a.hook.name, &a.hook.id).cmp(&(&b.hook.name, &b.hook.id)));
         let index = EventHookIndex::of(all.iter().map(|one| &one.hook.triggers));
         Self { all, index }
     }
 
-    /// The hooks that an event sets off, by name. What a timer woke one hook for sets off no other, and what is from
-    /// the past sets off none. `now` is in milliseconds since 1970 and only for breakers.
+    /// Returns the hooks that an event triggers, by name. A timer for one hook triggers no other; a
+    /// backfilled event triggers none. `now` is in milliseconds since 1970 and only for breakers.
     pub fn triggered_by(
         &self,
         inbound: &Inbound,
@@ -75,7 +75,7 @@ impl EventHooks {
         wanted.collect()
     }
 
-    /// Notes that the one try of a hook whose breaker is open is under way, so that no other is.
+    /// Records that the single trial of a hook with an open breaker is running, to block others.
     pub fn begin_trial(&mut self, hook: &EventHookId) {
         let found = self.all.iter_mut().find(|one| one.hook.id == *hook);
         if let Some(one) = found.filter(|one| one.circuit.state == CircuitState::Open) {
@@ -83,12 +83,12 @@ impl EventHooks {
         }
     }
 
-    /// All of them, by name.
+    /// Returns all hooks, by name.
     pub fn all(&self) -> &[ActiveHook] {
         &self.all
     }
 
-    /// The hook that is meant by an id or, where no id fits, by a name.
+    /// Returns the number of the hook with this id or, if no id matches, with this name.
     fn number(&self, woken: &str) -> Option<u32> {
         let by_id = self.all.iter().position(|one| one.hook.id.as_str() == woken);
         let found = by_id.or_else(|| self.all.iter().position(|one| one.hook.name == woken));

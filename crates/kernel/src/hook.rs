@@ -1,15 +1,15 @@
-//! Which hooks are for which call.
+//! Selects the hooks for a call.
 //!
-//! A matcher is an expression for the whole name of a tool, by any of the names that people know it by.
+//! A matcher is a regular expression for the whole name of a tool, under any of its known names.
 //!
-//! Must never: pass over a hook whose expression nobody understands.
+//! Must never: skip a hook whose expression does not compile.
 
 use agentry_agentfile::limits::REGEX_BYTES_MAX;
 use agentry_protocol::hook::{HookMoment, HookSpec};
 use agentry_protocol::tool::{self, ToolName};
 use regex::{Regex, RegexBuilder};
 
-/// The hooks of one moment that are for a tool, in the order in which they were declared.
+/// Returns the hooks of one moment that match a tool, in the order of their declaration.
 pub fn for_tool<'a>(
     hooks: &'a [HookSpec],
     moment: HookMoment,
@@ -18,7 +18,7 @@ pub fn for_tool<'a>(
     hooks.iter().filter(move |hook| hook.moment == moment && matches(hook, tool))
 }
 
-/// Whether a hook is for a tool. An expression that does not compile is for every tool.
+/// Returns true if a hook matches a tool. An expression that does not compile matches every tool.
 pub fn matches(hook: &HookSpec, tool: &ToolName) -> bool {
     let pattern = match hook.matcher.as_deref() {
         None | Some("" | "*") => return true,

@@ -1,9 +1,9 @@
-//! What the program of a hook answered, from the bytes it left behind.
+//! Parses the output of a hook's program.
 //!
-//! A shaping hook writes the JSON of seed 000. A gate writes the JSON that other runtimes have, or says no by its
-//! exit code. Whatever does not fit is no answer at all: half of an answer might be the wrong half.
+//! A shaping hook writes JSON of the agent program format. A gate writes JSON of other runtimes, or
+//! denies by its exit code. Invalid output is no answer: half of it may be the wrong half.
 //!
-//! Must never: guess what a program meant.
+//! Must never: guess the meaning of a program's output.
 
 use agentry_protocol::hook::{GateAnswer, GateVerdict, HookMoment, HookResult, ShapeAnswer};
 use serde::Deserialize;
@@ -11,23 +11,23 @@ use serde_json::{Map, Value};
 
 use crate::limits::{AGENT_STATE_BYTES_MAX, HOOK_REASON_CHARS_MAX, HOOK_TEXT_BYTES_MAX};
 
-/// The exit code by which a gate says no.
+/// The exit code with which a gate denies.
 const BLOCK: i32 = 2;
 
-/// What a program left behind.
+/// The raw output of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct HookProgramOutput<'a> {
-    /// Its exit code.
+    /// The exit code of the program.
     pub exit_code: i32,
     /// Its output file, if it wrote one.
     pub file: Option<&'a [u8]>,
-    /// What it wrote to standard output.
+    /// The bytes that it wrote to standard output.
     pub stdout: &'a [u8],
-    /// The end of what it wrote to standard error.
+    /// The end of its standard error.
     pub stderr: &'a str,
 }
 
-/// What a hook answered, and what of it was left out.
+/// Parses a hook's output; the notes list the fields that were dropped.
 pub fn read(moment: HookMoment, left: &HookProgramOutput<'_>) -> (HookResult, Vec<String>) {
     let mut notes = Vec::new();
     let result = match moment.is_gate() {
@@ -57,12 +57,12 @@ fn shape(left: &HookProgramOutput<'_>) -> Result<HookResult, String> {
     Ok(HookResult::Shaped { shape: Box::new(shape) })
 }
 
-/// Null equals absent in everything but the state, where it takes a value away.
+/// Removes nulls, which equal absent fields everywhere but in the state, where they remove a value.
 fn without_nulls(value: Map<String, Value>) -> Value {
     Value::Object(value.into_iter().filter(|(_, value)| !value.is_null()).collect())
 }
 
-/// The JSON that a program wrote: its file, or else its standard output. Nothing at all means no change.
+/// Returns the JSON of the output file, or else of standard output. None means no change.
 fn output(left: &HookProgramOutput<'_>) -> Result<Option<Map<String, Value>>, String> {
     let (bytes, place) = match left.file {
         Some(bytes) => (bytes, "output file"),
@@ -81,7 +81,7 @@ fn output(left: &HookProgramOutput<'_>) -> Result<Option<Map<String, Value>>, St
     }
 }
 
-/// The fields that other runtimes have, in their words.
+/// The output fields of other runtimes, under their names.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ForeignHookOutput {
@@ -125,7 +125,7 @@ fn said(
     left: &HookProgramOutput<'_>,
     notes: &mut Vec<String>,
 ) -> Result<GateAnswer, String> {
-    // Words on standard output that are no JSON are for the model at the beginning, and for nobody later on.
+    // Plain text on standard output is context for the model at the beginning, and ignored later.
     if left.file.is_none() && !looks_like_json(left.stdout) {
         let text = String::from_utf8_lossy(left.stdout).trim().to_owned();
         let is_heard = matches!(moment, HookMoment::SessionStart | HookMoment::UserPromptSubmit);
@@ -165,7 +165,7 @@ fn looks_like_json(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().first() == Some(&b'{')
 }
 
-/// Other runtimes have two pairs of words for the same.
+/// Parses a verdict. Other runtimes have two pairs of words for it.
 fn say_of(word: &str) -> Result<GateVerdict, String> {
     match word {
         "allow" | "approve" => Ok(GateVerdict::Allow),
@@ -202,10 +202,10 @@ fn shortened(text: &str) -> String {
     if short.len() < text.len() { short + "…" } else { short }
 }
 
-/// The state of a session with these changes: a value is put in the place of another, null takes it away.
+/// Merges changes into the state of a session: a value replaces another, null removes it.
 ///
 /// # Errors
-/// When it becomes too large; then nothing of it counts.
+/// Fails if the result is too large; then no change applies.
 pub fn merged(
     mut state: Map<String, Value>,
     updates: &Map<String, Value>,

@@ -1,7 +1,7 @@
-//! Who speaks: from what a channel says of a sender to a principal.
+//! Resolves the sender of an inbound to a principal.
 //!
-//! Must never: take somebody for the owner because of a name; only an identity that the owner linked counts,
-//! or a channel that only the owner can write to.
+//! Must never: identify the owner by a name; only an identity that the owner linked counts, or a
+//! channel that only the owner can write to.
 
 use std::collections::HashMap;
 
@@ -9,41 +9,41 @@ use agentry_protocol::inbound::Inbound;
 use agentry_protocol::intake::{Entity, EntityKind};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 
-/// The channel of clocks.
+/// The channel of timers.
 pub const TIMER: &str = "timer";
-/// The channel of programs that call in.
+/// The channel of programs that send webhooks.
 pub const WEBHOOK: &str = "webhook";
 /// The channel of other agents.
 pub const AGENT: &str = "agent";
-/// The channel of whoever sits at this machine.
+/// The channel of the user at this machine.
 pub const TERMINAL: &str = "terminal";
-/// The channel of a program that talks to a process of ours in lines.
+/// The channel of a program that exchanges lines with one of our processes.
 pub const STDIO: &str = "stdio";
-/// The channel of whoever has a key to our server.
+/// The channel of the holders of keys to our server.
 pub const HTTP: &str = "http";
-/// The owner, among the holders of keys.
+/// The name of the owner as a holder of a key.
 const HOLDER_OWNER: &str = "owner";
-/// What the name of an entity begins with, among the holders of keys.
+/// The prefix of an entity's name as a holder of a key.
 const HOLDER_ENTITY: &str = "entity:";
-/// Channels that only those can write to who can write to the ledger.
+/// The channels to which only users with write access to the ledger can write.
 pub const LOCAL: [&str; 3] = [TERMINAL, STDIO, "send"];
 
-/// Whether the name of a channel stands for something of our own, so that no other may have it.
+/// Returns true if the name of a channel is reserved for a channel of our own.
 pub fn is_own_channel(name: &str) -> bool {
     LOCAL.contains(&name) || [TIMER, WEBHOOK, AGENT, HTTP].contains(&name)
 }
 
-/// Whether whoever asks on a channel reads the answer in the ledger, so that nothing has to be sent.
+/// Returns true if the users of a channel read answers in the ledger, so that none are sent.
 pub fn reads_the_ledger(channel: &str) -> bool {
     LOCAL.contains(&channel) || channel == HTTP
 }
 
-/// Who holds a key, as the sender of what comes with it: an entity, or the owner.
+/// Returns the sender ID of a key's holder: an entity, or the owner for None.
 pub fn key_holder(entity: Option<&str>) -> String {
     entity.map_or_else(|| HOLDER_OWNER.to_owned(), |entity| format!("{HOLDER_ENTITY}{entity}"))
 }
 
-/// All who are known, ready to be looked up.
+/// The known entities, indexed by identity.
 #[derive(Clone, Debug, Default)]
 pub struct EntityDirectory {
     entities: Vec<Entity>,
@@ -51,7 +51,7 @@ pub struct EntityDirectory {
 }
 
 impl EntityDirectory {
-    /// All these.
+    /// Indexes these entities.
     pub fn of(entities: Vec<Entity>) -> Self {
         let mut by_identity = HashMap::new();
         for (at, entity) in entities.iter().enumerate() {
@@ -63,7 +63,7 @@ impl EntityDirectory {
         Self { entities, by_identity }
     }
 
-    /// Who says this.
+    /// Returns the principal that sent an inbound.
     pub fn principal(&self, inbound: &Inbound) -> Principal {
         let (channel, sender) = (inbound.place.channel.as_str(), &inbound.sender);
         match channel {
@@ -84,11 +84,11 @@ impl EntityDirectory {
         }
         let kind =
             if LOCAL.contains(&channel) { PrincipalKind::Owner } else { PrincipalKind::Unknown };
-        // What a stranger calls itself is shown, and decides nothing.
+        // The name that an unknown sender gives is displayed, and decides nothing.
         Principal { name: sender.sender_name.clone(), ..Principal::of(kind) }
     }
 
-    /// Who holds the key that something came with. Only our server says so.
+    /// Returns the holder of the key that authenticated an inbound. Only our server sets this name.
     fn holding(&self, sender: &str) -> Principal {
         if sender == HOLDER_OWNER {
             return Principal::of(PrincipalKind::Owner);
@@ -106,10 +106,10 @@ impl EntityDirectory {
     }
 }
 
-/// The principal that an entity is.
+/// Returns the principal for an entity.
 pub fn entity_principal(entity: &Entity) -> Principal {
     let kind = match (entity.kind, entity.is_user) {
-        // A persona is ours, and acts for an agent, whoever says that it is the owner.
+        // A persona is ours and acts for an agent, even if it is declared to be the owner.
         (EntityKind::Persona, _) => PrincipalKind::Agent,
         (EntityKind::Person, true) => PrincipalKind::Owner,
         (EntityKind::Person, false) => PrincipalKind::Known,

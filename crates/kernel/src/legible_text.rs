@@ -1,12 +1,12 @@
-//! Text that a person is to judge, written so that everything in it can be seen.
+//! Makes a text legible for a person who judges it: every character in it can be seen.
 //!
-//! Characters without a shape, or with one that is not theirs, become escapes. Long runs of blanks, lines or
-//! one repeated character are folded to their count, so that they push nothing out of sight. Names of hosts
-//! with letters beyond ASCII are given in the form that is looked up, and words that mix alphabets are named.
-//! Nothing is cut.
+//! Characters without a shape, or with a misleading one, become escapes. Long runs of blanks, lines
+//! or one repeated character are folded to their count, so that they push no text out of sight.
+//! Host names with letters beyond ASCII are shown in the form used for lookup, and words that mix
+//! alphabets are noted. No text is cut.
 //!
-//! Must never: leave out a part of the text without saying what it was, or let a character through that cannot
-//! be seen.
+//! Must never: leave out a part of the text without describing it, or pass on a character that
+//! cannot be seen.
 
 use serde_json::Value;
 
@@ -14,21 +14,21 @@ use crate::limits::{JUDGED_BLANKS_MAX, JUDGED_LINES_MAX, JUDGED_NOTES_MAX, JUDGE
 
 mod script;
 
-/// A text that can be judged, and what is to be known of the original.
+/// A legible text, with remarks on the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LegibleText {
-    /// The text. Lines and tabs stay.
+    /// The text. Line ends and tabs stay.
     pub text: String,
-    /// How long the original is, in characters.
+    /// The length of the original, in characters.
     pub chars: usize,
-    /// How long the original is, in bytes.
+    /// The length of the original, in bytes.
     pub bytes: usize,
-    /// What is easily overlooked in it.
+    /// Remarks on details that are easily overlooked.
     pub notes: Vec<String>,
 }
 
 impl LegibleText {
-    /// Says how long the original is.
+    /// Describes the length of the original.
     pub fn length(&self) -> String {
         let count = |many: usize, one: &str| match many {
             1 => format!("1 {one}"),
@@ -38,7 +38,7 @@ impl LegibleText {
     }
 }
 
-/// Returns the part of a call's arguments whose length is told: a command as it is run, else all as JSON.
+/// Returns the part of a call's arguments that is measured: the command as it runs, or all as JSON.
 pub fn payload(input: &Value) -> String {
     let alone = input.as_object().filter(|fields| fields.len() == 1);
     match alone.and_then(|fields| fields.get("command")?.as_str()) {
@@ -57,7 +57,7 @@ pub fn to_legible(text: &str) -> LegibleText {
     }
 }
 
-/// Escapes all characters that cannot be seen as what they are, and folds long runs.
+/// Escapes all characters that are not what they look like, and folds long runs.
 pub fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -105,18 +105,18 @@ fn write_char(c: char, out: &mut String) {
     }
 }
 
-/// Whether a character shows as what it is. Lines and tabs do.
+/// Returns true if a character looks like what it is. Line ends and tabs do.
 pub fn is_plain(c: char) -> bool {
     match c {
         ' ' | '\n' | '\t' => true,
-        // What folds are written with.
+        // These characters mark folds.
         '⟨' | '⟩' => false,
         _ => !c.is_control() && !c.is_whitespace() && !is_invisible(c) && !is_private(c),
     }
 }
 
-/// Characters that have no shape, reorder others or change their shape: format characters, those that
-/// Unicode lets programs ignore, and two that are drawn as nothing.
+/// Returns true for characters that have no shape, reorder others or change their shape: format
+/// characters, those that programs may ignore by Unicode, and two that are drawn as blank.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
@@ -128,14 +128,14 @@ fn is_invisible(c: char) -> bool {
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Characters whose shape nobody agreed on.
+/// Returns true for characters without an agreed shape.
 fn is_private(c: char) -> bool {
     let number = u32::from(c);
     matches!(number, 0xe000..=0xf8ff | 0xf_0000..=0x10_ffff | 0xfdd0..=0xfdef)
         || number & 0xfffe == 0xfffe
 }
 
-/// What is easily overlooked: names of hosts that are not what they look like, and mixed alphabets.
+/// Lists details that are easily overlooked: misleading host names, and mixed alphabets.
 fn notes(text: &str) -> Vec<String> {
     let mut notes = Vec::new();
     if text.is_ascii() {

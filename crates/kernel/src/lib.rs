@@ -1,7 +1,7 @@
-//! What Agentry decides: pure functions from what is known to what is next.
+//! The decisions of Agentry: pure functions from the recorded state to the next move.
 //!
-//! Must never: wait, read a file, look at a clock, draw a random number or ask for anything. The same
-//! input gives the same output, on every machine; replay and tests rest on it.
+//! Must never: wait, read a file, read a clock, draw a random number or do I/O. Equal input gives
+//! equal output on every machine; replay and tests rely on it.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 pub mod access;

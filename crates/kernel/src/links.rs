@@ -1,12 +1,12 @@
 //! Makes addresses in an outgoing text inert, unless their host is listed.
 //!
-//! A client that shows a message may fetch a picture or a preview by itself, so an address in an answer can
-//! carry data to its host without a click. Every address to a host that nobody listed is therefore written so
-//! that no common client turns it into a link: `hxxps[:]//evil[.]example/x`. Markdown links and images become
-//! text, and HTML tags with attributes lose their effect. The text is rewritten until nothing is left to
-//! rewrite; if that does not come to an end, all signs of markup are taken out.
+//! A client that shows a message may fetch an image or a preview by itself, so an address in an
+//! answer can send data to its host without a click. An address to an unlisted host is therefore
+//! written so that no common client links it: `hxxps[:]//evil[.]example/x`. Markdown links and
+//! images become text, and HTML tags with attributes lose their effect. Rewriting repeats until the
+//! text is stable; if it does not become so, all markup characters are removed.
 //!
-//! Must never: leave an address to an unlisted host that a client would follow, or change one to a listed host.
+//! Must never: leave a live address to an unlisted host, or change one to a listed host.
 
 use agentry_agentfile::manifest::channels::LinkTreatment;
 
@@ -19,35 +19,35 @@ mod markup;
 
 use host::LinkHosts;
 
-/// What is done with addresses in outgoing texts.
+/// The treatment of addresses in outgoing texts.
 #[derive(Clone, Debug)]
 pub struct LinkFilter {
     rule: LinkTreatment,
     hosts: LinkHosts,
 }
 
-/// How an address that is not allowed is written.
+/// The form in which an address to an unlisted host is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinkForm {
-    /// So that it can be read but not followed.
+    /// Readable, but not a link.
     Inert,
-    /// Not at all; only that there was one.
+    /// Removed, with a remark in its place.
     Removed,
 }
 
 impl LinkFilter {
-    /// Creates the policy of a channel: its rule, and the hosts that may be linked to. A name stands for
-    /// itself, `*.x` for everything below `x`.
+    /// Creates the filter of a channel: its rule, and the hosts that may be linked to. A name
+    /// matches itself, `*.x` every name below `x`.
     pub fn new<'a>(rule: LinkTreatment, hosts: impl IntoIterator<Item = &'a str>) -> Self {
         Self { rule, hosts: LinkHosts::new(hosts) }
     }
 
-    /// Leaves every text as it is.
+    /// Creates a filter that leaves every text unchanged.
     pub fn allow_all() -> Self {
         Self::new(LinkTreatment::Allow, [])
     }
 
-    /// Rewrites a text in Markdown before it is cut into messages.
+    /// Rewrites a Markdown text before it is split into messages.
     pub fn rewrite(&self, text: &str) -> String {
         let Some(form) = self.form() else { return text.to_owned() };
         let mut now = text.to_owned();
@@ -66,8 +66,8 @@ impl LinkFilter {
         self.addresses(&markup::without_signs(&now), form)
     }
 
-    /// Rewrites one message as it is about to be sent: leaving out markup or cutting a long word can bring
-    /// together or lay bare an address that was none before.
+    /// Rewrites one message before it is sent: removing markup or splitting a long word can join or
+    /// expose an address that was not one before.
     pub fn rewrite_piece(&self, piece: String, limit: usize) -> Vec<String> {
         let Some(form) = self.form() else { return vec![piece] };
         let written = self.addresses(&piece, form);

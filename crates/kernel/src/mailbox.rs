@@ -1,10 +1,10 @@
-//! The mailbox of one session: what waits, what runs, and what is done with what comes next.
+//! The mailbox of one session: the waiting items, the running turn, and the next action.
 //!
-//! It is told what happened and says what to do; whoever owns it records and does that. Items are kept
-//! in the order they came. A prompt never holds words of two senders, that is of two authorities or two
-//! places, and nobody's items are told to, pushed out by or stopped for somebody else's.
+//! It receives inputs and returns actions; its owner records and performs them. Items keep their
+//! order of arrival. A prompt never holds texts of two senders, that is of two authorities or two
+//! places, and no item is steered into, pushed out by or stopped for another sender's.
 //!
-//! Must never: lose an item silently, or have two turns at once.
+//! Must never: lose an item silently, or run two turns at once.
 
 pub mod directive;
 mod item;
@@ -34,60 +34,60 @@ pub struct Mailbox {
     state: State,
     // Invariant: by number, and no id twice here, in `steering` and in `settled` together.
     waiting: VecDeque<QueuedItem>,
-    /// Told to the running turn, and not yet known whether it took them.
+    /// Items sent to the running turn that it has not accepted yet.
     steering: VecDeque<QueuedItem>,
     // Invariant: at most one for each sender.
     notes: Vec<(MailboxSender, DropNotice)>,
-    /// The newest ids of items that wait no more.
+    /// The newest ids of items that no longer wait.
     settled: VecDeque<EventId>,
     next_number: u64,
 }
 
-/// What a session is doing.
+/// The activity of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Nothing.
+    /// No turn or compaction is running.
     #[default]
     Idle,
     /// A turn was ordered and has not begun.
     Starting {
-        /// For whom.
+        /// The sender of the turn.
         work: MailboxTurn,
-        /// What its prompt says about dropped items.
+        /// The notice about dropped items in its prompt.
         note: Option<DropNotice>,
     },
-    /// A turn runs.
+    /// A turn is running.
     Running {
-        /// The turn.
+        /// The ID of the turn.
         turn: TurnId,
-        /// For whom.
+        /// The sender of the turn.
         work: MailboxTurn,
-        /// Whether it is being compacted.
+        /// True while the turn compacts its branch.
         compacting: bool,
     },
-    /// It is being compacted, and no turn runs.
+    /// The session is being compacted, without a turn.
     Compacting {
-        /// Whether it was asked to stop.
+        /// True if it was asked to stop.
         stopped: bool,
     },
 }
 
-/// What a turn is for, and whether it is still wanted.
+/// The sender of a turn, and a request to stop it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailboxTurn {
-    /// For whom.
+    /// The sender of its items.
     pub sender: MailboxSender,
-    /// Set when it was asked to stop.
+    /// Set when the turn was asked to stop.
     pub stop: Option<StopRequest>,
 }
 
-/// A turn that was asked to stop.
+/// A request to stop a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopRequest {
-    /// Why.
+    /// The reason for stopping.
     pub why: MailboxStopReason,
-    /// Items before this number that were told to the turn go down with it.
+    /// Items steered to the turn with a lower number are dropped with it.
     pub before: u64,
 }
 
@@ -95,17 +95,17 @@ pub struct StopRequest {
 struct QueuedItem {
     number: u64,
     item: MailboxItem,
-    /// When it came here.
+    /// The time of arrival, in milliseconds.
     since_ms: u64,
 }
 
 impl Mailbox {
-    /// What the session is doing.
+    /// Returns the activity of the session.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Whether nothing runs, waits or is promised: then an empty one is the same.
+    /// Returns true if no item, turn or notice is left: then an empty mailbox is equal.
     pub fn is_idle(&self) -> bool {
         self.state == State::Idle
             && self.waiting.is_empty()
@@ -113,17 +113,17 @@ impl Mailbox {
             && self.notes.is_empty()
     }
 
-    /// What waits, oldest first.
+    /// Returns the waiting items, oldest first.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = &MailboxItem> {
         self.waiting.iter().map(|waiting| &waiting.item)
     }
 
-    /// What was told to the running turn and not yet taken, oldest first.
+    /// Returns the items sent to the running turn and not accepted yet, oldest first.
     pub fn steering(&self) -> impl ExactSizeIterator<Item = &MailboxItem> {
         self.steering.iter().map(|waiting| &waiting.item)
     }
 
-    /// Takes in what happened, and says what to do.
+    /// Handles an input and returns the actions to perform; `now_ms` is the current time.
     pub fn tell(&mut self, input: MailboxInput, now_ms: u64) -> Vec<MailboxAction> {
         let mut acts = Vec::new();
         match input {
@@ -177,7 +177,7 @@ impl Mailbox {
 
     fn can_steer(&self, item: &MailboxItem) -> bool {
         let State::Running { work, compacting: false, .. } = &self.state else { return false };
-        // One that could not be told before must not be overtaken by the next.
+        // An item that could not be steered must not be overtaken by the next.
         let behind = |waiting: &QueuedItem| {
             waiting.item.settings.mode == Delivery::Steer && waiting.item.sender == item.sender
         };
@@ -227,7 +227,7 @@ impl Mailbox {
                 self.waiting.push_back(waiting);
             }
         }
-        // The note is about a queue that is no more.
+        // The notice concerns a queue that is gone.
         self.notes.retain(|(sender, _)| !whose.means(&sender.authority));
     }
 
@@ -291,9 +291,9 @@ impl Mailbox {
 
     fn turn_started(&mut self, turn: TurnId, sender: MailboxSender) {
         self.state = match std::mem::take(&mut self.state) {
-            // Its prompt was delivered, and the note with it.
+            // Its prompt was delivered, and the notice with it.
             State::Starting { work, note: _ } => State::Running { turn, work, compacting: false },
-            // Somebody started it past the mailbox.
+            // The turn was started without the mailbox.
             State::Idle => {
                 State::Running { turn, work: MailboxTurn { sender, stop: None }, compacting: false }
             }
@@ -307,7 +307,7 @@ impl Mailbox {
     fn start_failed(&mut self) {
         match std::mem::take(&mut self.state) {
             State::Starting { work, note } => {
-                // Nobody read the note yet.
+                // The notice has not been delivered yet.
                 if let Some(note) = note {
                     self.give_back(&work.sender, note);
                 }
@@ -328,7 +328,7 @@ impl Mailbox {
 
     fn steer_taken(&mut self, id: &EventId) {
         let taken = take(&mut self.steering, id)
-            // The turn may say so only after its end.
+            // The turn may report this only after its end.
             .or_else(|| take(&mut self.waiting, id));
         if let Some(taken) = taken {
             self.settle(taken.item.id);
@@ -359,7 +359,7 @@ impl Mailbox {
         if !matches!(&self.state, State::Running { turn, .. } if turn == ended) {
             return;
         }
-        // What the turn did not take by now, it will not take.
+        // The turn accepts no further items.
         while let Some(first) = self.steering.front() {
             let id = first.item.id.clone();
             self.steer_failed(&id, acts);
@@ -383,7 +383,7 @@ impl Mailbox {
         }
     }
 
-    /// Starts what comes next if the session is idle, or says when to look again.
+    /// Starts the next turn if the session is idle, or returns the time to check again.
     fn go_on(&mut self, now_ms: u64, acts: &mut Vec<MailboxAction>) {
         if self.state != State::Idle {
             return;
@@ -404,7 +404,7 @@ impl Mailbox {
         self.start(1, why, acts);
     }
 
-    /// How many of the first items share one turn.
+    /// Returns the number of first items that share one turn.
     fn group(&self) -> usize {
         let sender = self.waiting.front().map(|first| &first.item.sender);
         let same = |waiting: &&QueuedItem| {
@@ -413,10 +413,10 @@ impl Mailbox {
         self.waiting.iter().take_while(same).count()
     }
 
-    /// When the group has been quiet for long enough; none if it need not wait.
+    /// Returns the time at which the group's quiet time ends; None if it need not wait.
     fn quiet_at(&self, count: usize) -> Option<u64> {
         let last = &self.waiting.get(count.checked_sub(1)?)?;
-        // Nothing can join a group that has another behind it, and a full one must not wait for ever.
+        // A group followed by another cannot grow, and a full one must not wait for ever.
         let closed = count < self.waiting.len() || count >= last.item.settings.cap;
         (!closed).then(|| last.since_ms.saturating_add(last.item.settings.debounce_ms))
     }

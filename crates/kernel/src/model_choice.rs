@@ -1,9 +1,9 @@
-//! Which model a run asks: the agent's wishes, the settings and the providers at hand, put in one order.
+//! Chooses the model of a run from the agent's preferences, the settings and the providers.
 //!
-//! A candidate goes to the provider with the highest priority that serves it. What matches first is the
-//! model; what matches later is asked when that one fails.
+//! A candidate is sent to the serving provider with the highest priority. The first match is the
+//! model; later matches are its fallbacks.
 //!
-//! Must never: let an agent use a model that it may not, or choose another than a person asked for.
+//! Must never: let an agent use a model that it may not, or replace the one a person requested.
 
 mod attempt;
 
@@ -13,68 +13,68 @@ pub use attempt::{
     CandidateAttempt, CandidateOutcome, CandidateSource, ModelChoiceError, NoModelReason,
 };
 
-/// The provider that needs no network.
+/// The ID of the provider that needs no network.
 pub const LOCAL: &str = "local";
-/// What begins the name of something that only plays a model.
+/// The prefixes of names that replay a script or a recording instead of a model.
 const PLAYED: [&str; 2] = ["scripted:", "cassette:"];
-/// How the name of a file with settings ends.
+/// The end of the name of a settings file.
 const SETTINGS_END: &str = "agentry.toml";
-/// How the names of other places of settings begin.
+/// The beginnings of the names of other sources of settings.
 const SETTINGS_BEGIN: [&str; 2] = ["environment ", "flag "];
 
-/// A provider, as far as the choice needs it.
+/// A provider, with the data that the choice depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectableProvider {
-    /// Its name in the settings.
+    /// Its ID in the settings.
     pub id: String,
-    /// What it serves.
+    /// The models that it serves.
     pub models: ServedModels,
-    /// What it is known to have, for one that serves any name; a `*` at the end stands for the rest.
+    /// The models that it is known to serve if it accepts any name; a final `*` matches the rest.
     pub catalogue: Vec<String>,
-    /// The model to use when an agent names none.
+    /// The model to use if an agent names none.
     pub default_model: Option<String>,
-    /// The highest is asked first.
+    /// The priority; the highest is first.
     pub priority: i64,
-    /// Its place in the settings, which decides between equals.
+    /// Its position in the settings, which decides between equal priorities.
     pub order: usize,
-    /// Why it cannot be asked now.
+    /// The reason why it cannot be used now, or Ok.
     pub ready: Result<(), String>,
 }
 
-/// What a provider serves.
+/// The models that a provider serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServedModels {
-    /// These and no others: its `model_allowlist`.
+    /// Exactly these: its `model_allowlist`.
     Listed(Vec<String>),
-    /// What its catalogue has, and any name that is written with its id.
+    /// The models of its catalogue, and any name that is qualified with its ID.
     Any,
 }
 
-/// What is wanted.
+/// The preferences of the person, the agent and the settings.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelPreferences<'a> {
-    /// What a person asks for: `--model`.
+    /// The model that a person requests with `--model`.
     pub asked: Option<&'a str>,
-    /// What the agent's files say.
+    /// The models named by the agent's files.
     pub agent: &'a AgentModels,
     /// The model of the settings: `model` under `[agent]`.
     pub default: Option<&'a str>,
 }
 
-/// What was chosen.
+/// The result of the choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelChoice {
     /// The provider and the model, such as `openai/gpt-4.1`.
     pub model: String,
-    /// Who is asked next when it fails, in order.
+    /// The models to use when it fails, in order.
     pub fallbacks: Vec<String>,
-    /// Whether the agent names models, and this is none of them.
+    /// True if the agent names models and this is none of them.
     pub replaced: bool,
-    /// Everything that was looked at.
+    /// All candidates that were considered.
     pub steps: Vec<CandidateAttempt>,
 }
 
-/// Chooses a model.
+/// Chooses a model and its fallbacks.
 pub fn choose(
     wanted: &ModelPreferences<'_>,
     providers: &[SelectableProvider],
@@ -102,7 +102,7 @@ pub fn choose(
     search.end(wanted, false)
 }
 
-/// Whether an agent may use a model, before it is known who serves it.
+/// Checks whether an agent may use a model, before its provider is known.
 pub fn may_use(agent: &AgentModels, model: &str) -> Result<(), ModelChoiceError> {
     let permit = AllowedModels::of(agent);
     let rest = model.split_once('/').map(|(_, rest)| rest);
@@ -119,12 +119,12 @@ pub fn may_use(agent: &AgentModels, model: &str) -> Result<(), ModelChoiceError>
     Err(permit.refusal(model, Vec::new()))
 }
 
-/// Whether a name is that of a script or a recording.
+/// Returns true if a name is that of a script or a recording.
 pub fn is_played(name: &str) -> bool {
     PLAYED.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The models that the agent's own files name; the one of the settings is not the agent's.
+/// Returns the models that the agent's own files name; the settings are not the agent's.
 fn own(agent: &AgentModels) -> Vec<&str> {
     let own = agent.candidates.iter().filter(|one| {
         let file = &one.origin.file;
@@ -134,11 +134,11 @@ fn own(agent: &AgentModels) -> Vec<&str> {
     own.map(|one| one.value.as_str()).collect()
 }
 
-/// What an agent may use.
+/// The models that an agent may use.
 struct AllowedModels<'a> {
-    /// By its own words; none means anything.
+    /// The models that its files name; empty if they name none.
     names: Vec<&'a str>,
-    /// Whether it takes no others.
+    /// True if it may use no other models.
     bound: bool,
 }
 
@@ -167,19 +167,19 @@ impl<'a> AllowedModels<'a> {
     }
 }
 
-/// A provider that has a candidate, and what the candidate is called there.
+/// A provider that serves a candidate, and the candidate's name there.
 struct ProviderMatch<'a> {
     provider: &'a SelectableProvider,
     model: String,
 }
 
-/// The search so far.
+/// The state of the search for a model.
 struct ModelSearch<'a> {
     permit: AllowedModels<'a>,
-    /// The providers in the order in which they are asked.
+    /// The providers in descending priority.
     providers: Vec<&'a SelectableProvider>,
     steps: Vec<CandidateAttempt>,
-    /// What was found, in order, with who said it.
+    /// The matches in order, each with the source of its candidate.
     found: Vec<(String, CandidateSource)>,
 }
 
@@ -197,7 +197,7 @@ impl<'a> ModelSearch<'a> {
         self.steps.iter().any(|step| step.candidate == name)
     }
 
-    /// Takes every provider that serves a candidate and can be asked.
+    /// Adds every available provider that serves a candidate.
     fn look(&mut self, name: &str, said: CandidateSource) {
         if is_played(name) {
             return self.take(name, said, None, name.to_owned());
@@ -231,7 +231,7 @@ impl<'a> ModelSearch<'a> {
         self.steps.append(&mut unserved);
     }
 
-    /// The default of the first provider that can be asked and has one.
+    /// Adds the default model of the first available provider that has one.
     fn look_for_any(&mut self) {
         for provider in self.providers.clone() {
             let Some(model) = default_of(provider) else {
@@ -258,7 +258,7 @@ impl<'a> ModelSearch<'a> {
         }
     }
 
-    /// Others than those it names are for an agent only where none of those can be had.
+    /// True for models that the agent names; for others only if none of those is available.
     fn may(&self, id: &str, model: &str, said: CandidateSource) -> bool {
         match said {
             CandidateSource::Asked | CandidateSource::Agent => self.permit.has(id, model),
@@ -275,7 +275,7 @@ impl<'a> ModelSearch<'a> {
             Some(_) if self.found.iter().any(|(one, _)| *one == full) => {
                 CandidateOutcome::Skipped("it is on the list already".to_owned())
             }
-            // What a script does not say is not asked of somebody who costs money.
+            // A script replaces all models, so no paid model is its fallback.
             Some((first, _)) if is_played(first) && !is_played(&full) => {
                 CandidateOutcome::Skipped("a script stands for all models".to_owned())
             }
@@ -287,7 +287,7 @@ impl<'a> ModelSearch<'a> {
         self.steps.push(step(name, said, provider, outcome));
     }
 
-    /// The providers that serve a name: as it is written with a provider's id, then as it is.
+    /// Returns the providers that serve a name: first as qualified by an ID, then unqualified.
     fn matches(&self, name: &str) -> Vec<ProviderMatch<'a>> {
         let mut all: Vec<ProviderMatch<'a>> = Vec::new();
         let qualified = name.split_once('/');
@@ -348,7 +348,7 @@ fn step(
     CandidateAttempt { candidate: name.to_owned(), said, provider, outcome }
 }
 
-/// Whether a provider serves a name that is written with its id.
+/// Returns true if a provider serves a name that is qualified with its ID.
 fn serves_own(provider: &SelectableProvider, rest: &str) -> bool {
     match &provider.models {
         ServedModels::Listed(list) => list.iter().any(|one| one == rest),
@@ -367,7 +367,7 @@ fn serves_bare(provider: &SelectableProvider, name: &str) -> bool {
     })
 }
 
-/// What a provider is asked for when nobody names a model.
+/// Returns the model of a provider to use if no model is named.
 fn default_of(provider: &SelectableProvider) -> Option<&str> {
     let default = provider.default_model.as_deref();
     let (default, list) = match &provider.models {

@@ -1,8 +1,8 @@
-//! What a turn does next. Imperative: a move may still be held back until it is chosen.
+//! The next moves of a turn, in the imperative: the program may still block one until it is chosen.
 //!
-//! A chosen move is recorded as an event, and only then done.
+//! A chosen move is recorded as an event, and only then performed.
 //!
-//! Must never: say how it is done.
+//! Must never: specify how a move is performed.
 
 use agentry_protocol::approval::Approval;
 use agentry_protocol::call_facts::CallFacts;
@@ -14,96 +14,96 @@ use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_protocol::verdict::Ruling;
 use agentry_protocol::{CallId, ContentHash};
 
-/// One move.
+/// The next action of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
-    /// Ask the model; the turn has the request.
+    /// Send the request to the model; the turn holds the request.
     AskModel {
-        /// Which request of the turn, from one.
+        /// The number of the request in the turn, from one.
         step: u32,
         /// The hash of the request.
         request: ContentHash,
-        /// Its length.
+        /// The length of the request, in bytes.
         bytes: u64,
-        /// Whether the question is only whether the work is done.
+        /// True if the request only asks whether the work is done.
         check: bool,
     },
-    /// Put a call on the table.
+    /// Propose a call.
     Propose {
-        /// The call.
+        /// The proposed call.
         call: ToolCall,
-        /// What the rules say about it.
+        /// The ruling of the authority on it.
         ruling: Ruling,
     },
-    /// Ask a person.
+    /// Request a person's approval.
     AskApproval(Box<Approval>),
-    /// Make a call.
+    /// Run a call.
     RunCall {
-        /// The call.
+        /// The call, with its final arguments.
         call: ToolCall,
-        /// What allows it.
+        /// The permit that allows it.
         by: Permit,
-        /// What it runs under.
+        /// The confinement of its processes.
         under: CallConfinement,
-        /// What a person or a hook put in the place of the proposed arguments; the call has them.
+        /// The change by a person or a hook to the proposed arguments; already applied to the call.
         edited: Option<Box<CallEdit>>,
-        /// What was found out about it when it was judged; if that has changed, it is not made.
+        /// The facts on which it was judged; if they have changed, it is not run.
         expected: Box<CallFacts>,
     },
     /// Refuse a call.
     Refuse {
-        /// The call.
+        /// The ID of the refused call.
         call: CallId,
-        /// Why, as the model is told.
+        /// The reason, as shown to the model.
         why: String,
     },
-    /// Stop a call that is under way.
+    /// Stop a running call.
     StopCall {
-        /// The call.
+        /// The ID of the running call.
         call: CallId,
     },
     /// Run the command that checks whether the work is done.
     RunCheck {
-        /// Which check of the turn.
+        /// The number of the check in the turn.
         iteration: u32,
-        /// The command.
+        /// The command, as shell text.
         command: String,
     },
     /// Run a hook.
     RunHook {
-        /// Which hook of the turn, from one.
+        /// The number of the hook in the turn, from one.
         number: u32,
-        /// The hook.
+        /// The hook to run.
         hook: Box<HookSpec>,
-        /// The call that it is about, with the arguments that it has now.
+        /// The call that it concerns, with its current arguments.
         call: Option<ToolCall>,
-        /// What came of that call, where it was made.
+        /// The outcome of that call, if it was made.
         outcome: Option<ToolOutcome>,
     },
     /// Count an iteration.
     CountIteration {
-        /// How many there have been.
+        /// The number of iterations so far.
         count: u32,
     },
     /// End the turn.
     EndTurn {
-        /// How.
+        /// The way in which it ended.
         ending: Ending,
-        /// The hash of the turn.
+        /// The content hash of the turn.
         hash: ContentHash,
-        /// What was spent.
+        /// The tokens spent by its requests.
         usage: Usage,
-        /// The last thing the model said.
+        /// The last text of the model.
         result: Option<String>,
-        /// What the turn adds to its branch.
+        /// The messages that the turn adds to its branch.
         messages: Vec<Message>,
-        /// What it means for what later turns are shown.
+        /// The effect on the context of later turns.
         context: Box<ContextUpdate>,
     },
 }
 
 impl Move {
-    /// The move as it stands in the ledger.
+    /// Returns the event that records the move in the ledger.
     pub fn event(&self) -> Event {
         match self.clone() {
             Self::AskModel { step, request, bytes, check } => {
@@ -130,20 +130,20 @@ impl Move {
     }
 }
 
-/// What an event of the ledger is to a turn.
+/// The role of a ledger event for a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventRole {
-    /// The turn is told of it.
+    /// The turn receives it as input.
     Told,
     /// The turn chose it.
     Chosen,
-    /// The turn is told of the entry that it points at.
+    /// The turn receives the entry with this sequence number.
     Pointer(u64),
-    /// It is not the turn's.
+    /// It does not concern the turn.
     Other,
 }
 
-/// What an event of the ledger is to a turn.
+/// Returns the role of a ledger event for a turn.
 pub fn role(event: &Event) -> EventRole {
     match event {
         Event::ModelReplied { .. }
@@ -190,7 +190,7 @@ pub fn role(event: &Event) -> EventRole {
     }
 }
 
-/// Hooks that ran before a turn began have no number and are not its own.
+/// Returns the role of a hook event. Hooks before a turn have no number and are not the turn's own.
 fn role_of_hook(change: &HookChange) -> EventRole {
     match change {
         HookChange::Started { number: 0, .. }

@@ -1,8 +1,8 @@
-//! Requests for permission: who may ask the owner for more, how often, and for what.
+//! Requests for permission: who may send them to the owner, how often, and for which resources.
 //!
-//! The room is what is known when a turn begins; the turn keeps it up to date.
+//! The quota is computed when a turn begins; the turn keeps it up to date.
 //!
-//! Must never: ask for somebody who is not known, or look at a clock; the time is handed in.
+//! Must never: send a request of an unknown sender, or read a clock; callers pass the time.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::limits::{
     REQUEST_EXPIRES_MS, REQUEST_PENDING_MAX,
 };
 
-/// The limits when nobody says otherwise.
+/// The default limits.
 pub const LIMITS: RequestLimits = RequestLimits {
     pending_max: REQUEST_PENDING_MAX,
     cooldown_ms: REQUEST_COOLDOWN_MS,
@@ -29,12 +29,12 @@ pub const LIMITS: RequestLimits = RequestLimits {
     expires_ms: REQUEST_EXPIRES_MS,
 };
 
-/// Whether the sender of a turn may ask the owner for what it lacks.
+/// Returns true if the sender of a turn may request missing permissions from the owner.
 pub fn may_ask(bounds: &Bounds) -> bool {
     bounds.requests.is_some() && requester(&bounds.principal).is_some()
 }
 
-/// Under which id somebody asks; nobody else may ask at all.
+/// Returns the ID under which a principal sends requests; None if it may not send any.
 pub fn requester(principal: &Principal) -> Option<&str> {
     match principal.kind {
         PrincipalKind::Owner | PrincipalKind::Known => principal.entity_id.as_deref(),
@@ -45,7 +45,7 @@ pub fn requester(principal: &Principal) -> Option<&str> {
     }
 }
 
-/// What people call somebody.
+/// Returns the display name of a principal.
 pub fn name_of(principal: &Principal) -> String {
     let name = principal.name.as_deref().or(principal.entity_id.as_deref());
     let name = name.or(principal.source.as_deref()).or(principal.agent_id.as_deref());
@@ -56,24 +56,24 @@ pub fn name_of(principal: &Principal) -> String {
     }
 }
 
-/// Why nothing more is asked now.
+/// The reason why no further request is sent now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestLimitError {
-    /// As many requests wait as may.
+    /// The maximal number of requests is pending.
     Pending {
-        /// How many.
+        /// The maximal number.
         max: u32,
     },
-    /// The last request was a moment ago.
+    /// The previous request was too recent.
     CoolingDown {
-        /// How long it is until the next one.
+        /// The time until the next request, in milliseconds.
         left_ms: u64,
     },
     /// Too many requests were denied.
     Blocked {
-        /// How many.
+        /// The number of denials.
         denials: u32,
-        /// How long it is until the next one.
+        /// The time until the next request, in milliseconds.
         left_ms: u64,
     },
 }
@@ -102,7 +102,7 @@ impl fmt::Display for RequestLimitError {
     }
 }
 
-/// A time for people: its two largest parts.
+/// Formats a duration for people: its two largest units.
 fn span(ms: u64) -> String {
     let seconds = Duration::from_millis(ms).as_secs() + u64::from(!ms.is_multiple_of(1_000));
     let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
@@ -113,7 +113,7 @@ fn span(ms: u64) -> String {
     }
 }
 
-/// Whether one more request may be made now.
+/// Checks whether one more request may be sent now.
 pub fn check_room(room: &RequestQuota) -> Result<(), RequestLimitError> {
     let RequestLimits { pending_max, cooldown_ms, denials_max, block_ms, .. } = room.limits;
     let left = |until: u64| until.checked_sub(room.now_ms).filter(|left| *left > 0);
@@ -135,13 +135,13 @@ pub fn check_room(room: &RequestQuota) -> Result<(), RequestLimitError> {
     }
 }
 
-/// Counts a request that is made now.
+/// Counts a request that is sent now.
 pub fn count_request(room: &mut RequestQuota) {
     room.pending = room.pending.saturating_add(1);
     room.last_asked_ms = Some(room.now_ms);
 }
 
-/// Counts what came of a request.
+/// Counts the answer to a request.
 pub fn count_answer(room: &mut RequestQuota, answer: &ApprovalAnswer) {
     room.pending = room.pending.saturating_sub(1);
     if !answer.allow && !answer.expired {
@@ -150,14 +150,14 @@ pub fn count_answer(room: &mut RequestQuota, answer: &ApprovalAnswer) {
     }
 }
 
-/// Why the sender lacks permission, if that is what a person would be asked about.
+/// Returns the reason why the sender lacks permission, if a request would ask for it.
 pub fn missing_permission(ruling: &Ruling) -> Option<&str> {
     let mut findings = ruling.findings.iter();
     let found = findings.find(|one| one.stage == Stage::Access && one.verdict == Verdict::Ask)?;
     (ruling.verdict == Verdict::Ask).then_some(found.why.as_str())
 }
 
-/// What a yes that lasts would give: for the shell the very command, where a grant can name it.
+/// Returns the resources of a lasting grant: for the shell the exact command, if it can be named.
 pub fn resources(call: &ToolCall) -> Vec<Resource> {
     let tool = || Resource::Tool(call.tool.as_str().to_owned());
     if call.tool.as_str() != SHELL {
@@ -171,21 +171,21 @@ pub fn resources(call: &ToolCall) -> Vec<Resource> {
     }
 }
 
-/// Whether a pattern fits itself only.
+/// Returns true if a pattern matches only itself.
 pub(crate) fn is_exact(pattern: &str) -> bool {
     !pattern.contains(['*', '?'])
 }
 
-/// What is wrong with an answer.
+/// The defect of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongAnswer {
     /// A reach that only requests for permission have.
     ForPermission(ApprovalScope),
     /// A reach that requests for permission do not have.
     NotForPermission,
-    /// Changed arguments with a no.
+    /// Changed arguments with a refusal.
     EditWithNo,
-    /// Changed arguments with a yes that reaches beyond this call.
+    /// Changed arguments with an approval that reaches beyond this call.
     EditBeyondCall,
 }
 
@@ -209,7 +209,7 @@ impl fmt::Display for WrongAnswer {
     }
 }
 
-/// Whether an answer fits its question.
+/// Checks that an answer suits its question.
 pub fn check_answer(approval: &Approval, answer: &ApprovalAnswer) -> Result<(), WrongAnswer> {
     if answer.edit.is_some() && !answer.allow {
         return Err(WrongAnswer::EditWithNo);

@@ -1,10 +1,10 @@
-//! The system prompt: seven sections, from what never changes to what changes each turn.
+//! The system prompt: seven sections, from the most stable to those that change each turn.
 //!
-//! Providers bill a prompt's beginning once as long as its bytes stay the same. Therefore the order is
-//! fixed, every section is a pure function of the agent's files, and whatever belongs to the moment goes
-//! last. The layers of a context folder are the same sections under their own names.
+//! Providers bill the beginning of a prompt once while its bytes stay the same. Therefore the order
+//! is fixed, every section is a pure function of the agent's files, and volatile content goes last.
+//! The layers of a context folder are the same sections under their own names.
 //!
-//! Must never: put the time, an id or anything else of the moment before the tail.
+//! Must never: put the time, an id or any other volatile value before the tail.
 
 use agentry_agentfile::agent::{Agent, Persona};
 use agentry_agentfile::skill::{Skill, SkillForm};
@@ -17,51 +17,51 @@ use serde_json::{Map, Value, json};
 use crate::template::TemplateRequest;
 use crate::tokens;
 
-/// What a prompt is made of.
+/// The sources of a prompt.
 pub struct PromptSources<'a> {
-    /// The agent.
+    /// The agent that acts.
     pub agent: &'a Agent,
-    /// The persona it wears; none means the root SOUL.md.
+    /// The persona in use; None means the root SOUL.md.
     pub persona: Option<&'a Persona>,
-    /// The agent's skills.
+    /// The skills of the agent.
     pub skills: Vec<&'a Skill>,
     /// The rendered template, if the agent has one.
     pub template: Option<&'a str>,
-    /// What a hook adds for this turn.
+    /// The text that a hook adds for this turn.
     pub hook_output: Option<&'a str>,
 }
 
-/// A prompt in its sections.
+/// A prompt, divided into sections.
 #[derive(Clone, Debug, Serialize)]
 pub struct Prompt {
-    /// The sections in order; those that are left out say why.
+    /// The sections in order, including omitted ones with their reason.
     pub sections: Vec<Section>,
-    /// The length of the beginning that stays the same from turn to turn.
+    /// The length of the beginning that is stable across turns, in bytes.
     pub stable_bytes: usize,
     /// The hash of that beginning.
     pub stable_hash: ContentHash,
 }
 
-/// One section.
+/// One section of a prompt.
 #[derive(Clone, Debug, Serialize)]
 pub struct Section {
-    /// Which one.
+    /// The name of the section.
     pub name: SectionName,
-    /// The file or files it comes from.
+    /// The file or files of its text.
     pub source: Option<String>,
-    /// Whether it stays the same from turn to turn.
+    /// True if it is stable across turns.
     pub stable: bool,
-    /// Why it is left out, if it is.
+    /// The reason why it is omitted; None if it is present.
     pub left_out: Option<&'static str>,
-    /// Its length.
+    /// Its length, in bytes.
     pub bytes: usize,
-    /// About how many tokens it has.
+    /// Its estimated number of tokens.
     pub tokens: usize,
-    /// Its text.
+    /// Its text; empty if omitted.
     pub text: String,
 }
 
-/// The sections by name, in their order.
+/// The names of the sections, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SectionName {
@@ -73,18 +73,18 @@ pub enum SectionName {
     User,
     /// The rendered template.
     Template,
-    /// What the tools do.
+    /// The descriptions of the tools.
     Tools,
     /// Skills: single files in full, folders by name and description.
     Skills,
     /// AGENTS.md of the workspace.
     Rules,
-    /// What a hook adds for this turn.
+    /// The text that a hook adds for this turn.
     HookOutput,
 }
 
 impl SectionName {
-    /// The name in words.
+    /// Returns the name in words.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
@@ -100,18 +100,18 @@ impl SectionName {
 }
 
 impl Prompt {
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> String {
         joined(&self.sections)
     }
 
-    /// The beginning that stays the same from turn to turn.
+    /// Returns the beginning that is stable across turns.
     pub fn stable_text(&self) -> String {
         joined(stable(&self.sections))
     }
 }
 
-/// Puts the sections together.
+/// Assembles the sections.
 pub fn assemble(material: &PromptSources<'_>) -> Prompt {
     let sections = vec![
         instructions(material),
@@ -128,7 +128,7 @@ pub fn assemble(material: &PromptSources<'_>) -> Prompt {
     Prompt { stable_bytes: beginning.len(), stable_hash, sections }
 }
 
-/// The template to render, with its values. `None` if the agent has no template.
+/// Returns the template to render, with its values; `None` if the agent has no template.
 pub fn template_request(
     agent: &Agent,
     persona: Option<&Persona>,
@@ -153,16 +153,16 @@ pub fn template_request(
     Some(TemplateRequest { template: template.value.clone(), values })
 }
 
-/// What of the moment a template may name.
+/// The IDs that a template may refer to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TemplateIds<'a> {
-    /// The session's id.
+    /// The ID of the session.
     pub session: Option<&'a str>,
-    /// The turn's id.
+    /// The ID of the turn.
     pub turn: Option<&'a str>,
 }
 
-/// The template that holds: a persona's own, else the root one.
+/// Returns the effective template: the persona's own, else the root one.
 pub fn template_of<'a>(
     agent: &'a Agent,
     persona: Option<&'a Persona>,

@@ -1,9 +1,9 @@
-//! Where an event goes that access let in: which session, how it waits, and what is said.
+//! Routes an admitted event: its session, its delivery and its text.
 //!
-//! Access chose the session. Only the owner may name another one; everybody else gets what was chosen, and a
-//! thread of the channel has a session of its own below it.
+//! Access chose the session. Only the owner may name another one; all other senders get the chosen
+//! one, and a thread of the channel has its own session below it.
 //!
-//! Must never: let a value that a sender chose lead to a session that access did not choose.
+//! Must never: let a sender's value lead to a session that access did not choose.
 
 use std::collections::BTreeMap;
 
@@ -22,50 +22,50 @@ use crate::mailbox::directive::{self, Directive};
 use crate::mailbox::settings::{DeliveryLevels, settings};
 use crate::mailbox::{AuthorityFilter, MailboxSender, ReplyAddress};
 
-/// The field of an event's metadata in which the owner may say where it goes.
+/// The metadata field by which the owner may choose the destination of an event.
 pub const TARGET: &str = "target";
 
-/// The field in which a sender may say how a message reaches a busy session.
+/// The metadata field by which a sender may choose the delivery to a busy session.
 pub const DELIVERY: &str = "delivery";
-/// The field in which the owner may say what holds for the run that answers.
+/// The metadata field by which the owner may set options of the run.
 pub const RUN: &str = "run";
 
-/// The field in which a person may say that a program of theirs speaks.
+/// The metadata field by which a person may declare that their program speaks.
 pub const PROGRAM: &str = "program";
-/// All fields that say what is to become of an event.
+/// All metadata fields that control the routing of an event.
 pub const ORDERS: [&str; 4] = [TARGET, DELIVERY, RUN, PROGRAM];
 
-/// What becomes of an event.
+/// The routing decision for an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Route {
-    /// It goes to a session.
+    /// Deliver it to a session.
     To(Box<Destination>),
-    /// From now on messages of its session wait so; nothing said means as elsewhere.
+    /// Set the queue preferences of its session; None resets them.
     Queue(Destination, Option<QueuePreferences>),
-    /// What is under way and what waits stops.
+    /// Stop running turns and waiting items.
     Stop(Destination, AuthorityFilter),
-    /// It has no turn.
+    /// Start no turn, for this reason.
     Unrun(UnrunReason, String),
 }
 
-/// Where an event goes.
+/// The destination of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Destination {
-    /// The session's name.
+    /// The key of the session.
     pub key: SessionKey,
-    /// The turn that a new session of this name begins with.
+    /// The turn at which a new session with this key starts.
     pub head: Option<TurnId>,
     /// The persona or agent that answers.
     pub persona: Option<String>,
-    /// What kind of sender it is from.
+    /// The kind of the sender.
     pub source: SenderKind,
-    /// What is said.
+    /// The text of the message.
     pub text: String,
-    /// What the message itself says about how it waits.
+    /// The queue preferences of the message itself.
     pub inline: QueuePreferences,
 }
 
-/// Where the owner wants an event to go, and who is to answer there.
+/// The destination that the owner chose, and the persona that answers there.
 struct RouteTarget {
     place: Option<TargetLocation>,
     persona: Option<String>,
@@ -76,31 +76,31 @@ enum TargetLocation {
     Thread(String),
 }
 
-/// What somebody wants for the run that answers.
+/// The owner's options for the run that answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunWish {
-    /// The model.
+    /// The name of the model.
     #[serde(default)]
     pub model: Option<String>,
-    /// The mode.
+    /// The mode of the run.
     #[serde(default)]
     pub mode: Option<Mode>,
-    /// The task; without one it is the prompt.
+    /// The task to run; None runs the prompt.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// What the task is given.
+    /// The inputs of the task.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
 }
 
-/// What is wanted for the run that answers an event. Only the owner's wish counts.
+/// Returns the options for the run that answers an event. Only the owner's options count.
 pub fn run_wish(inbound: &Inbound, principal: &Principal) -> RunWish {
     let said = inbound.metadata.get(RUN).filter(|_| principal.kind == PrincipalKind::Owner);
     said.and_then(|said| RunWish::deserialize(said).ok()).unwrap_or_default()
 }
 
-/// Where an event goes that was let in.
+/// Routes an admitted event.
 pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> Route {
     let source = match source(inbound, principal) {
         Ok(source) => source,
@@ -155,7 +155,7 @@ pub fn route(inbound: &Inbound, principal: &Principal, decision: &Decision) -> R
     }
 }
 
-/// Where something goes that hooks want done because of an event. Access chose the session by the event itself.
+/// Routes work that hooks request because of an event. Access chose the session by that event.
 pub fn hook_route(
     origin: &Inbound,
     principal: &Principal,
@@ -181,7 +181,7 @@ pub fn hook_route(
     })
 }
 
-/// People and agents are answered; clocks and programs only where a hook wants it.
+/// Returns the kind of sender. Timers and webhooks start a turn only if a hook requests it.
 fn source(inbound: &Inbound, principal: &Principal) -> Result<SenderKind, UnrunReason> {
     match principal.kind {
         PrincipalKind::Owner | PrincipalKind::Known | PrincipalKind::Unknown => {
@@ -237,7 +237,7 @@ fn destination(
     Ok((SessionKey::new(key), None, persona))
 }
 
-/// How the sender wants the message to reach a busy session.
+/// Returns the delivery that the sender chose for a busy session.
 fn delivery(inbound: &Inbound) -> Result<Option<Delivery>, String> {
     let Some(value) = inbound.metadata.get(DELIVERY) else { return Ok(None) };
     let word = value.as_str().ok_or_else(|| format!("the delivery {value} is no word"))?;
@@ -266,7 +266,7 @@ fn target(inbound: &Inbound) -> Result<Option<RouteTarget>, String> {
     Ok(Some(target))
 }
 
-/// How an event waits. What a policy says holds before all that others say.
+/// Returns the queue settings of an event. A policy's delivery precedes all other levels.
 pub fn delivery_settings(
     to: &Destination,
     decision: &Decision,
@@ -279,7 +279,7 @@ pub fn delivery_settings(
     waits
 }
 
-/// Who speaks as far as a mailbox cares. Two people never are the same sender, also where they may the same.
+/// Returns the sender for the mailbox. Two people never are one sender, even with equal powers.
 pub fn sender(inbound: &Inbound, principal: &Principal, decision: &Decision) -> MailboxSender {
     MailboxSender {
         authority: authority(inbound, principal, decision),
@@ -287,7 +287,7 @@ pub fn sender(inbound: &Inbound, principal: &Principal, decision: &Decision) -> 
     }
 }
 
-/// The hash of who speaks with which powers.
+/// Returns the hash of the principal and its powers.
 pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) -> ContentHash {
     #[derive(Serialize)]
     struct AuthorityFields<'a> {
@@ -317,7 +317,7 @@ pub fn authority(inbound: &Inbound, principal: &Principal, decision: &Decision) 
     ContentHash::of(&bytes)
 }
 
-/// Where something came from and where its answer goes, as far as a mailbox cares.
+/// Returns the origin of an event as the mailbox stores it, for the answer.
 pub fn reply_address(inbound: &Inbound) -> ReplyAddress {
     let text = |part: &Option<String>| part.clone().unwrap_or_default();
     ReplyAddress {
@@ -328,7 +328,7 @@ pub fn reply_address(inbound: &Inbound) -> ReplyAddress {
     }
 }
 
-/// What the agent is told about a message beside its words; nothing where the owner speaks in private.
+/// Returns a note on the sender for the agent; None if the owner writes in private.
 pub fn sender_note(inbound: &Inbound, principal: &Principal) -> Option<String> {
     let group = matches!(inbound.place.peer_kind, Some(PeerKind::Group | PeerKind::Channel));
     if principal.kind == PrincipalKind::Owner && !group {
@@ -340,7 +340,7 @@ pub fn sender_note(inbound: &Inbound, principal: &Principal) -> Option<String> {
     Some(format!("[From {name} ({is}) on {}{kind}]", inbound.place.channel))
 }
 
-/// What was said, with a line for each thing that came with it. The things themselves are not read.
+/// Appends a line for each attachment to the text. The attachments themselves are not read.
 pub fn text_with_attachments(text: String, inbound: &Inbound) -> String {
     let attached = inbound.body.attachments.iter().take(ATTACHED_MAX).map(|one| {
         let size = one.size_bytes.map_or_else(String::new, |size| format!(", {size} bytes"));
@@ -354,7 +354,7 @@ pub fn text_with_attachments(text: String, inbound: &Inbound) -> String {
     lines.join("\n")
 }
 
-/// Somebody's own word, so that it cannot look like a note of ours.
+/// Cleans a sender's word so that it cannot look like a note of ours.
 pub(crate) fn plain(word: &str, chars_max: usize) -> String {
     let is_plain = |sign: &char| !sign.is_control() && !['[', ']'].contains(sign);
     word.chars().filter(is_plain).take(chars_max).collect()

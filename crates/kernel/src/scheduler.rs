@@ -1,10 +1,10 @@
-//! Which session may start its next turn, when not all can.
+//! Decides which session may start its next turn when not all can.
 //!
-//! Principals come one after the other, then the sessions of each, and within a session what was handed
-//! in first. A principal with a thousand sessions gets no more than one with one. What there is no room
-//! for is not taken and not lost: the caller is told what to wait for.
+//! Principals take turns, then the sessions of each; within a session the oldest request is first.
+//! A principal with a thousand sessions gets no more than one with one. A request beyond the limits
+//! is returned with the condition to wait for, so none is lost.
 //!
-//! Must never: start two turns of one session at once, or more than a limit says.
+//! Must never: run two turns of one session at once, or more than a limit allows.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,16 +15,16 @@ use crate::limits::{
     TURNS_RUNNING, TURNS_RUNNING_PER_PRINCIPAL, TURNS_WAITING, TURNS_WAITING_PER_PRINCIPAL,
 };
 
-/// How much may run and wait.
+/// The limits on running and waiting turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulerLimits {
-    /// Turns that run at once.
+    /// The number of turns that run at once.
     pub running: usize,
-    /// Those of them that one principal may have.
+    /// The number of running turns of one principal.
     pub running_per_principal: usize,
-    /// Turns that wait.
+    /// The number of waiting turns.
     pub waiting: usize,
-    /// Those of them that one principal may have.
+    /// The number of waiting turns of one principal.
     pub waiting_per_principal: usize,
 }
 
@@ -39,50 +39,50 @@ impl Default for SchedulerLimits {
     }
 }
 
-/// A turn that wants to start.
+/// A turn that is ready to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRequest {
-    /// Who asks.
+    /// The principal that requests it.
     pub principal: String,
-    /// Where.
+    /// The session of the turn.
     pub session: SessionId,
     /// The caller's own number for it.
     pub ticket: u64,
 }
 
-/// What may start now.
+/// The next action of the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchedulerDecision {
-    /// This turn; it counts as running until it is said to have ended.
+    /// Start this turn; it counts as running until `ended` is called.
     Start(TurnRequest),
-    /// Nobody wants to start anything.
+    /// No turn is waiting.
     Nothing,
-    /// Some wait, and none may start before this.
+    /// Turns are waiting, and none may start before this condition.
     Full(WaitCondition),
 }
 
-/// What makes room.
+/// The condition for starting or accepting a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitCondition {
     /// The end of any turn.
     AnyTurn,
     /// The end of a turn of this principal.
     TurnOf(String),
-    /// The end of a turn of somebody who waits, or of a session that waits.
+    /// The end of a turn of a principal or session with waiting turns.
     TurnOfWaiting,
-    /// The start of a turn of anybody, since too many wait.
+    /// The start of any turn, since too many are waiting.
     AnyStart,
-    /// The start of a turn of this principal, since too many of it wait.
+    /// The start of a turn of this principal, since too many of it are waiting.
     StartOf(String),
 }
 
-/// All turns that run or wait to start.
+/// All running and waiting turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnScheduler {
     limits: SchedulerLimits,
     principals: BTreeMap<String, PrincipalQueue>,
     sessions: BTreeMap<SessionId, SessionQueue>,
-    // Invariant: those that may start something, each once, by the place that they hold.
+    // Invariant: principals that may start a turn, each once, by position.
     ring: BTreeMap<u64, String>,
     next_place: u64,
     running: usize,
@@ -101,13 +101,13 @@ struct PrincipalQueue {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct SessionQueue {
     running: Option<String>,
-    /// Its place among the ready ones of the principal of its first ticket.
+    /// Its position among the ready sessions of its first ticket's principal.
     ready: Option<u64>,
     tickets: VecDeque<(String, u64)>,
 }
 
 impl TurnScheduler {
-    /// A schedule where nothing runs; every limit is at least one.
+    /// Creates an empty scheduler; every limit is at least one.
     pub fn new(limits: SchedulerLimits) -> Self {
         let limits = SchedulerLimits {
             running: limits.running.max(1),
@@ -118,17 +118,17 @@ impl TurnScheduler {
         Self { limits, ..Self::default() }
     }
 
-    /// How many turns run.
+    /// Returns the number of running turns.
     pub fn running(&self) -> usize {
         self.running
     }
 
-    /// How many turns wait.
+    /// Returns the number of waiting turns.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Puts a turn in line, or says what to wait for and hands it back.
+    /// Queues a turn, or returns it with the condition to wait for.
     pub fn want(&mut self, wanted: TurnRequest) -> Result<(), (TurnRequest, WaitCondition)> {
         if self.waiting >= self.limits.waiting {
             return Err((wanted, WaitCondition::AnyStart));
@@ -149,7 +149,7 @@ impl TurnScheduler {
         Ok(())
     }
 
-    /// Takes the next turn that may start.
+    /// Removes and returns the next turn that may start.
     pub fn take_next(&mut self) -> SchedulerDecision {
         if self.waiting == 0 {
             return SchedulerDecision::Nothing;
@@ -176,7 +176,7 @@ impl TurnScheduler {
         SchedulerDecision::Start(TurnRequest { principal: name, session, ticket })
     }
 
-    /// The turn of this session is over.
+    /// Ends the running turn of this session.
     pub fn ended(&mut self, session: &SessionId) {
         let Some(place) = self.sessions.get_mut(session) else { return };
         let Some(name) = place.running.take() else { return };
@@ -193,7 +193,7 @@ impl TurnScheduler {
         self.forget(&name);
     }
 
-    /// Takes a turn out of the line again; false if it is not there.
+    /// Removes a waiting turn; false if it is not queued.
     pub fn withdraw(&mut self, session: &SessionId, ticket: u64) -> bool {
         let Some(place) = self.sessions.get_mut(session) else { return false };
         let Some(at) = place.tickets.iter().position(|(_, one)| *one == ticket) else {
@@ -249,7 +249,7 @@ impl TurnScheduler {
         }
     }
 
-    /// What those wait for who wait while there is room for all together.
+    /// Returns the condition for waiting turns that only limits per principal or session block.
     fn blocked(&self) -> WaitCondition {
         let mut waiting = self.principals.iter().filter(|(_, one)| one.waiting > 0);
         match (waiting.next(), waiting.next()) {

@@ -1,11 +1,11 @@
-//! Reads a shell command and says what it would run.
+//! Parses a shell command and lists the commands that it would run.
 //!
-//! The text goes through a real grammar; what a program hands on to another (a wrapper, `sh -c`, `xargs`,
-//! `find -exec`, a heredoc fed to a shell) is followed. Text that nobody executes is data and raises nothing.
-//! What is not fully understood is called opaque. Complete knowledge is needed to allow; a part is enough
-//! to refuse.
+//! A real grammar parses the text; a program that runs another one (a wrapper, `sh -c`, `xargs`,
+//! `find -exec`, a heredoc fed to a shell) is followed. Text that is not executed is data and
+//! raises no finding. Text that cannot be understood completely is opaque. Complete knowledge is
+//! needed to allow; partial knowledge is enough to refuse.
 //!
-//! Must never: panic, run anything, or let what it did not understand look harmless.
+//! Must never: panic, run a program, or let text that it did not understand look harmless.
 
 mod allowlist;
 mod downloaded_code;
@@ -34,21 +34,21 @@ pub(crate) use allowlist::{refused_variable, steering, writes_file};
 pub(crate) use downloaded_code::executes_downloaded;
 pub use executed_files::{FileUse, executes};
 
-/// What a command would do, as far as its text says.
+/// The commands that a text would run, as far as the text tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellFacts {
-    /// Every simple command that could run, in the order it is met, inner ones before outer ones.
+    /// Every simple command that could run, in order of discovery, inner ones before outer ones.
     pub commands: Vec<ShellCommand>,
-    /// Why the text is not fully understood; nothing when it is.
+    /// The reason why the text is not fully understood; None if it is.
     pub opaque: Option<String>,
 }
 
-/// One program or builtin with its words, after wrappers such as `env` and `timeout` are taken off.
+/// One program or builtin with its words, without wrappers such as `env` and `timeout`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// The name and the arguments; empty when the command only assigns or redirects.
+    /// The name and the arguments; empty if the command only assigns or redirects.
     pub words: Vec<ShellWord>,
-    /// What runs it, outermost first: `sudo`, `xargs`, `bash -c`.
+    /// Its wrappers, outermost first: `sudo`, `xargs`, `bash -c`.
     pub wrappers: Vec<String>,
     /// Variables set for it, or by it.
     pub assigns: Vec<(String, ShellWord)>,
@@ -56,22 +56,22 @@ pub struct ShellCommand {
     pub reads: Vec<ShellWord>,
     /// Files that a redirection writes.
     pub writes: Vec<ShellWord>,
-    /// Places in the list of commands whose output reaches it, by pipe or substitution.
+    /// The positions of commands whose output reaches it, by pipe or substitution.
     pub fed_by: Vec<usize>,
-    /// Where it runs, if a `cd` came before it.
+    /// The directory in which it runs, if a `cd` precedes it.
     pub dir: Option<ShellWord>,
-    /// Where it stands in the text, in bytes, if that is known.
+    /// Its byte range in the text; None if unknown.
     pub place: Option<(usize, usize)>,
 }
 
 impl ShellCommand {
-    /// The program's name without its folder, if it is known.
+    /// Returns the program's name without its folder; None if it is not known.
     pub fn program(&self) -> Option<&str> {
         let name = self.words.first()?.literal()?;
         Some(name.rsplit('/').next().unwrap_or(name))
     }
 
-    /// The words after the name.
+    /// Returns the words after the name.
     pub fn arguments(&self) -> &[ShellWord] {
         self.words.get(1..).unwrap_or_default()
     }
@@ -84,17 +84,17 @@ impl fmt::Display for ShellCommand {
     }
 }
 
-/// One word of a command, quotes taken off.
+/// One word of a command, without quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShellWord {
     /// Exactly this text.
     Literal(String),
-    /// Something the shell makes of this text: a variable, a substitution, a pattern, a home directory.
+    /// The source of an expansion: a variable, a substitution, a pattern, a home directory.
     Dynamic(String),
 }
 
 impl ShellWord {
-    /// The text, if it is exactly known.
+    /// Returns the text if it is exactly known.
     pub fn literal(&self) -> Option<&str> {
         match self {
             Self::Literal(text) => Some(text),
@@ -102,7 +102,7 @@ impl ShellWord {
         }
     }
 
-    /// Another text, as well known as this one.
+    /// Replaces the text and keeps the kind.
     fn with(&self, text: &str) -> Self {
         match self {
             Self::Literal(_) => Self::Literal(text.to_owned()),
@@ -110,7 +110,7 @@ impl ShellWord {
         }
     }
 
-    /// The text as known, or as written.
+    /// Returns the exact text, or the source of the expansion.
     pub fn text(&self) -> &str {
         match self {
             Self::Literal(text) | Self::Dynamic(text) => text,
@@ -118,7 +118,7 @@ impl ShellWord {
     }
 }
 
-/// Reads a command. Never panics; a text that is too long, too deep or broken is opaque.
+/// Parses a command. Never panics; a text that is too long, too deep or broken is opaque.
 pub fn read(command: &str) -> ShellFacts {
     catch_unwind(AssertUnwindSafe(|| lowering::lower_text(command))).unwrap_or_else(|_| {
         ShellFacts {

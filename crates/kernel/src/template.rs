@@ -1,10 +1,10 @@
 //! Renders a Liquid template within a budget of steps and output.
 //!
-//! The engine has no limits of its own, so the runtime calls this in a confined process that also bounds
-//! memory and time. Here are the bounds that are the same on every machine: elements rendered and bytes
-//! written. A variable that does not exist renders as nothing and is named.
+//! The engine has no limits of its own, so the runtime calls this in a confined process that also
+//! bounds memory and time. The limits here are the same on every machine: elements rendered and
+//! bytes written. A missing variable renders as empty and is reported.
 //!
-//! Must never: be called in the supervisor on a template that nobody vouches for.
+//! Must never: be called in the supervisor on an untrusted template.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX};
 
-/// A template and the values it is given.
+/// A template and its values.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TemplateRequest {
     /// The text of the template.
@@ -32,36 +32,36 @@ pub struct TemplateRequest {
     pub values: serde_json::Value,
 }
 
-/// What came of a template.
+/// The result of rendering a template.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TemplateOutcome {
-    /// The text, and the variables that did not exist.
+    /// The template was rendered.
     Rendered {
-        /// The text.
+        /// The rendered text.
         text: String,
-        /// Dotted names of variables that did not exist.
+        /// The dotted names of missing variables.
         missing: Vec<String>,
     },
     /// The template does not parse.
     Syntax {
-        /// What is wrong.
+        /// A description of the error.
         message: String,
         /// The line, from one.
         line: usize,
         /// The column, from one.
         column: usize,
     },
-    /// The template costs more than it may.
+    /// The template exceeds its budget.
     Budget {
-        /// What ran out.
+        /// The exhausted resource.
         what: String,
     },
-    /// The template parses but does not render.
+    /// The template parses but fails to render.
     Failed {
-        /// What is wrong.
+        /// A description of the error.
         message: String,
-        /// The line and column, from one, if they are known.
+        /// The line and column, from one; None if unknown.
         place: Option<(usize, usize)>,
     },
 }
@@ -107,7 +107,7 @@ fn run(template: &Template, values: &Object, text: &str) -> TemplateOutcome {
     }
 }
 
-/// The engine's words about a failed rendering: what, `cause=why`, `filter=name : arguments`.
+/// Parses the engine's message on a failed rendering: text, `cause=why`, `filter=name : arguments`.
 fn failure(message: &str, template: &str) -> TemplateOutcome {
     let after = |mark: &str| message.lines().find_map(|line| Some(line.split_once(mark)?.1.trim()));
     let mut words = lower_first(&first_line(message));
@@ -124,8 +124,8 @@ fn failure(message: &str, template: &str) -> TemplateOutcome {
     }
 }
 
-/// Liquid as documented: the standard tags, blocks and filters. Nothing can be included, and there is no
-/// `date`: it reads the clock, and the same files must give the same prompt.
+/// Returns Liquid as documented: the standard tags, blocks and filters. Includes are disabled, and
+/// so is `date`: it reads the clock, and equal files must give an equal prompt.
 fn language() -> Language {
     use liquid_lib::stdlib;
     let mut language = Language::empty();
@@ -162,8 +162,8 @@ fn language() -> Language {
     language
 }
 
-/// The engine says where in words of its own: `--> line:column`, then the line, a mark, `= what`, and
-/// for an unknown name `requested=name`.
+/// Parses the engine's message on a syntax error: `--> line:column`, the line, a mark, `= text`,
+/// and `requested=name` for an unknown name.
 fn syntax(message: &str, template: &str) -> TemplateOutcome {
     let after = |mark: &str| message.lines().find_map(|line| Some(line.split_once(mark)?.1.trim()));
     let place = after("--> ").and_then(|place| {
@@ -181,7 +181,7 @@ fn syntax(message: &str, template: &str) -> TemplateOutcome {
     TemplateOutcome::Syntax { message, line, column }
 }
 
-/// An unknown filter comes without a place; it is looked for behind a bar.
+/// Locates an unknown filter, for which the engine reports no place: it follows a bar.
 fn whereabouts(name: Option<&str>, template: &str) -> (usize, usize) {
     let behind_a_bar = |name: &str| {
         template
@@ -203,7 +203,7 @@ fn first_line(message: &str) -> String {
     line.trim().trim_start_matches("liquid: ").to_owned()
 }
 
-/// A runtime that counts what is rendered. When the budget is gone every loop is told to break.
+/// A runtime that counts rendered elements. When the budget is exhausted, every loop breaks.
 struct BudgetedRuntime<'a> {
     inner: &'a dyn Runtime,
     steps: Cell<u64>,
@@ -257,7 +257,7 @@ impl Runtime for BudgetedRuntime<'_> {
         self.inner.get_index(name)
     }
 
-    // The engine asks for the registers after each element and after each round of a loop.
+    // The engine requests the registers after each element and after each round of a loop.
     fn registers(&self) -> &Registers {
         self.steps.set(self.steps.get() + 1);
         let registers = self.inner.registers();
@@ -268,7 +268,7 @@ impl Runtime for BudgetedRuntime<'_> {
     }
 }
 
-/// A writer that refuses more than the output budget.
+/// A writer that fails beyond the output budget.
 struct CappedWriter {
     bytes: Vec<u8>,
     full: bool,

@@ -1,37 +1,37 @@
-//! How many tokens a text has, where no provider counted.
+//! Counts the tokens of texts for which no provider has reported a count.
 //!
-//! What is small is estimated. What is a large part of a model's window is counted with a tokenizer, whose
-//! table takes some time and memory the first time it is needed. No provider counts exactly as it does, and
-//! all are near it; an estimate by letters can be a third too low for code.
+//! Small texts are estimated. Texts that fill a large part of a window are counted with a
+//! tokenizer, whose table costs some time and memory on first use. It matches no provider exactly
+//! but all nearly; an estimate by characters can be a third too low for code.
 //!
-//! Must never: be used for billing; the provider's own count is the one that is paid.
+//! Must never: be used for billing, which relies on the provider's own count.
 
 use agentry_protocol::message::{Message, Usage};
 
 use crate::limits::{ESTIMATE_TOKENS_MAX, ESTIMATE_WINDOW_PARTS_MIN};
 
-/// What every message costs beside its words.
+/// The tokens of every message beside its text.
 const MESSAGE_TOKENS: u64 = 4;
-/// What a picture costs, about; providers count by its size on the screen and not by its bytes.
+/// The approximate tokens of an image; providers count its size in pixels, not in bytes.
 const IMAGE_TOKENS: u64 = 1_600;
 
-/// How texts are counted.
+/// The precision of a token count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenCounter {
-    /// By their letters.
+    /// Estimated by characters.
     Rough,
-    /// With the tokenizer.
+    /// Counted with the tokenizer.
     Exact,
 }
 
 impl TokenCounter {
-    /// The one that does for what has about so many tokens beside a window.
+    /// Returns the counter for a text of about so many tokens, given the size of the window.
     pub fn fitting(about: u64, window: u64) -> Self {
         let small = ESTIMATE_TOKENS_MAX.min(window / ESTIMATE_WINDOW_PARTS_MIN);
         if about <= small { Self::Rough } else { Self::Exact }
     }
 
-    /// How many tokens a text has.
+    /// Counts the tokens of a text.
     pub fn of_text(self, text: &str) -> u64 {
         match self {
             Self::Rough => estimate(text) as u64,
@@ -39,7 +39,7 @@ impl TokenCounter {
         }
     }
 
-    /// How many tokens these messages have.
+    /// Counts the tokens of these messages.
     pub fn of_messages<'a>(self, messages: impl IntoIterator<Item = &'a Message>) -> u64 {
         messages.into_iter().map(|message| self.of_message(message)).sum()
     }
@@ -65,31 +65,31 @@ impl TokenCounter {
     }
 }
 
-/// How many tokens these texts have together, as exactly as a part of this window needs it.
+/// Counts the tokens of these texts together, precisely if they fill a large part of the window.
 pub fn of_texts(texts: &[&str], window: u64) -> u64 {
     let scale = TokenCounter::fitting(texts.iter().map(|text| estimate(text) as u64).sum(), window);
     texts.iter().map(|text| scale.of_text(text)).sum()
 }
 
-/// About how many tokens a text has: four plain characters to one, any other character one.
+/// Estimates the tokens of a text: four ASCII characters to one, any other character one.
 pub fn estimate(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let other = text.chars().filter(|c| !c.is_ascii()).count();
     ascii.div_ceil(4) + other
 }
 
-/// About how many tokens these messages have.
+/// Estimates the tokens of these messages.
 pub fn of_messages<'a>(messages: impl IntoIterator<Item = &'a Message>) -> u64 {
     TokenCounter::Rough.of_messages(messages)
 }
 
-/// How many tokens a turn adds to its branch, by what its first and its last reply say was spent.
+/// Returns the tokens that a turn adds to its branch, from the usage of its first and last reply.
 pub fn of_turn(first: Option<Usage>, last: Option<Usage>, messages: &[Message]) -> u64 {
     let counted = |usage: Option<Usage>| usage.filter(|usage| !usage.estimated);
     let (Some(first), Some(last)) = (counted(first), counted(last)) else {
         return of_messages(messages);
     };
-    // What was asked stands in the first request already, with all that was there before.
+    // The first request already contains the turn's input, with all that was there before.
     let is_asked = |message: &&Message| !matches!(message, Message::Assistant { .. });
     let asked = of_messages(messages.iter().take_while(is_asked));
     let grown = last.input_tokens.saturating_sub(first.input_tokens);

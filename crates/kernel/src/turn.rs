@@ -1,10 +1,10 @@
-//! One turn: events in, moves out.
+//! The state of one turn: it receives events and returns moves.
 //!
-//! A turn is a behavioral program. Each concern is a small thread in a file of its own that asks, waits
-//! and objects; none knows the others. This file brings them together and keeps what they only have
-//! numbers for: the calls, the talk with the model, what was spent.
+//! A turn is a behavioral program. Each concern is a small b-thread in its own file that requests,
+//! waits and blocks, unaware of the others. This file connects them and stores the values for which
+//! they hold only numbers: the calls, the transcript, the usage.
 //!
-//! Must never: wait, look at a clock, or choose a move that the program did not choose.
+//! Must never: wait, read a clock, or choose a move that the program did not choose.
 
 mod after_call;
 mod answer;
@@ -58,7 +58,7 @@ use hooks::{CallHooks, TurnHooks};
 use signal::{CheckResult, Signal, TurnStopReason};
 use transcript::TurnTranscript;
 
-/// A turn.
+/// One inbound, with all that the agent does until it settles.
 pub struct Turn {
     charter: Charter,
     plan: TurnSetup,
@@ -69,18 +69,18 @@ pub struct Turn {
     steers: Vec<String>,
     skills: Vec<SkillId>,
     spent: TurnUsage,
-    // What its sender may still ask the owner for.
+    // The requests that its sender may still send to the owner.
     requests: Option<RequestQuota>,
     hooks: TurnHooks,
     end: TurnResult,
 }
 
-/// What is told at the end.
+/// The data reported at the end of a turn.
 #[derive(Default)]
 struct TurnResult {
     ended: Option<(Ending, TurnStopReason)>,
     failure: Option<ModelFailure>,
-    // The last thing the model said, but for its answers to a check.
+    // The last text of the model, except for answers to a check.
     result: Option<String>,
 }
 
@@ -92,17 +92,17 @@ impl TurnResult {
     }
 }
 
-/// Requests and checks whose results are not there.
+/// Requests and checks without a result.
 #[derive(Default)]
 struct PendingRequests {
     asked: BTreeMap<u32, RequestPurpose>,
     check: Option<u32>,
-    // How many requests there were.
+    // The number of requests so far.
     steps: u32,
 }
 
 impl PendingRequests {
-    /// A word from outside makes the answer of a check worthless; it must not be heard later.
+    /// Discards pending checks: input from outside makes their answers obsolete.
     fn forget_checks(&mut self) {
         self.asked.retain(|_, asked| matches!(asked, RequestPurpose::Think(_)));
         self.check = None;
@@ -115,9 +115,9 @@ struct TurnSetup {
     under: CallConfinement,
     pruned: PruningStep,
     compaction: Option<Box<CompactionPlan>>,
-    // What was written, where a request to the owner may have to show it.
+    // The text of the inbound, shown to the owner with a permission request.
     message: String,
-    // The mode that was wanted last.
+    // The mode that was last requested.
     mode: Mode,
 }
 
@@ -132,10 +132,10 @@ struct CallRecord {
     ruling: Ruling,
     danger: Option<String>,
     digest: ContentHash,
-    // What was found out about it.
+    // The facts that the host has found out about it.
     facts: CallFacts,
     questions: Questions,
-    // What a person or a hook put in the place of the model's arguments; the call has them.
+    // The change by a person or a hook to the model's arguments; already applied.
     edited: Option<Box<CallEdit>>,
     running: bool,
     outcome: Option<ToolOutcome>,
@@ -143,26 +143,26 @@ struct CallRecord {
     hooked: CallHooks,
 }
 
-/// The questions about one call.
+/// The approvals requested for one call.
 #[derive(Default)]
 struct Questions {
-    // How many there were.
+    // The number of requests so far.
     count: u32,
-    // The one that waits for its answer.
+    // The pending approval.
     open: Option<ApprovalId>,
-    // The one whose answer counts.
+    // The approval whose answer counts.
     answered: Option<ApprovalId>,
     no: Option<ApprovalAnswer>,
-    // How often the call was withheld.
+    // The number of times that the call was withheld.
     withheld: u32,
 }
 
-/// The question of a check, when a model is asked.
+/// The question of a check that the model answers.
 pub const CHECK_QUESTION: &str =
     "Are you done? Reply with JSON only: {\"done\": true} or {\"done\": false}.";
 
 impl Turn {
-    /// Begins a turn. The moves are the first ones.
+    /// Begins a turn and returns its first moves.
     pub fn begin(
         charter: Charter,
         plan: &TurnPlan,
@@ -203,7 +203,7 @@ impl Turn {
         Ok((turn, moves))
     }
 
-    /// Tells the turn what came in, and when: the time of its entry in the ledger.
+    /// Delivers an event with the time of its ledger entry, in milliseconds since 1970.
     pub fn tell_at(&mut self, event: &Event, time_ms: u64) -> Result<Vec<Move>, Halt> {
         if let Some(room) = &mut self.requests {
             room.now_ms = room.now_ms.max(time_ms);
@@ -211,7 +211,7 @@ impl Turn {
         self.tell(event)
     }
 
-    /// Tells the turn what happened. The moves are what it does about it, in order.
+    /// Delivers an event and returns the moves that the turn makes in response, in order.
     pub fn tell(&mut self, event: &Event) -> Result<Vec<Move>, Halt> {
         if self.end.ended.is_some() {
             return Ok(Vec::new());
@@ -229,7 +229,7 @@ impl Turn {
                 self.program.offer(Lane::Normal, Signal::Steered);
             }
             Event::CancelReceived {} => self.program.offer(Lane::Urgent, Signal::Cancelled),
-            // Who may not have everything done does not work without questions.
+            // A sender with restricted bounds cannot switch to the autonomous mode.
             Event::ModeReceived { mode: Mode::Autonomous, .. }
                 if !self.charter.authority.may_be_autonomous() => {}
             Event::ModeReceived { mode, max_iterations } => {
@@ -284,33 +284,33 @@ impl Turn {
         self.advance()
     }
 
-    /// The request that the model is to be asked now.
+    /// Returns the request that the model must answer next.
     pub fn request(&self) -> ModelRequest {
         self.talk.request(&self.charter)
     }
 
-    /// The length of that request.
+    /// Returns the length of that request, in bytes.
     pub fn request_bytes(&self) -> u64 {
         self.talk.digest().1
     }
 
-    /// How many requests there were.
+    /// Returns the number of requests so far.
     pub fn steps(&self) -> u32 {
         self.open.steps
     }
 
-    /// What the turn was given.
+    /// Returns the charter of the turn.
     pub fn charter(&self) -> &Charter {
         &self.charter
     }
 }
 
-/// What happens to a turn that is told something, and what its choices mean.
+/// Handling of delivered events, and of the signals that the program chooses.
 impl Turn {
     fn hear_reply(&mut self, step: u32, reply: &ModelReply, facts: &[CallFacts]) {
         self.spent.pay(reply.usage, self.open.asked.contains_key(&step));
         let tokens = reply.usage.input_tokens.saturating_add(reply.usage.output_tokens);
-        // An answer that nobody waits for any more was paid for, and changes nothing.
+        // An answer that is no longer awaited is paid for, and has no other effect.
         match self.open.asked.remove(&step) {
             Some(RequestPurpose::Think(pass)) => {
                 self.talk.say(said(reply));
@@ -384,11 +384,11 @@ impl Turn {
         self.program.offer(Lane::Normal, Signal::Checked(u64::from(iteration), result));
     }
 
-    /// What is not allowed any more is not made; what is newly allowed still waits for its answer.
+    /// Refuses calls that are no longer allowed; newly allowed ones still wait for their answer.
     fn hear_access(&mut self, access: &serde_json::Value) {
         match serde_json::from_value::<ToolAccess>(access.clone()) {
             Ok(access) => self.charter.authority.set_access(access),
-            // Written by another version: nothing is on until the file is read again.
+            // Written by another version: no tool is on until the file is read again.
             Err(error) => {
                 let mut access = self.charter.authority.access.clone();
                 access.broken = Some(Origin::named(format!("tool-access.json ({error})")));
@@ -448,7 +448,7 @@ impl Turn {
             Signal::Consult(call) => moves.extend(self.consult(*call)),
             Signal::Watch(call) => moves.extend(self.watch(*call)),
             Signal::Review(number) => moves.extend(self.review(*number)),
-            // Late answers do not count any more.
+            // Late answers no longer count.
             Signal::Stop(_) => {
                 self.hooks.forget_all();
                 self.open.asked.clear();

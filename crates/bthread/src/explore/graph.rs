@@ -1,8 +1,8 @@
-//! The states as numbers, the ways between them, and two questions about them.
+//! States as numbers, the edges between them, and two queries: reachability and cycles.
 //!
 //! Must never: know what a state is.
 
-/// What leads from one state to another.
+/// The cause of a transition between two states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EdgeKind {
     Internal,
@@ -26,7 +26,7 @@ pub(super) struct Graph {
     edges: Vec<Edge>,
 }
 
-/// Sources by target.
+/// Edge sources, indexed by target.
 struct ReverseGraph {
     starts: Vec<usize>,
     sources: Vec<u32>,
@@ -37,7 +37,7 @@ impl Graph {
         self.edges.push(edge);
     }
 
-    /// The edges pushed since the last call belong to the next state.
+    /// Assigns the edges pushed since the last call to the next state.
     pub(super) fn close_state(&mut self) {
         self.ends.push(self.edges.len());
     }
@@ -46,7 +46,7 @@ impl Graph {
         self.edges.len()
     }
 
-    /// The first state from which no target can be reached by these ways.
+    /// Returns the first state from which these edges lead to no target.
     pub(super) fn first_state_without_path(
         &self,
         states: usize,
@@ -66,12 +66,12 @@ impl Graph {
         reaches.iter().position(|reaches| !reaches)
     }
 
-    /// A circle of these ways, as the states on it in order, starting where the walk comes to it first.
+    /// Returns the states of a cycle of these edges in order, the first one found at the front.
     pub(super) fn cycle(&self, states: usize, by: impl Fn(EdgeKind) -> bool) -> Option<Vec<usize>> {
         let mut left: Vec<usize> =
             (0..states).map(|state| self.of(state).filter(|edge| by(edge.way)).count()).collect();
         let reverse = self.reverse(states, &by);
-        // States without a way on cannot be on a circle; take them off until none is left.
+        // States without an outgoing edge are on no cycle; remove them until none is left.
         let mut open: Vec<usize> = (0..states).filter(|state| left[*state] == 0).collect();
         while let Some(state) = open.pop() {
             for source in reverse.of(state) {
@@ -135,7 +135,7 @@ impl ReverseGraph {
     }
 }
 
-/// The same circle, starting at the state with the lowest number.
+/// Rotates the cycle so that the state with the lowest number comes first.
 fn from_first_found(mut circle: Vec<usize>) -> Vec<usize> {
     let places = circle.iter().enumerate();
     let first = places.min_by_key(|(_, state)| **state).map_or(0, |(place, _)| place);

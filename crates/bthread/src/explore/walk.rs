@@ -1,6 +1,6 @@
-//! The walk itself: states found, states open, what broke.
+//! The state walk: states found, states open, properties broken.
 //!
-//! Equal thread states are kept once, so that a state costs a few pointers and comparing two is cheap.
+//! Equal thread states are stored once, so a state costs a few pointers and comparison is cheap.
 //!
 //! Must never: forget a state it has seen.
 
@@ -30,17 +30,17 @@ pub(super) struct StateWalk<T: Thread, W> {
     seen: HashMap<StateKey<T, W>, u32, FixedHasher>,
     threads: HashSet<Arc<LiveThread<T>>, FixedHasher>,
     graph: Graph,
-    // How many of `found` were expanded; the rest is open.
+    // The number of expanded states in `found`; the others are open.
     expanded: usize,
     truncated: bool,
     broken: Vec<Violation>,
 }
 
-/// A state, how the walk came to it first, and what it is for the questions about endings.
+/// A state, the edge by which the walk first reached it, and its part in the checks of endings.
 struct VisitedState<T: Thread, W> {
     state: Arc<State<T, W>>,
     from: Option<(u32, Label<T::Event>)>,
-    // It ended, or the walk stopped behind it: nothing is demanded of it.
+    // An end, or a state where the walk stopped: it need not reach an end.
     may_rest: bool,
 }
 
@@ -49,7 +49,7 @@ struct State<T: Thread, W> {
     world: W,
 }
 
-/// The hash is kept: a growing map would work it out again and again.
+/// A state with its hash, which a growing map would otherwise compute again and again.
 struct StateKey<T: Thread, W> {
     hash: u64,
     state: Arc<State<T, W>>,
@@ -81,7 +81,7 @@ impl<T: Thread, W: World<T>> StateWalk<T, W> {
         walk
     }
 
-    /// Follows everything that leads out of the next open state. False when there is none, or no room.
+    /// Follows each edge of the next open state. False if no state is open or the limit is reached.
     pub(super) fn expand_next(&mut self) -> bool {
         if self.expanded == self.found.len() || self.truncated {
             return false;
@@ -98,7 +98,7 @@ impl<T: Thread, W: World<T>> StateWalk<T, W> {
             self.follow_offer(number, &state, offer);
         }
         if self.truncated {
-            // Some of its ways are missing; it counts as open.
+            // Some of its edges are missing; it counts as open.
             self.found[number].may_rest = true;
         }
         self.graph.close_state();
@@ -129,7 +129,7 @@ impl<T: Thread, W: World<T>> StateWalk<T, W> {
         }
     }
 
-    /// What is demanded of a single state.
+    /// Checks the properties that hold for a single state.
     fn look_at(
         &mut self,
         number: usize,
@@ -184,7 +184,7 @@ impl<T: Thread, W: World<T>> StateWalk<T, W> {
             Ok(()) => self.lead(number, State { program, world }, Label::Choice(choice), way),
             Err(broken) => {
                 self.breaks(broken, Some(number), Some(&Label::Choice(choice)));
-                // The walk ends here, so this state cannot be blamed for not coming to an end.
+                // The walk stops here, so this state is not required to reach an end.
                 self.found[number].may_rest = true;
             }
         }
@@ -209,7 +209,7 @@ impl<T: Thread, W: World<T>> StateWalk<T, W> {
         }
     }
 
-    /// The number of this state, new or known. None when there is no room for a new one.
+    /// Returns the number of this state, new or known. None if the limit admits no new one.
     fn admit(&mut self, state: State<T, W>, from: Option<(u32, Label<T::Event>)>) -> Option<u32> {
         let key = StateKey::new(state);
         if let Some(known) = self.seen.get(&key) {
@@ -240,7 +240,7 @@ impl<T: Thread, W: World<T>> StateWalk<T, W> {
         }
     }
 
-    /// Keeps the first violation of each property: breadth first, so it is a shortest one.
+    /// Keeps the first violation of each property; breadth first, it is a shortest one.
     fn breaks(
         &mut self,
         broken: BrokenProperty,

@@ -1,6 +1,6 @@
-//! What changed policies would have decided otherwise about an event.
+//! Compares what old and changed policies decide about an event.
 //!
-//! Must never: call two decisions different that let the same happen; who gave a power is not compared.
+//! Must never: call two decisions different that permit the same; the source of a power is ignored.
 
 use std::sync::Arc;
 
@@ -12,42 +12,42 @@ use agentry_protocol::tool::ToolName;
 use super::tools::names_tool;
 use super::{AccessPolicies, AccessQuery, allows_tool};
 
-/// What surrounded an event when it was decided.
+/// The circumstances in which an event was decided.
 #[derive(Clone, Copy, Debug)]
 pub struct DecisionContext<'a> {
-    /// The grants there were.
+    /// The grants that existed.
     pub grants: &'a [Grant],
-    /// The tools there were.
+    /// The tools that existed.
     pub tools: &'a [ToolName],
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub now: u64,
 }
 
-/// Credentials by name; none in place of a list means all.
+/// Credentials by name; None means all.
 pub type CredentialNames = Option<Vec<String>>;
 
-/// What would be otherwise; before and after, where they differ.
+/// The differences between two decisions: pairs of before and after, None where they are equal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionDiff {
-    /// Whether it is let in.
+    /// The effect: allow or deny.
     pub effect: Option<(Effect, Effect)>,
-    /// Tools that may be called now.
+    /// Tools that become available.
     pub tools_gained: Vec<ToolName>,
-    /// Tools that may not be called any more.
+    /// Tools that are no longer available.
     pub tools_lost: Vec<ToolName>,
-    /// The credentials.
+    /// The credentials that may be used.
     pub credentials: Option<(CredentialNames, CredentialNames)>,
-    /// How much may be told.
-    pub data: Option<(DisclosureLevel, DisclosureLevel)>,
-    /// The session and who answers there.
+    /// The level of data that may be disclosed.
+    pub data: Option<(DataLevel, DataLevel)>,
+    /// The session and the persona that answers there.
     pub session: Option<(Option<String>, Option<String>)>,
-    /// How it reaches a busy session.
+    /// The way a message reaches a busy session.
     pub delivery: Option<(Option<Delivery>, Option<Delivery>)>,
-    /// Whether the answer waits.
+    /// True if the answer is delayed.
     pub delay_response: Option<(bool, bool)>,
 }
 
-/// What `new` would decide otherwise than `old` about an event.
+/// Returns how the decision of `new` about an event differs from that of `old`; None if equal.
 pub fn difference(
     old: &AccessPolicies,
     new: &AccessPolicies,
@@ -59,7 +59,7 @@ pub fn difference(
     compare(&before, &after, seen.tools)
 }
 
-/// What one decision lets happen otherwise than another, as far as these tools go.
+/// Compares the effects of two decisions, as far as these tools go; None if they are equal.
 pub fn compare(before: &Decision, after: &Decision, tools: &[ToolName]) -> Option<DecisionDiff> {
     let change = between(before, after, tools);
     (change != DecisionDiff::default()).then_some(change)
@@ -89,16 +89,16 @@ fn between(before: &Decision, after: &Decision, tools: &[ToolName]) -> DecisionD
 
 /// The lists of tools in which two decisions differ.
 enum ChangedLists<'a> {
-    /// Any tool may come out otherwise.
+    /// The answer may differ for any tool.
     AnyTool,
-    /// Only tools that stand on one of these.
+    /// The answer may differ only for tools on one of these lists.
     On(Vec<&'a NameList>),
 }
 
 impl<'a> ChangedLists<'a> {
     fn of(before: &'a Decision, after: &'a Decision) -> Self {
         let (old, new) = (&before.tools, &after.tools);
-        // These bound what is not on them.
+        // These lists also restrict tools that are not on them.
         let same_bounds = old.only == new.only && old.ceilings == new.ceilings;
         if before.effect != after.effect || !same_bounds {
             return Self::AnyTool;
@@ -118,7 +118,7 @@ impl<'a> ChangedLists<'a> {
     }
 }
 
-/// What is left of two runs of lists without their common beginning and end.
+/// Adds the differing middle of two series of lists, without their common beginning and end.
 fn add_changed<'a>(
     old: &'a [Arc<NameList>],
     new: &'a [Arc<NameList>],

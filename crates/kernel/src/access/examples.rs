@@ -1,4 +1,4 @@
-//! Whether the examples that policies carry come out as they say.
+//! Checks the examples of policies against the decisions.
 //!
 //! Must never: try an example against its own policy alone; all policies decide together.
 
@@ -9,7 +9,7 @@ use agentry_protocol::tool::ToolName;
 
 use super::{AccessPolicies, AccessQuery, Lint, allows_tool};
 
-/// The examples of policies that are switched on and come out otherwise.
+/// Returns a finding for each failing example of an enabled policy.
 pub fn examples_that_fail(access: &AccessPolicies) -> Vec<Lint> {
     let mut failed = Vec::new();
     for policy in access.policies().filter(|policy| policy.enabled) {
@@ -46,7 +46,7 @@ fn asked(example: &PolicyExample) -> AccessQuery<'_> {
     }
 }
 
-/// What comes out otherwise, in words.
+/// Describes the difference between the decision and the example; None if they agree.
 fn wrong(example: &PolicyExample, decision: &Decision) -> Option<String> {
     if decision.effect != example.expect {
         return Some(match decision.effect {

@@ -1,6 +1,6 @@
-//! What is probably not meant in policies that can be read: who can never be reached, what never matches.
+//! Finds likely mistakes in valid policies: principals never reached, policies never matched.
 //!
-//! Must never: call something impossible that an event could still do; where it is not sure it is silent.
+//! Must never: call a case impossible that an event could still cause; if in doubt it is silent.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use super::matching::{ANY, PrincipalKinds};
 use super::tools::pattern_matches;
 use super::{AccessPolicies, PolicyEffect, RankedPolicy};
 
-/// Something that is probably not meant.
+/// A likely mistake in a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lint {
-    /// What kind of thing.
+    /// The kind of the mistake.
     pub code: DiagnosticCode,
-    /// The policy.
+    /// The name of the policy.
     pub policy: Arc<str>,
-    /// Where it stands.
+    /// The file and line of the policy.
     pub origin: Origin,
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
-    /// What to do.
+    /// The suggested correction.
     pub help: String,
 }
 
-/// What is probably not meant in the policies that are switched on.
+/// Returns the likely mistakes in the enabled policies.
 pub fn findings(access: &AccessPolicies, known_tools: &BTreeSet<ToolName>) -> Vec<Lint> {
     let on: Vec<&RankedPolicy> = access.policies.iter().filter(|one| one.policy.enabled).collect();
     let mut lints = Vec::new();
@@ -67,7 +67,7 @@ fn lint(
     }
 }
 
-/// Strangers, timers and programs are not among the entities, so nothing else is known of them.
+/// Unknown senders, timers and programs are no entities: conditions on entities never match them.
 const NOT_ENTITIES: [PrincipalKind; 3] =
     [PrincipalKind::Unknown, PrincipalKind::System, PrincipalKind::Webhook];
 
@@ -142,7 +142,7 @@ fn walls_off_strangers(wall: &RankedPolicy, one: &RankedPolicy) -> bool {
 }
 
 fn unknown_tools(one: &RankedPolicy, known: &BTreeSet<ToolName>) -> Vec<Lint> {
-    // The policies that ship name tools that some installations have.
+    // The bundled policies name tools that only some installations have.
     if STOCK.iter().any(|(file, _)| **file == *one.policy.name.origin.file) {
         return Vec::new();
     }
@@ -185,7 +185,7 @@ fn without_effect(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
                 other.role == PolicyEffect::Denies
                     && other.name() != name
                     && covers(other, one)
-                    // Of two that concern the same, the first in rank stays.
+                    // Of two equal policies, the first in rank stays.
                     && (!covers(one, other) || other.name() < name)
             };
             let wider = on.iter().find(wider)?;
@@ -238,7 +238,7 @@ fn ceilings_apart(
     Some(lint(DiagnosticCode::CeilingsApart, one, message, "let them share a tool, or never meet"))
 }
 
-/// Whether every event that `b` concerns is one that `a` concerns, as far as can be told.
+/// Returns true if `a` provably matches every event that `b` matches.
 fn covers(a: &RankedPolicy, b: &RankedPolicy) -> bool {
     covers_who((&a.policy.who, a.kinds), (&b.policy.who, b.kinds))
         && covers_conditions(&a.policy.conditions, &b.policy.conditions)
@@ -274,7 +274,7 @@ fn covers_condition(a: &PolicyCondition, b: &PolicyCondition) -> bool {
         && moments().all(|at| !holds(b, at) || holds(a, at))
 }
 
-/// Whether there may be an event that both concern.
+/// Returns true if an event may match both policies.
 fn may_meet(a: &Policy, b: &Policy) -> bool {
     let apart = |a: &Option<String>, b: &Option<String>| {
         let exact = |name: &Option<String>| name.clone().filter(|name| name != ANY);
@@ -304,7 +304,7 @@ fn holds(condition: &PolicyCondition, at: LocalTime) -> bool {
     condition.time.is_none_or(|window| window.contains(at))
 }
 
-/// Every minute of a working day and of a day off.
+/// Returns every minute of a working day and of a day off.
 fn moments() -> impl Iterator<Item = LocalTime> {
     let days = [Weekday::Monday, Weekday::Sunday].into_iter();
     days.flat_map(|weekday| (0..MINUTES_PER_DAY).map(move |minute| LocalTime { weekday, minute }))

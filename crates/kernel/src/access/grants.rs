@@ -1,17 +1,17 @@
-//! Whether a grant holds now, and for whom and where.
+//! Decides whether a grant is active, and to which principal and session it applies.
 //!
-//! Must never: let a grant hold that is over, taken back, or says of nobody.
+//! Must never: treat a grant as active that has expired, is revoked or names no principal.
 
 use agentry_protocol::access::Grant;
 
 use super::AccessQuery;
 
-/// Whether a grant was given, is not over and was not taken back; `now` is in milliseconds since 1970.
+/// Returns true if a grant is neither expired nor revoked; `now` is in milliseconds since 1970.
 pub fn is_active(grant: &Grant, now: u64) -> bool {
     grant.revoked_at.is_none() && grant.expires_at.is_none_or(|end| now < end)
 }
 
-/// Whether a grant is for who speaks, on this channel and in this session.
+/// Returns true if a grant applies to the principal, on this channel and in this session.
 pub fn applies(grant: &Grant, asked: &AccessQuery<'_>, session_key: Option<&str>) -> bool {
     let query = &grant.principal_query;
     let principal = asked.principal;

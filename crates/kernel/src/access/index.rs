@@ -1,8 +1,8 @@
-//! Where policies are filed, so that an event only looks at those it can match.
+//! An index of policies by exact keys, so that an event evaluates only those it can match.
 //!
-//! Each is filed once, under the rarest of its exact keys; a policy bound to channels under each of them.
+//! Each policy has one entry, under its rarest exact key; one bound to channels, one per channel.
 //!
-//! Must never: file a policy where an event that it matches does not look.
+//! Must never: file a policy where a matching event does not find it.
 
 use std::collections::HashMap;
 
@@ -69,7 +69,7 @@ impl PolicyIndex {
         }
     }
 
-    /// Calls back for each policy that the event may match, in no order, each once.
+    /// Calls `visit` once for each policy that the event may match, in no particular order.
     pub(super) fn each_candidate(&self, asked: &AccessQuery<'_>, mut visit: impl FnMut(u32)) {
         let principal = asked.principal;
         let mut shelf = |shelf: &PolicyBuckets, key: Option<&str>| {
@@ -81,7 +81,7 @@ impl PolicyIndex {
         shelf(&self.agent, principal.agent_id.as_deref());
         shelf(&self.relationship, principal.relationship.as_deref());
         for (at, tag) in principal.tags.iter().enumerate() {
-            // A tag that stands twice must not bring its policies twice.
+            // A repeated tag must not visit its policies twice.
             if !principal.tags[..at].contains(tag) {
                 shelf(&self.tag, Some(tag));
             }

@@ -1,9 +1,9 @@
-//! A session's key from its template and what is known of an event.
+//! Builds a session key from its template and the facts about an event.
 //!
-//! Values are lower-cased and written so that none can add a level to the key or be taken for another:
-//! what an id may not hold is written as `%` and two digits, and only a name's spaces become `-`.
+//! Values are lower-cased and escaped so that none can add a level to the key or look like another:
+//! characters not allowed in an ID become `%` and two digits, and only a name's spaces become `-`.
 //!
-//! Must never: leave a place empty, or put in a `:` that the template does not have.
+//! Must never: leave a variable empty, or insert a `:` that the template does not have.
 
 use agentry_agentfile::access::{KeyPart, KeyTemplate, KeyVariable};
 use agentry_protocol::principal::PrincipalKind;
@@ -11,16 +11,16 @@ use agentry_protocol::principal::PrincipalKind;
 use super::AccessQuery;
 use crate::limits::SESSION_KEY_BYTES_MAX;
 
-/// Why there is no key.
+/// The reason why no key can be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionKeyError {
-    /// Nothing is known that could stand in this place.
+    /// The event has no value for this variable.
     Missing(KeyVariable),
-    /// It comes out longer than a key may be.
+    /// The key exceeds the limit.
     TooLong,
 }
 
-/// The key, with all values in their places.
+/// Builds the key from the template, with a value for each variable.
 pub fn session_key(
     template: &KeyTemplate,
     asked: &AccessQuery<'_>,
@@ -54,7 +54,7 @@ pub fn session_key(
     Ok(key)
 }
 
-/// What is known of an event; a stranger's id is the one that the channel gives.
+/// Returns the event's value of a variable; an unknown sender has the ID that the channel gives.
 fn value_of<'a>(variable: KeyVariable, asked: &AccessQuery<'a>) -> Option<&'a str> {
     let principal = asked.principal;
     match variable {
@@ -76,14 +76,14 @@ fn value_of<'a>(variable: KeyVariable, asked: &AccessQuery<'a>) -> Option<&'a st
     }
 }
 
-/// An id as it stands in a key: it adds no level, and no two ids look alike.
+/// Escapes an ID for a key: it adds no level, and different IDs stay different.
 pub fn slug(id: &str) -> String {
     let mut key = String::with_capacity(id.len());
     push_id(&mut key, id);
     key
 }
 
-/// A name as people read it: letters of any script, words joined by `-`.
+/// Appends a readable name: letters of any script, words joined by `-`.
 fn push_name(key: &mut String, name: &str) {
     for (at, word) in name.split_whitespace().enumerate() {
         if at > 0 {
@@ -98,7 +98,7 @@ fn push_name(key: &mut String, name: &str) {
     }
 }
 
-/// An id, so that two ids that differ in more than case never look alike.
+/// Appends an ID so that IDs that differ in more than case stay different.
 fn push_id(key: &mut String, id: &str) {
     id.chars().for_each(|sign| push_sign(key, sign));
 }

@@ -1,6 +1,6 @@
-//! Whether a policy concerns an event, and if not, which key says so.
+//! Matches a policy against an event, and names the first key that differs.
 //!
-//! Must never: allocate; this is asked for every policy of every event.
+//! Must never: allocate; this runs for every policy of every event.
 
 use agentry_agentfile::access::{PolicyCondition, PrincipalCondition};
 use agentry_protocol::access::MatchKey;
@@ -8,10 +8,10 @@ use agentry_protocol::principal::PrincipalKind;
 
 use super::{AccessQuery, RankedPolicy};
 
-/// The word that stands for every webhook or agent.
+/// The pattern for every webhook or agent.
 pub(super) const ANY: &str = "*";
 
-/// The kinds of principals that a policy can concern.
+/// The set of principal kinds that a policy can match, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PrincipalKinds(u8);
 
@@ -54,7 +54,7 @@ fn is_not(said: Option<bool>, is: bool) -> bool {
 }
 
 impl RankedPolicy {
-    /// The first key that does not fit the event; none, if the policy concerns it.
+    /// Returns the first key of the policy that does not match the event; None if all match.
     pub(super) fn mismatch(&self, asked: &AccessQuery<'_>) -> Option<MatchKey> {
         let who = &self.policy.who;
         let principal = asked.principal;
@@ -101,7 +101,7 @@ fn wrong_kind(who: &PrincipalCondition, kind: PrincipalKind) -> MatchKey {
     }
 }
 
-/// The first key of a condition that does not fit the event.
+/// Returns the first key of a condition that does not match the event.
 fn wrong_condition(condition: &PolicyCondition, asked: &AccessQuery<'_>) -> Option<MatchKey> {
     let differs = |said: &Option<String>, is: Option<&str>| said.is_some() && said.as_deref() != is;
     if differs(&condition.channel, Some(asked.channel)) {

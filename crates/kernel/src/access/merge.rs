@@ -1,6 +1,6 @@
-//! What the policies that match come to, and what grants add.
+//! Merges the matching policies into one decision, and adds the grants.
 //!
-//! Must never: let a grant undo a policy that denies, or a tool that is denied by its name.
+//! Must never: let a grant override a policy that denies, or a tool that is denied by name.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use agentry_protocol::tool::ToolName;
 use super::key::{SessionKeyError, session_key};
 use super::{AccessQuery, PolicyEffect, RankedPolicy, grants};
 
-/// The decision for the policies that match, the first in rank first.
+/// Returns the decision of the matching policies, given the first in rank first.
 pub(super) fn decision(
     matched: &[&RankedPolicy],
     asked: &AccessQuery<'_>,
@@ -81,7 +81,7 @@ fn parts(matched: &[&RankedPolicy]) -> Vec<PolicyContribution> {
     matched.iter().map(part).collect()
 }
 
-/// The session of the first in rank, those that isolate before all others.
+/// Returns the session of the first policy in rank; isolating policies precede all others.
 fn session<'a>(
     allowing: impl Iterator<Item = &'a RankedPolicy> + Clone,
     asked: &AccessQuery<'_>,
@@ -99,7 +99,7 @@ fn session<'a>(
     }
 }
 
-/// What one allows and no ceiling bounds; a ceiling that nobody else grants under grants by itself.
+/// Returns the allowed tools within all ceilings; if only ceilings allow tools, the first one does.
 fn tools<'a>(allowing: impl Iterator<Item = &'a RankedPolicy> + Clone) -> ToolBounds {
     let lists = |ceiling: bool| {
         let some = allowing.clone().filter(move |one| one.policy.permissions.ceiling == ceiling);
@@ -118,7 +118,7 @@ fn tools<'a>(allowing: impl Iterator<Item = &'a RankedPolicy> + Clone) -> ToolBo
     }
 }
 
-/// What everybody who says something about credentials lists.
+/// Returns the credentials common to all policies that list any.
 fn credentials<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> Credentials {
     let mut all: Option<PermissionSource> = None;
     let mut named: Option<Vec<AttributedName>> = None;
@@ -143,8 +143,8 @@ fn credentials<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> Credenti
     }
 }
 
-/// The least that anybody says; nothing, if nobody does.
-fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDisclosureLevel {
+/// Returns the lowest data level of all policies that set one; `None` if no policy does.
+fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDataLevel {
     let said = allowing.filter_map(|one| Some((one.policy.permissions.data?, one)));
     match said.min_by_key(|(level, _)| *level) {
         Some((level, one)) => {
@@ -157,7 +157,7 @@ fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDiscl
     }
 }
 
-/// For each, what the first in rank says.
+/// Returns each modifier as the first policy in rank sets it.
 fn modifiers(matched: &[&RankedPolicy]) -> Modifiers {
     let mut modifiers = Modifiers::default();
     for one in matched {
@@ -172,7 +172,7 @@ fn modifiers(matched: &[&RankedPolicy]) -> Modifiers {
     modifiers
 }
 
-/// What a grant adds to a decision that allows.
+/// Adds the powers of a grant to a decision that allows.
 fn add(decision: &mut Decision, grant: &Grant) {
     let from = || PermissionSource::Grant(grant.id.clone());
     let mut tools: Vec<Arc<str>> = Vec::new();

@@ -1,6 +1,6 @@
-//! How a decision bounds the tools, and who says so.
+//! Bounds on tools within a decision, with the policy or grant behind each answer.
 //!
-//! Must never: let a tool pass under another of its names.
+//! Must never: allow a denied tool under another of its names.
 
 use std::fmt;
 
@@ -9,39 +9,39 @@ use agentry_protocol::access::{
 };
 use agentry_protocol::tool::{self, ToolName};
 
-/// What a decision says about one tool.
+/// The answer of a decision for one tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolAnswer<'a> {
-    /// It may be called.
+    /// A policy or grant allows the tool.
     Allowed {
-        /// Who says so.
+        /// The policy or grant that allows it.
         by: &'a PermissionSource,
-        /// The name or pattern.
+        /// The name or pattern that matched.
         pattern: &'a str,
     },
-    /// Somebody denies it by name.
+    /// A policy denies the tool by name.
     DeniedByName {
-        /// Who says so.
+        /// The policy that denies it.
         by: &'a PermissionSource,
-        /// The name or pattern.
+        /// The name or pattern that matched.
         pattern: &'a str,
     },
-    /// Somebody denies all but their own list, and it is not on it.
+    /// A policy denies all tools but its own list, which lacks this one.
     NotAmongOnly {
-        /// Who says so.
+        /// The policy with that list.
         by: &'a PermissionSource,
     },
-    /// It is not under a ceiling.
+    /// The tool is outside of a ceiling.
     AboveCeiling {
-        /// Whose ceiling.
+        /// The policy with that ceiling.
         by: &'a PermissionSource,
     },
-    /// Nobody allows it.
+    /// No policy and no grant allows the tool.
     NotAllowed,
 }
 
 impl<'a> ToolAnswer<'a> {
-    /// Who says so; nobody where nobody said anything.
+    /// Returns the policy or grant that decided; None if no policy names the tool.
     pub fn decided_by(self) -> Option<&'a PermissionSource> {
         match self {
             Self::Allowed { by, .. }
@@ -52,7 +52,7 @@ impl<'a> ToolAnswer<'a> {
         }
     }
 
-    /// Whether it may be called.
+    /// Returns true if the tool may be called.
     pub fn is_allowed(self) -> bool {
         match self {
             Self::Allowed { .. } => true,
@@ -76,7 +76,7 @@ impl fmt::Display for ToolAnswer<'_> {
     }
 }
 
-/// Whether a tool may be called under a decision, and who says so.
+/// Decides if a tool may be called under a decision, and names the policy or grant.
 pub fn allows_tool<'a>(decision: &'a Decision, name: &ToolName) -> ToolAnswer<'a> {
     if decision.effect == Effect::Deny {
         return ToolAnswer::NotAllowed;
@@ -84,7 +84,7 @@ pub fn allows_tool<'a>(decision: &'a Decision, name: &ToolName) -> ToolAnswer<'a
     bounds_allow(&decision.tools, name)
 }
 
-/// Whether a tool may be called within the bounds of a decision that allows, and who says so.
+/// Decides if a tool may be called within bounds, and names the policy or grant.
 pub fn bounds_allow<'a>(bounds: &'a ToolBounds, name: &ToolName) -> ToolAnswer<'a> {
     let name = name.as_str();
     // Looked up once: the dictionary is long, and there may be many lists.
@@ -108,7 +108,7 @@ pub fn bounds_allow<'a>(bounds: &'a ToolBounds, name: &ToolName) -> ToolAnswer<'
     }
 }
 
-/// Sorts tools into those that may be called and those that may not.
+/// Sorts tools into allowed and denied ones.
 pub fn resolved<'t>(
     decision: &Decision,
     tools: impl IntoIterator<Item = &'t ToolName>,
@@ -128,14 +128,14 @@ fn named_by<'a>(list: &'a NameList, name: &str) -> Option<(&'a PermissionSource,
     Some((&list.from, pattern))
 }
 
-/// Whether a list names a tool under any of its names.
+/// Returns true if a list matches any of the tool's names.
 pub(super) fn names_tool(list: &NameList, name: &ToolName) -> bool {
     let others =
         tool::find_known_tool(name.as_str()).map(|known| known.aliases).unwrap_or_default();
     denied_by(list, name.as_str(), others).is_some()
 }
 
-/// A pattern that denies holds for every name that a tool has.
+/// Matches a denying list, whose patterns apply to every name of a tool.
 fn denied_by<'a>(
     list: &'a NameList,
     name: &str,
@@ -148,11 +148,11 @@ fn denied_by<'a>(
     Some((&list.from, pattern))
 }
 
-/// Whether a text fits a pattern: `*` is any text, `?` any one sign.
+/// Matches a text against a pattern: `*` is any text, `?` any one byte.
 pub fn pattern_matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut at, mut from) = (0, 0);
-    // Where the last `*` stands, and how much of the text it has eaten so far.
+    // The position of the last `*`, and the end of the text that it has matched so far.
     let mut star: Option<(usize, usize)> = None;
     while from < text.len() {
         match pattern.get(at) {

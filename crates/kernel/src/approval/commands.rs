@@ -1,32 +1,32 @@
-//! The commands that a text of the shell runs, as an approval rule looks at them.
+//! Splits the text of a shell call into the commands that approval rules judge.
 //!
-//! Each is its words with one space between; a word that is not plain stands in single quotes, so that
-//! `'git status'` cannot pass for `git status`. What is set for a command and what runs it stand before it.
+//! The text of a command is its words joined by single spaces; a word that is not plain is quoted,
+//! so that `'git status'` cannot pass for `git status`. Assignments and wrappers come first.
 //!
 //! Must never: leave out a command that runs, or call a text understood that is not.
 
 use super::coverage::RuleCoverage;
 use crate::shell::{self, ShellCommand, ShellFacts, ShellWord};
 
-/// One command.
+/// One command of a shell text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct JudgedCommand {
-    /// Its words, after what is set for it and what runs it.
+    /// Its assignments and wrappers, then its words.
     pub(super) text: String,
-    /// What of it the text does not say.
+    /// The reason why the text does not show all of the command; None if it does.
     pub(super) hidden: Option<&'static str>,
-    /// Whether a redirection of it writes to a file.
+    /// True if a redirection writes to a file.
     writes: bool,
-    /// A variable it sets that may decide what a program does.
+    /// A variable that it sets and that may change the behavior of a program.
     sets: Option<String>,
-    /// The command itself; nothing if something stands before it, as it is then a part of its own too.
+    /// The command itself; None if text precedes it, since it then also is a part of its own.
     bare: Option<ShellCommand>,
-    /// Where each word of the bare command begins and ends in the text.
+    /// The byte ranges of the bare command's words in the text.
     places: Vec<(usize, usize)>,
 }
 
 impl JudgedCommand {
-    /// Why a rule that names this much of it cannot speak for it, whatever its words are.
+    /// Returns the reason why a rule with this coverage cannot allow the command; None if it can.
     pub(super) fn exclusion_reason(&self, cover: &RuleCoverage<'_>) -> Option<String> {
         if let Some(hidden) = self.hidden {
             return Some(format!("`{}` {hidden}", self.text));
@@ -52,7 +52,7 @@ impl JudgedCommand {
     }
 }
 
-/// The commands of a text, or why it is not understood.
+/// Returns the commands of a text, or the reason why it cannot be parsed completely.
 pub(super) fn of(command: &str) -> Result<Vec<JudgedCommand>, String> {
     let facts = shell::read(command);
     match facts.opaque {
@@ -61,7 +61,7 @@ pub(super) fn of(command: &str) -> Result<Vec<JudgedCommand>, String> {
     }
 }
 
-/// The command by itself, and the command with all that stands before it.
+/// Returns the command alone, and the command with its assignments and wrappers.
 fn parts(simple: &ShellCommand, facts: &ShellFacts) -> Vec<JudgedCommand> {
     let words: Vec<String> = simple.words.iter().map(written).collect();
     let sets = simple.assigns.iter().map(|(name, value)| format!("{name}={}", written(value)));
@@ -88,7 +88,7 @@ fn parts(simple: &ShellCommand, facts: &ShellFacts) -> Vec<JudgedCommand> {
     }
 }
 
-/// Where words that are joined by one space begin and end.
+/// Returns the byte ranges of words that are joined by one space.
 fn places(words: &[String]) -> Vec<(usize, usize)> {
     let mut from = 0;
     let place = |word: &String| {
@@ -110,7 +110,7 @@ fn hidden(simple: &ShellCommand) -> Option<&'static str> {
     }
 }
 
-/// A word as it would be written.
+/// Returns a word as the text of a command spells it, quoted if it is not plain.
 fn written(word: &ShellWord) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%^~".contains(c);
     match word {

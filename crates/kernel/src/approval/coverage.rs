@@ -1,9 +1,9 @@
-//! How much of one command a rule names: what it covers beyond the name of a program.
+//! Coverage: the part of a command's words that a rule names beyond the program.
 //!
-//! A rule for a beginning names the words that it writes out. An expression names the words that stand in it as they
-//! are. What is not named must be harmless.
+//! A `starts_with` rule names the words that it spells out, an expression the words that it
+//! contains literally. Words that are not named must be harmless.
 //!
-//! Must never: call a word named of which a rule has only a part.
+//! Must never: call a word named if the rule contains only a part of it.
 
 use agentry_agentfile::manifest::approvals::Matcher;
 use agentry_agentfile::scope::{ApprovalRule, COMMAND};
@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use super::{RulePatterns, holds};
 
-/// What a rule says about the words of one command.
+/// The words of one command that a rule names.
 pub(super) struct RuleCoverage<'a> {
-    /// How many bytes of the text a rule for a beginning writes out.
+    /// The length, in bytes, of the command's beginning that the rule spells out.
     start: usize,
-    /// How many bytes of the text an expression that has a slash fits, from the first on.
+    /// The length, in bytes, of the beginning that an expression with a slash matches.
     fits: usize,
-    /// Texts that the command contains, or expressions for it.
+    /// Texts that the command contains, or expressions that it matches.
     pieces: Vec<CoveragePattern<'a>>,
 }
 
@@ -28,7 +28,7 @@ enum CoveragePattern<'a> {
 }
 
 impl<'a> RuleCoverage<'a> {
-    /// What a rule covers of a command that it fits.
+    /// Returns the coverage of a rule for a command that it matches.
     pub(super) fn of(patterns: &RulePatterns, rule: &'a ApprovalRule, text: &str) -> Self {
         let mut cover = Self { start: 0, fits: 0, pieces: Vec::new() };
         let value = Value::from(text);
@@ -61,7 +61,7 @@ impl<'a> RuleCoverage<'a> {
         cover
     }
 
-    /// Whether the rule has this text anywhere.
+    /// Returns true if a pattern of the rule contains this text.
     pub(super) fn has_text(&self, text: &str) -> bool {
         self.pieces.iter().any(|piece| match piece {
             CoveragePattern::Start(piece)
@@ -70,7 +70,7 @@ impl<'a> RuleCoverage<'a> {
         })
     }
 
-    /// Whether the rule names a word: all of it, or an option up to its value.
+    /// Returns true if the rule names a word: all of it, or an option up to its value.
     pub(super) fn names(&self, text: &str, (from, to): (usize, usize)) -> bool {
         let word = &text[from..to];
         let option = word.split_once('=').filter(|_| word.starts_with('-'));
@@ -78,7 +78,7 @@ impl<'a> RuleCoverage<'a> {
         let value = from + name.len();
         let has_name = option.is_some() && (self.start == value || self.start == value + 1);
         let stands = |piece: &CoveragePattern<'_>| match piece {
-            // What it names stands where the command begins.
+            // It names only the beginning of the command; `start` covers that.
             CoveragePattern::Start(_) => false,
             CoveragePattern::Text(piece) => stands_in(piece, name),
             CoveragePattern::Expression(pattern) => stands_in(pattern, &escaped(name)),
@@ -86,22 +86,22 @@ impl<'a> RuleCoverage<'a> {
         to <= self.start || has_name || self.pieces.iter().any(stands)
     }
 
-    /// Whether a word leads to another place than the part of it that the rule has: the name of a program with a
-    /// slash that the rule does not have, or a path that goes up again.
+    /// Returns true if the rest of a partly covered word leads elsewhere: a program path with a
+    /// slash that the rule lacks, or a path with `..`.
     pub(super) fn leads_elsewhere(&self, text: &str, (from, to): (usize, usize)) -> bool {
         let covered = if from == 0 { self.start.max(self.fits) } else { self.start };
         if covered >= to || (covered <= from && from > 0) {
             return false;
         }
         let goes_up = text[from..to].split('/').any(|part| part.trim_matches('\'') == "..");
-        // A rule that ends with a slash is for a folder, and what is below it.
+        // A rule that ends with a slash is for a folder, and for all paths below it.
         let is_folder = text.get(..covered).is_some_and(|start| start.ends_with('/'));
         let rest = text.get(covered..to).unwrap_or("/");
         goes_up || (from == 0 && !is_folder && rest.contains('/'))
     }
 }
 
-/// Whether a piece has a word by itself, not as a part of another.
+/// Returns true if a piece contains the word by itself, not as a part of another word.
 fn stands_in(piece: &str, word: &str) -> bool {
     let is_edge = |c: char| c.is_whitespace() || "|()^$=:".contains(c);
     !word.is_empty()
@@ -112,7 +112,7 @@ fn stands_in(piece: &str, word: &str) -> bool {
         })
 }
 
-/// A word as an expression has it when it means just that word.
+/// Escapes a word as an expression must to match just that word.
 fn escaped(word: &str) -> String {
     let mut text = String::with_capacity(word.len());
     for c in word.chars() {

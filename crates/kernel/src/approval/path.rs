@@ -1,10 +1,10 @@
-//! The path of a call as rules see it: the place that will be opened, not the text that the model wrote.
+//! The path of a call as rules judge it: the file that will be opened, not the text of the model.
 //!
-//! A rule that allows looks at the one true spelling: relative to the workspace, without links, `.` and `..`. A
-//! rule that asks looks at every spelling of the same place, and applies where the place is not clear.
+//! An allowing rule sees only the true spelling: relative to the workspace, without links, `.` and
+//! `..`. An asking rule sees every spelling of the place, and matches if the place is unclear.
 //!
-//! Must never: let a rule allow a path whose place is not known, or let a rule that asks be passed by another
-//! spelling.
+//! Must never: let a rule allow a path with an unknown place, or let another spelling evade a rule
+//! that asks.
 
 use agentry_agentfile::manifest::approvals::Matcher;
 use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
@@ -13,23 +13,23 @@ use serde_json::Value;
 
 use super::{RulePatterns, holds};
 
-/// The path of one call.
+/// The path argument of one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgedPath {
     argument: PathArgument,
-    // As the model wrote it; none where it left the argument out.
+    // The argument as written by the model; None if it was left out.
     given: Option<String>,
     place: ResolvedPath,
     workspace: String,
 }
 
 impl JudgedPath {
-    /// The path of a call, if its tool has one: the place that the host found, or else what the text alone says.
+    /// Returns the path argument of a call, if any: as the host resolved it, or as the text says.
     pub fn of(tool: &str, args: &Value, facts: &CallFacts, workspace: &str) -> Option<Self> {
         let argument = path_argument(&ToolName::canonical(tool))?;
         let given = match args.get(argument.name) {
             Some(Value::String(given)) => Some(given.clone()),
-            // Something else than text never matches; the schema refuses it.
+            // A value that is no text never matches; the schema refuses it.
             Some(_) => return None,
             None if argument.kind == PathKind::Tree => None,
             None => return None,
@@ -43,7 +43,7 @@ impl JudgedPath {
         Some(Self { argument, given, place, workspace })
     }
 
-    /// The place in the workspace, if it is known.
+    /// Returns the path in the workspace; None if it is unclear.
     pub fn inside(&self) -> Option<&str> {
         match &self.place {
             ResolvedPath::Inside { path, .. } => Some(path),
@@ -51,7 +51,7 @@ impl JudgedPath {
         }
     }
 
-    /// What a person should know about the place, where it is not what the model wrote.
+    /// Returns a note for the approver if the place differs from the text of the model.
     pub fn note(&self) -> Option<String> {
         match &self.place {
             ResolvedPath::Unclear { why } => Some(format!("the path is not clear: {why}")),
@@ -66,7 +66,7 @@ impl JudgedPath {
         self.argument.name == name
     }
 
-    /// Whether a condition of a rule holds for the path.
+    /// Returns true if a condition of a rule matches the path.
     pub(super) fn holds(&self, patterns: &RulePatterns, matcher: &Matcher, allows: bool) -> bool {
         match (&self.place, allows) {
             (ResolvedPath::Inside { path, .. }, true) => {
@@ -86,7 +86,7 @@ impl JudgedPath {
         }
     }
 
-    /// Whether a condition holds for the true spelling. Its own texts may be written with `./` or in full.
+    /// Matches the true spelling. The texts of the condition may begin with `./` or be absolute.
     fn allows(&self, patterns: &RulePatterns, matcher: &Matcher, path: &str) -> bool {
         let matcher = self.plain(matcher);
         let directory = format!("{path}/");
@@ -94,7 +94,7 @@ impl JudgedPath {
         is(path) || self.argument.kind != PathKind::File && is(&directory)
     }
 
-    /// All the ways to write the place, and what the model wrote.
+    /// Returns all spellings of the place, and the text of the model.
     fn spellings(&self, path: &str) -> Vec<String> {
         let mut spellings = match path {
             "." => vec![".".to_owned(), "./".to_owned(), self.workspace.clone()],
@@ -111,7 +111,7 @@ impl JudgedPath {
         spellings
     }
 
-    /// Whether a tool that works on everything below a path comes to what a condition names.
+    /// Returns true if a tool that works on a whole tree reaches a path that the condition names.
     fn reaches(&self, matcher: &Matcher, path: &str) -> bool {
         let below = |text: &str| {
             let text = self.stripped(text);
@@ -123,12 +123,12 @@ impl JudgedPath {
             Matcher::In(values) => values.iter().filter_map(Value::as_str).any(below),
             Matcher::AnyOf(nested) => nested.iter().any(|one| self.reaches(one, path)),
             Matcher::AllOf(nested) => nested.iter().all(|one| self.reaches(one, path)),
-            // Where in a path such a text stands is not known; a whole workspace surely has it.
+            // The position of such a text is unknown; a whole workspace certainly contains it.
             Matcher::Contains(_) | Matcher::ContainsAll(_) | Matcher::Matches(_) => path == ".",
         }
     }
 
-    /// A condition with its literal texts as the true spelling has them.
+    /// Returns the condition with its literal texts in the true spelling.
     fn plain(&self, matcher: &Matcher) -> Matcher {
         let value = |value: &Value| match value.as_str() {
             Some(text) => Value::from(self.stripped(text)),
@@ -148,7 +148,7 @@ impl JudgedPath {
         }
     }
 
-    /// A text of a rule without the workspace or `./` before it.
+    /// Strips the workspace and `./` from the beginning of a rule's text.
     fn stripped<'a>(&self, text: &'a str) -> &'a str {
         let inside = match self.workspace.as_str() {
             "" => None,
@@ -162,7 +162,7 @@ impl JudgedPath {
     }
 }
 
-/// Where a path leads if nothing on its way is a link.
+/// Resolves a path under the assumption that no part of it is a link.
 fn of_text(given: &str, workspace: &str) -> ResolvedPath {
     let unclear = |why: &str| ResolvedPath::Unclear { why: format!("`{given}` {why}") };
     if given.contains('\0') {
@@ -193,7 +193,7 @@ fn of_text(given: &str, workspace: &str) -> ResolvedPath {
     ResolvedPath::Inside { path, folds_case: false }
 }
 
-/// A condition that takes upper and lower case for the same.
+/// Returns the condition in lower case, for file systems that ignore case.
 fn lower(matcher: &Matcher) -> Matcher {
     let value = |value: &Value| match value.as_str() {
         Some(text) => Value::from(text.to_lowercase()),

@@ -1,8 +1,8 @@
-//! Whether the one who wrote to the agent may have a call made: what access decided, call by call.
+//! Enforces the access decision about the sender of a turn, call by call.
 //!
-//! A turn that did not come through access is not looked at here.
+//! Turns that did not come through access have no bounds and skip this stage.
 //!
-//! Must never: widen what access decided, or ask for what a policy denies by name.
+//! Must never: widen the access decision, or request what a policy denies by name.
 
 use agentry_agentfile::scope::{COMMAND, SHELL};
 use agentry_protocol::access::{AttributedName, Bounds, Credentials, DisclosureLevel, NameList};
@@ -16,11 +16,11 @@ use crate::access::{ToolAnswer, bounds_allow, pattern_matches};
 use crate::permission_request;
 use crate::shell::{self, ShellCommand, ShellWord};
 
-/// The pattern that every name fits.
+/// The pattern that matches every name.
 const EVERYTHING: &str = "*";
 
 impl Authority {
-    /// What access decided about the sender says about a call.
+    /// Judges a call by the bounds of its sender. None if the turn has no bounds.
     pub(super) fn access(&self, call: &ToolCall) -> Option<Finding> {
         let bounds = self.bounds.as_ref()?;
         let (tool, who) = (&call.tool, permission_request::name_of(&bounds.principal));
@@ -57,7 +57,7 @@ impl Authority {
         Some(finding(verdict, why, giver))
     }
 
-    /// Whether a model is shown a tool: not what is denied by name, and not what nobody could get.
+    /// True if the model is shown the tool: not denied by name, and allowed or open to a request.
     pub fn is_offered(&self, tool: &ToolName) -> bool {
         let Some(bounds) = &self.bounds else { return true };
         match bounds_allow(&bounds.tools, tool) {
@@ -72,13 +72,13 @@ impl Authority {
         }
     }
 
-    /// Whether work without questions is open: to the one at the machine, and to whom nothing is withheld.
+    /// True for the local user, and for senders with all tools and full data: autonomy is allowed.
     pub fn may_be_autonomous(&self) -> bool {
         self.bounds.as_ref().is_none_or(is_full)
     }
 }
 
-/// Whether a credential may be used.
+/// Returns true if the credentials include this name.
 pub fn allows_credential(credentials: &Credentials, name: &str) -> bool {
     match credentials {
         Credentials::All(_) => true,
@@ -86,12 +86,12 @@ pub fn allows_credential(credentials: &Credentials, name: &str) -> bool {
     }
 }
 
-/// Whether nothing at all is withheld.
+/// Returns true if the bounds withhold nothing, credentials included.
 pub fn is_unbounded(bounds: &Bounds) -> bool {
     is_full(bounds) && matches!(bounds.credentials, Credentials::All(_))
 }
 
-/// Whether all tools and all data are open.
+/// Returns true if the bounds allow all tools and all data.
 fn is_full(bounds: &Bounds) -> bool {
     let tools = &bounds.tools;
     let all = |list: &NameList| list.names.iter().any(|name| &**name == EVERYTHING);
@@ -101,7 +101,7 @@ fn is_full(bounds: &Bounds) -> bool {
         && bounds.data.level == DisclosureLevel::Full
 }
 
-/// The grant that lets a command run although its sender may not use the shell.
+/// Returns the grant that allows this command to a sender without permission for the shell.
 fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a AttributedName> {
     if call.tool.as_str() != SHELL || bounds.exec.is_empty() {
         return None;
@@ -114,8 +114,8 @@ fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Attrib
     if exact.is_some() {
         return exact;
     }
-    // A pattern is compared with each command of the text, never with the text: `git *` must not let
-    // `git status; rm x` run.
+    // Compare the pattern with each command, never with the whole text:
+    // `git *` must not allow `git status; rm x`.
     let facts = shell::read(command);
     if facts.opaque.is_some() {
         return None;
@@ -135,8 +135,8 @@ fn granted_command<'a>(bounds: &'a Bounds, call: &ToolCall) -> Option<&'a Attrib
     first
 }
 
-/// Whether a pattern speaks for a command that it fits: what stands before its first `*` or `?` is named, and the
-/// rest is harmless.
+/// Returns true if a pattern may allow a command that it matches: the part before its first `*` or
+/// `?` is named literally, and the rest is harmless.
 fn covers(pattern: &str, simple: &ShellCommand) -> bool {
     let start = pattern.find(['*', '?']).unwrap_or(pattern.len());
     let end = |at: usize| {

@@ -1,6 +1,6 @@
-//! Whether the arguments of a call fit the schema of its tool.
+//! Checks the arguments of a call against the schema of its tool.
 //!
-//! Must never: fetch a schema from anywhere, or take a schema that does not compile for one that fits.
+//! Must never: fetch a schema from anywhere, or treat a schema that does not compile as a match.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::limits::INPUT_DEFECT_CHARS_MAX;
 
-/// The schemas of tools, each compiled when it is first needed.
+/// The schemas of tools, each compiled on first use.
 #[derive(Default)]
 pub(super) struct Schemas {
     compiled: HashMap<ToolName, CompiledSchema>,
 }
 
 struct CompiledSchema {
-    // Compared at each use: one name may come to stand for another schema.
+    // Compared at each use: a name may refer to another schema later.
     parameters: Value,
     validator: OnceLock<Result<Validator, String>>,
 }
@@ -33,7 +33,7 @@ impl Schemas {
         Self { compiled: compiled.collect() }
     }
 
-    /// What is wrong with the arguments: one sentence each, with the place.
+    /// Returns the defects of the arguments: one sentence each, with the place.
     pub(super) fn argument_errors(&self, spec: &ToolSpec, input: &Value) -> Vec<String> {
         if let Value::String(text) = input {
             return vec![unreadable(text)];
@@ -49,7 +49,7 @@ impl Schemas {
     }
 }
 
-/// The model wrote something that is no JSON, and it could not be mended.
+/// Describes arguments that are no JSON and could not be repaired.
 fn unreadable(text: &str) -> String {
     let why = match serde_json::from_str::<Value>(text) {
         Ok(_) => "they are no object".to_owned(),
@@ -64,7 +64,7 @@ fn compile(parameters: &Value) -> Result<Validator, String> {
     jsonschema::options().build(parameters).map_err(|error| error.to_string())
 }
 
-/// What of a value does not fit a schema: one sentence each, with the place.
+/// Returns the defects of a value under a schema: one sentence each, with the place.
 pub fn schema_errors(schema: &Value, value: &Value, whole: &str) -> Vec<String> {
     told_of(compile(schema).as_ref(), value, whole)
 }
@@ -87,7 +87,7 @@ fn told_of(validator: Result<&Validator, &String>, input: &Value, whole: &str) -
     }
 }
 
-/// Stands for the value that is wrong, which may be long and is known to whoever wrote it.
+/// Replaces the wrong value, which may be long and is known to its author.
 const MASK: &str = "the value";
 
 fn shortened(text: &str) -> String {

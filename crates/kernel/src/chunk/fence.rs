@@ -1,6 +1,6 @@
-//! Where the code fences of a Markdown text are, and how one is closed and opened again.
+//! Finds the code fences of a Markdown text, and the lines that close and reopen them.
 //!
-//! Must never: take for a fence what a reader of Markdown does not.
+//! Must never: treat text as a fence that a Markdown parser does not.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag};
 
@@ -11,23 +11,23 @@ pub(super) struct CodeFence {
     pub(super) start: usize,
     /// The first byte of the code.
     pub(super) body: usize,
-    /// The byte behind its last sign.
+    /// The byte after its last character.
     pub(super) end: usize,
-    /// What opens it again.
+    /// The line that opens it again.
     pub(super) open: String,
-    /// What closes it.
+    /// The line that closes it.
     pub(super) close: String,
 }
 
 impl CodeFence {
-    /// Whether it can be cut with at least one sign in each piece.
+    /// Returns true if it can be cut with at least one character in each piece.
     pub(super) fn fits(&self, limit: usize) -> bool {
         let first_line = self.open.chars().count().max(self.body - self.start);
         first_line + self.close.chars().count() < limit
     }
 }
 
-/// All fences of a text, in order.
+/// Returns all fences of a text, in order.
 pub(super) fn fences(text: &str) -> Vec<CodeFence> {
     let mut all = Vec::new();
     for (event, range) in Parser::new(text).into_offset_iter() {
@@ -46,7 +46,7 @@ fn fence(text: &str, start: usize, end: usize) -> Option<CodeFence> {
     let ticks = &text[start..text.len() - rest.len()];
     let newline = start + text[start..].find('\n')?;
     let info = text[start + ticks.len()..newline].trim();
-    // A list's sign stands on the first line only; below it the code is indented.
+    // A list marker is on the first line only; the code below it is indented.
     let prefix: String = text[line..start]
         .chars()
         .map(|sign| if sign == '>' || sign.is_whitespace() { sign } else { ' ' })

@@ -1,18 +1,18 @@
-//! Markdown written for those who read something else: plain text, Slack's mrkdwn, Telegram's HTML.
+//! Converts Markdown for other clients: plain text, Slack's mrkdwn, Telegram's HTML.
 //!
-//! Must never: drop a word of the text, or let a sign of the text become markup.
+//! Must never: drop a word of the text, or let a character of the text become markup.
 
 use agentry_agentfile::manifest::channels::MarkdownFlavor;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::table::TextTable;
 
-/// The text without the signs of Markdown.
+/// Returns the text without Markdown markup.
 pub(super) fn plain(text: &str) -> String {
     marked_up(text, MarkdownFlavor::None)
 }
 
-/// The text in another markup.
+/// Converts the text to another markup.
 pub(super) fn marked_up(text: &str, markdown: MarkdownFlavor) -> String {
     let mut writer = MarkupWriter::new(markdown);
     for event in Parser::new_ext(text, options()) {
@@ -21,7 +21,7 @@ pub(super) fn marked_up(text: &str, markdown: MarkdownFlavor) -> String {
     writer.out.concat().trim().to_owned()
 }
 
-/// The text with each table as a block of code.
+/// Returns the text with each table as a block of code.
 pub(super) fn tables_as_code(text: &str) -> String {
     let mut out = String::new();
     let mut done = 0;
@@ -35,7 +35,7 @@ pub(super) fn tables_as_code(text: &str) -> String {
         writer.event(event);
         if is_end {
             let line = text[..*start].rfind('\n').map_or(0, |newline| newline + 1);
-            // A table in a quote or a list stays: its code would have to be put there line by line.
+            // A table in a quote or a list stays: its code would need a prefix on each line.
             if text[line..*start].trim().is_empty() {
                 out.push_str(&text[done..*start]);
                 out.push_str(writer.out.concat().trim());
@@ -52,16 +52,16 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// What opens and what closes something.
+/// The opening and the closing delimiter of a span.
 type DelimiterPair = (&'static str, &'static str);
 
 struct MarkupWriter {
     markdown: MarkdownFlavor,
-    /// The text, and above it the quotes and links that are open.
+    /// The text, and above it the open quotes and links.
     out: Vec<String>,
-    /// The lists that are open, with the number of the next item.
+    /// The open lists, with the number of the next item.
     lists: Vec<Option<u64>>,
-    /// An item has only its sign yet.
+    /// True if the current item has only its marker so far.
     is_new_item: bool,
     code: bool,
     addresses: Vec<String>,
@@ -179,7 +179,7 @@ impl MarkupWriter {
         }
     }
 
-    /// Begins a block below what is there.
+    /// Begins a block below the existing text.
     fn block(&mut self) {
         if std::mem::take(&mut self.is_new_item) {
             return;
@@ -243,7 +243,7 @@ impl MarkupWriter {
         let quote = self.pop();
         let quote = quote.trim();
         match self.markdown {
-            // Quotes in quotes are not known there.
+            // Telegram does not support nested quotes.
             MarkdownFlavor::TelegramHtml if self.out.len() > 1 => self.put(quote),
             MarkdownFlavor::TelegramHtml => self.put(&format!("<blockquote>{quote}</blockquote>")),
             MarkdownFlavor::Standard
@@ -295,7 +295,7 @@ impl MarkupWriter {
         self.put(&written);
     }
 
-    /// Writes a sign that opens or closes, where there is one.
+    /// Writes an opening or closing delimiter, if the markup has one.
     fn mark(&mut self, slack: DelimiterPair, telegram: DelimiterPair, side: DelimiterSide) {
         let (open, close) = self.marks(slack, telegram);
         self.put(match side {
@@ -314,7 +314,7 @@ impl MarkupWriter {
     }
 
     fn text(&mut self, text: &str) {
-        // What is in a table is escaped with it.
+        // Text in a table is escaped with the table.
         match self.table.is_some() {
             true => self.put(text),
             false => self.put(&escaped_for(self.markdown, text)),
@@ -330,7 +330,7 @@ impl MarkupWriter {
         self.out.last_mut().expect("the text itself is never taken")
     }
 
-    /// What was written since something was opened.
+    /// Returns the text written since the last opening.
     fn pop(&mut self) -> String {
         if self.out.len() > 1 { self.out.pop().unwrap_or_default() } else { String::new() }
     }

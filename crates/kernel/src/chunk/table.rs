@@ -1,8 +1,8 @@
-//! A table as lines of text.
+//! Formats a table as lines of text.
 //!
-//! Must never: hold markup; a cell is plain text.
+//! Must never: contain markup; a cell is plain text.
 
-/// A table while it is read.
+/// The rows of a table, collected while parsing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextTable {
     rows: Vec<Vec<String>>,
@@ -20,7 +20,7 @@ impl TextTable {
         }
     }
 
-    /// Columns below each other, with a line under the head.
+    /// Returns aligned columns, with a line under the head.
     pub(super) fn aligned(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let wide = |column: usize| {
@@ -36,7 +36,7 @@ impl TextTable {
         lines.join("\n")
     }
 
-    /// Cells one after the other.
+    /// Returns the cells of each row in one line.
     pub(super) fn plain(&self) -> String {
         let lines: Vec<String> = self.rows.iter().map(|row| row.join(" | ")).collect();
         lines.join("\n")

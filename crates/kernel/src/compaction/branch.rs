@@ -1,7 +1,7 @@
-//! What of a branch a model is shown.
+//! The part of a branch that a model is shown.
 //!
-//! The newest compaction of the branch decides: first its text, then the turns that it kept, then those
-//! after it. The branch is what leads to the head, so a compaction on another branch does not count.
+//! The newest compaction of the branch decides: its summary comes first, then the turns that it
+//! kept, then those after it. Compactions on other branches do not count.
 //!
 //! Must never: go by time; the order is that of the branch.
 
@@ -15,45 +15,45 @@ use agentry_protocol::{CallId, TurnId};
 use super::prune::{BranchPruning, shown_content};
 use crate::tokens::{self, TokenCounter};
 
-/// One turn of a branch.
+/// A turn of a branch, oldest to newest.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchTurn<'a> {
-    /// The turn.
+    /// The ID of the turn.
     pub id: &'a TurnId,
-    /// What kind of turn.
+    /// The kind of the turn.
     pub kind: Kind<'a>,
-    /// How many tokens it adds, where a provider counted them.
+    /// The tokens that it adds; None if no provider has counted them.
     pub tokens: Option<u64>,
-    /// What it adds.
+    /// The messages that it adds.
     pub messages: &'a [Message],
 }
 
-/// What kind of turn.
+/// The kind of a turn.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind<'a> {
-    /// One that is over.
+    /// A finished turn.
     Normal,
-    /// One that is under way, the last of its branch; it is never summarised.
+    /// The running turn, the last of its branch; it is never summarized.
     UnderWay,
-    /// One whose text stands for turns before it.
+    /// A turn whose summary replaces turns before it.
     Compaction(&'a Compaction),
 }
 
-/// Whether compactions count.
+/// The treatment of compactions when a branch is rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RebuildMode {
-    /// The newest one's text stands for what was before.
+    /// The newest summary replaces the turns that it covers.
     Compacted,
-    /// Every turn is shown as it is.
+    /// Every turn is shown unchanged.
     Full,
 }
 
-/// A compaction that names a turn which is not before it on its branch.
+/// A compaction that names a turn which does not precede it on its branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenCompaction {
-    /// The compaction.
+    /// The ID of the compaction.
     pub compaction: TurnId,
-    /// The turn that it names.
+    /// The ID of the turn that it names.
     pub turn: TurnId,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for BrokenCompaction {
 
 impl std::error::Error for BrokenCompaction {}
 
-/// What the model is shown of a branch.
+/// Returns the messages of a branch as the model is shown them.
 pub fn assemble(
     branch: &[BranchTurn<'_>],
     pruned: &BranchPruning,
@@ -81,7 +81,7 @@ pub fn assemble(
     Ok(summary.into_iter().chain(turns.map(|message| pruned.applied(message))).collect())
 }
 
-/// Which turns the text of this compaction stands for, oldest first, with the compaction before it.
+/// Returns the turns that this summary and the one before it cover, oldest first.
 pub fn covered<'a>(
     branch: &[BranchTurn<'a>],
     compaction: &TurnId,
@@ -102,7 +102,7 @@ pub fn covered<'a>(
     Ok(previous.map(|turn| turn.id).into_iter().chain(turns).collect())
 }
 
-/// The text of a compaction, as the model is shown it.
+/// Wraps a summary into the message that the model is shown.
 pub fn summary_message(summary: &str) -> Message {
     Message::user(format!("[Summary of the earlier turns of this session]\n\n{summary}"))
 }
@@ -134,7 +134,7 @@ impl<'a> VisibleBranch<'a> {
         Ok(Self { summary, turns: turns.copied().collect() })
     }
 
-    /// How many tokens the summary and each turn have now that some outputs are cut.
+    /// Counts the tokens of the summary and of each turn, after pruning.
     pub(super) fn sizes(&self, pruned: &BranchPruning, window: u64) -> BranchSizes {
         let summary = self.summary.map(summary_message);
         let is_untold = |turn: &&BranchTurn<'_>| turn.tokens.is_none();
@@ -147,7 +147,7 @@ impl<'a> VisibleBranch<'a> {
         }
     }
 
-    /// The same place or an earlier one, so that no call before it has its outcome after it.
+    /// Moves a boundary to an earlier turn until no call before it has its outcome after it.
     pub(super) fn pair_boundary(&self, at: usize) -> usize {
         let mut from = at;
         loop {
@@ -192,7 +192,7 @@ fn pairs<'a>(
     }
 }
 
-/// How many tokens the shown part of a branch has.
+/// The tokens of the shown part of a branch.
 pub(super) struct BranchSizes {
     pub(super) summary: u64,
     /// Of each turn, in their order.
@@ -206,7 +206,7 @@ impl BranchSizes {
 }
 
 impl BranchTurn<'_> {
-    /// How many tokens it adds now that some of its outputs are cut.
+    /// Counts the tokens that the turn adds, after pruning.
     fn tokens(&self, pruned: &BranchPruning, scale: TokenCounter) -> u64 {
         let Some(all) = self.tokens else {
             let shown = self.messages.iter().map(|message| match pruned.cuts(message) {
@@ -225,12 +225,12 @@ impl BranchTurn<'_> {
     }
 }
 
-/// About how many tokens are saved by showing the second text.
+/// Estimates the tokens saved by showing the second text instead of the first.
 pub(super) fn saving(before: &str, after: &str) -> u64 {
     (tokens::estimate(before) as u64).saturating_sub(tokens::estimate(after) as u64)
 }
 
-/// Where the turns begin that are shown under a compaction.
+/// Returns the position of the first turn that is shown beside a compaction.
 fn first_shown(
     before: &[BranchTurn<'_>],
     compaction: &TurnId,

@@ -1,10 +1,10 @@
-//! Long outputs of old calls, cut in steps.
+//! Prunes long outputs of old calls, in steps.
 //!
-//! A step is a value: which outputs, and how. It is recorded, and the same record always gives the same
-//! prompt. A step is made only when it is worth it and then cuts all that it may, so that the beginning
-//! of a prompt changes seldom. A later step only adds.
+//! A step lists the outputs and their cuts. It is recorded, and equal records always give an equal
+//! prompt. A step is made only when it saves enough, and then prunes all it may, so that the
+//! beginning of a prompt changes seldom. A later step only adds cuts.
 //!
-//! Must never: touch the outputs after the newest answers, or bring back what was cut.
+//! Must never: prune the outputs after the newest answers, or restore a pruned output.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ use crate::limits::{
     PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX, PRUNE_TRIM_PERCENT,
 };
 
-/// The cut that is usual for long outputs.
+/// The default cut for long outputs.
 const TRIM: OutputCut =
     OutputCut::Trimmed { head_chars: PRUNE_HEAD_CHARS, tail_chars: PRUNE_TAIL_CHARS };
 
-/// All steps of a branch together.
+/// The combined pruning steps of a branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct BranchPruning {
@@ -32,7 +32,7 @@ pub struct BranchPruning {
 }
 
 impl BranchPruning {
-    /// All these steps together.
+    /// Combines these steps.
     pub fn by<'a>(steps: impl IntoIterator<Item = &'a PruningStep>) -> Self {
         let mut pruned = Self::default();
         for step in steps {
@@ -45,7 +45,7 @@ impl BranchPruning {
     pub fn add(&mut self, step: &PruningStep) {
         for (call, cut) in &step.cuts {
             match (self.cuts.get(call), cut) {
-                // The first trim is the one that prompts were made with.
+                // Earlier prompts were built with the first trim, so it stays.
                 (Some(OutputCut::Cleared), _)
                 | (Some(OutputCut::Trimmed { .. }), OutputCut::Trimmed { .. }) => {}
                 (Some(OutputCut::Trimmed { .. }), OutputCut::Cleared) | (None, _) => {
@@ -59,7 +59,7 @@ impl BranchPruning {
         self.cuts.get(call).copied()
     }
 
-    /// Whether anything of a message is cut.
+    /// Returns true if any output of a message is cut.
     pub(super) fn cuts(&self, message: &Message) -> bool {
         match message {
             Message::Tool { call, .. } => self.cuts.contains_key(call),
@@ -67,7 +67,7 @@ impl BranchPruning {
         }
     }
 
-    /// A message as it is shown.
+    /// Returns a message with its outputs as they are shown.
     pub fn applied(&self, message: &Message) -> Message {
         match message {
             Message::Tool { call, content, ok } => Message::Tool {
@@ -80,7 +80,7 @@ impl BranchPruning {
     }
 }
 
-/// An output as it is shown.
+/// Returns an output as it is shown.
 pub(super) fn shown_content(content: &str, cut: Option<OutputCut>) -> Cow<'_, str> {
     let Some(cut) = cut else { return Cow::Borrowed(content) };
     let all = content.chars().count();
@@ -96,11 +96,11 @@ pub(super) fn shown_content(content: &str, cut: Option<OutputCut>) -> Cow<'_, st
         }
         OutputCut::Cleared => format!("[Old tool output cleared: it had {all} characters.]"),
     };
-    // A cut never makes longer.
+    // A cut must not lengthen the output.
     if text.len() < content.len() { Cow::Owned(text) } else { Cow::Borrowed(content) }
 }
 
-/// One output of the shown part of a branch.
+/// An output in the shown part of a branch.
 struct PrunableOutput<'a> {
     call: &'a CallId,
     content: &'a str,
@@ -112,13 +112,13 @@ impl PrunableOutput<'_> {
         shown_content(self.content, self.cut).chars().count()
     }
 
-    /// What this cut saves of what is shown now, in tokens.
+    /// Returns the tokens that this cut saves compared with the output as shown now.
     fn saves(&self, cut: OutputCut) -> u64 {
         saving(&shown_content(self.content, self.cut), &shown_content(self.content, Some(cut)))
     }
 }
 
-/// The next step, if it is time for one, and how many tokens it saves.
+/// Returns the next step and the tokens that it saves; None if no step is due.
 pub(super) fn step(
     shown: &VisibleBranch<'_>,
     pruned: &BranchPruning,
@@ -145,7 +145,7 @@ pub(super) fn step(
     trim
 }
 
-/// Cuts all of these, if they are enough to be worth it.
+/// Cuts all of these outputs; None if their total length is below the minimum.
 fn cut_all<'a, 'b: 'a>(
     outputs: impl Iterator<Item = &'a PrunableOutput<'b>>,
     cut: OutputCut,
@@ -158,14 +158,14 @@ fn cut_all<'a, 'b: 'a>(
     (chars >= PRUNE_CHARS_MIN).then_some((PruningStep { cuts }, saved))
 }
 
-/// Cuts the longest outputs until so many tokens are saved; if that cannot be, says how many could.
+/// Cuts the longest outputs until so many tokens are saved; else Err with the tokens saved.
 pub(super) fn shorten(
     shown: &VisibleBranch<'_>,
     pruned: &BranchPruning,
     save: u64,
 ) -> Result<PruningStep, u64> {
     let mut outputs = outputs(shown, pruned, usize::MAX);
-    // The sort keeps the order of the branch among equals.
+    // The sort is stable, so equal lengths stay in the order of the branch.
     outputs.sort_by_key(|output| std::cmp::Reverse(output.chars()));
     let mut saved = 0;
     let mut cuts: Vec<(CallId, OutputCut)> = Vec::new();
@@ -185,7 +185,7 @@ pub(super) fn shorten(
     if enough { Ok(PruningStep { cuts }) } else { Err(saved) }
 }
 
-/// The outputs before the newest answers.
+/// Returns the outputs before the newest answers.
 fn old_outputs<'a>(shown: &VisibleBranch<'a>, pruned: &BranchPruning) -> Vec<PrunableOutput<'a>> {
     let messages: Vec<&Message> = shown.turns.iter().flat_map(|turn| turn.messages).collect();
     let answers = messages.iter().enumerate().rev();
@@ -194,7 +194,7 @@ fn old_outputs<'a>(shown: &VisibleBranch<'a>, pruned: &BranchPruning) -> Vec<Pru
     outputs(shown, pruned, until)
 }
 
-/// The outputs among the first so many messages.
+/// Returns the outputs among the first so many messages.
 fn outputs<'a>(
     shown: &VisibleBranch<'a>,
     pruned: &BranchPruning,

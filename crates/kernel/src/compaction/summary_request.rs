@@ -1,8 +1,8 @@
-//! What a model is asked when it writes the text of a compaction.
+//! The request to a model for the summary of a compaction.
 //!
-//! The turns go in as a text and not as messages: no provider then wants tools, pairs or sealed pieces.
+//! The turns are sent as text: no provider then requires tools, paired calls or sealed parts.
 //!
-//! Must never: leave out the summary before, or let what is summarised pass for an instruction.
+//! Must never: leave out the previous summary, or let summarized text pass for an instruction.
 
 use agentry_protocol::context::OutputCut;
 use agentry_protocol::message::Message;
@@ -14,10 +14,10 @@ use crate::limits::{PRUNE_HEAD_CHARS, PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX};
 
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// The system prompt of that question.
+/// The system prompt of the request.
 pub const SYSTEM: &str = "You sum up the work of an agent, for the agent itself.";
 
-/// The question to the model, and nothing else is sent with it.
+/// Returns the only message of the request.
 pub fn request(
     branch: &[BranchTurn<'_>],
     compact: &SummaryPlan,
@@ -30,7 +30,7 @@ pub fn request(
     });
     let said: Vec<String> =
         turns.flat_map(|turn| turn.messages).map(|message| told(message, pruned)).collect();
-    // What was said must not end the part that it stands in.
+    // Summarized text must not close the section that contains it.
     let said = within(&said.join("\n\n"), limits.room() / 2).replace("</turns>", "</ turns>");
     let before = compact.previous_summary.as_deref().map_or_else(String::new, |summary| {
         format!("<summary_so_far>\n{summary}\n</summary_so_far>\n\n")
@@ -67,7 +67,7 @@ fn told(message: &Message, pruned: &BranchPruning) -> String {
     }
 }
 
-/// The text, without its middle if it is longer than so many tokens.
+/// Cuts out the middle of a text that is longer than so many tokens.
 fn within(text: &str, tokens: u64) -> String {
     let all = text.chars().count();
     let chars = usize::try_from(tokens.saturating_mul(CHARS_PER_TOKEN)).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! What is denied whatever the settings say, and what a denied path means.
+//! Paths denied regardless of settings, and the meaning of a denied path.
 //!
 //! Must never: be shortened by a setting.
 
@@ -6,7 +6,7 @@ use agentry_protocol::confinement::denies;
 
 use super::path;
 
-/// What is never read below a home: keys, tokens, other programs' secrets, what was typed.
+/// Paths below a home that are never readable: keys, tokens, secrets of programs, input history.
 pub const HOME_DENIED: [&str; 28] = [
     ".ssh",
     ".gnupg",
@@ -38,10 +38,10 @@ pub const HOME_DENIED: [&str; 28] = [
     ".config/hub",
 ];
 
-/// What is never read in a directory that is worked in; examples of such files are.
+/// Files of a working directory that are never readable; example files of these are.
 pub(super) const SECRETS: [&str; 2] = [".env", ".env.*"];
 
-/// Where toolchains are kept below a home.
+/// The usual directories of toolchains below a home.
 pub const TOOLCHAINS: [&str; 15] = [
     ".cargo/bin",
     ".rustup",
@@ -60,13 +60,13 @@ pub const TOOLCHAINS: [&str; 15] = [
     ".local/lib",
 ];
 
-/// Whether a path can be denied: it is literal, but for one `*` at its end.
+/// Returns true if a path can be denied: it is literal, except for one `*` at its end.
 pub(super) fn is_pattern(path: &str) -> bool {
     let literal = path.strip_suffix('*').unwrap_or(path);
     !literal.contains(['*', '?', '[']) && literal != "/"
 }
 
-/// Whether a path, or a directory above it, is denied.
+/// Returns true if a path, or a directory above it, is denied.
 pub(super) fn covers(pattern: &str, path: &str) -> bool {
     denies(pattern, path)
         || path.match_indices('/').any(|(at, _)| denies(pattern, &path[..at]))

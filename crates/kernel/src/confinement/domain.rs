@@ -1,20 +1,20 @@
-//! Names of hosts, compared by whole labels.
+//! Host names, compared by whole labels.
 //!
-//! Must never: take a name for another because their texts end alike.
+//! Must never: treat two names as equal because their texts end alike.
 
-/// Whether a text can be the name of a host at all.
+/// Returns true if a text is a valid host name, with or without a leading `*.`.
 pub(super) fn is_hostname(text: &str) -> bool {
     let name = text.strip_prefix("*.").unwrap_or(text);
     !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || c == '*')
 }
 
-/// Small letters, no dot at the end.
+/// Returns the name in lower case, without a trailing dot.
 pub(super) fn normalized(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
 }
 
-/// What a pattern has in common with some others: itself if one of them covers it, and those that it
-/// covers.
+/// Returns the intersection of a pattern with others: itself if one of them covers it, and those
+/// that it covers.
 pub(super) fn intersection(asked: &str, allowed: &[String]) -> Vec<String> {
     let asked = normalized(asked);
     let allowed: Vec<String> = allowed.iter().map(|one| normalized(one)).collect();
@@ -24,11 +24,11 @@ pub(super) fn intersection(asked: &str, allowed: &[String]) -> Vec<String> {
     allowed.into_iter().filter(|one| covers(&asked, one)).collect()
 }
 
-/// Whether everything that the second means, the first means too.
+/// Returns true if the first pattern matches every name that the second one matches.
 pub(super) fn covers(wide: &str, narrow: &str) -> bool {
     let Some(above) = wide.strip_prefix("*.") else { return wide == narrow };
     let narrow = narrow.strip_prefix("*.").map_or(narrow, |rest| {
-        // `*.x` is within `*.x`; what is below `x` is below what is above `x`.
+        // `*.x` is within `*.x`; any other `*.y` is within it if `y` is below `x`.
         if rest == above { wide } else { rest }
     });
     narrow == wide

@@ -1,11 +1,11 @@
 //! Paths as text: absolute, without `.` and `..`, one in another.
 //!
-//! Must never: look at the file system; where a link leads is told.
+//! Must never: access the file system; callers pass the targets of links.
 
 use super::ConfinementContext;
 use crate::shell::path::normalize;
 
-/// Directories that are never writable, nor anything in them.
+/// Directories that are never writable, nor any path in them.
 const SYSTEM: [&str; 10] =
     ["/etc", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/boot", "/dev", "/proc", "/sys"];
 /// Directories that are never writable as a whole.
@@ -28,7 +28,7 @@ const SHARED: [&str; 16] = [
     "/private/var",
 ];
 
-/// A text as an absolute path: from `/`, from `~/`, or from a directory.
+/// Makes a path absolute: from `/`, from `~/`, or from a directory. None if it is invalid.
 pub(super) fn absolute(text: &str, from: &str, home: Option<&str>) -> Option<String> {
     if text.is_empty() || text.contains(|c: char| c.is_control()) {
         return None;
@@ -42,18 +42,18 @@ pub(super) fn absolute(text: &str, from: &str, home: Option<&str>) -> Option<Str
     full.starts_with('/').then(|| normalize(&full))
 }
 
-/// Whether a path is a directory or lies below it.
+/// Returns true if a path is the directory or lies below it.
 pub(super) fn lies_in(path: &str, directory: &str) -> bool {
     let below = path.strip_prefix(directory);
     directory == "/" || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A name in a directory.
+/// Joins a directory and a name.
 pub(super) fn below(directory: &str, name: &str) -> String {
     format!("{}/{name}", directory.trim_end_matches('/'))
 }
 
-/// What a path has in common with some directories: itself if it lies in one, and those that lie in it.
+/// Intersects a path with directories: itself if it lies in one, and those that lie in it.
 pub(super) fn intersection(path: &str, directories: &[String]) -> Vec<String> {
     if directories.iter().any(|directory| lies_in(path, directory)) {
         return vec![path.to_owned()];
@@ -61,7 +61,7 @@ pub(super) fn intersection(path: &str, directories: &[String]) -> Vec<String> {
     directories.iter().filter(|directory| lies_in(directory, path)).cloned().collect()
 }
 
-/// Without those that lie in another.
+/// Removes paths that lie in another of these paths.
 pub(super) fn without_nested(mut paths: Vec<String>) -> Vec<String> {
     paths.sort();
     paths.dedup();
@@ -70,7 +70,7 @@ pub(super) fn without_nested(mut paths: Vec<String>) -> Vec<String> {
     paths
 }
 
-/// Why a directory may not be writable as a whole.
+/// Returns the reason why a directory may not be writable as a whole; None if it may.
 pub(super) fn write_refusal(root: &str, place: &ConfinementContext) -> Option<String> {
     if let Some(state) = &place.state {
         if lies_in(state, root) {

@@ -1,7 +1,7 @@
-//! Which processes may share a home and a sandbox: those that act for the same sender, with the same powers, for the
-//! same agent in the same project.
+//! Decides which processes may share a home and a sandbox: those that act for the same sender, with
+//! equal powers, for the same agent in the same project.
 //!
-//! Must never: give two senders the same digest, or a home that persists to somebody who cannot be told from others.
+//! Must never: give two senders one digest, or a persistent home to an unidentifiable sender.
 
 use agentry_agentfile::manifest::config::HomePersistence;
 use agentry_agentfile::sandbox::SandboxLayer;
@@ -13,14 +13,14 @@ use serde_json::json;
 
 use super::ConfinementContext;
 
-/// The folder of homes that persist, below the state of the runtime.
+/// The folder of persistent homes, below the state directory of the runtime.
 const PERSISTENT_HOMES: &str = "persistent-homes";
 
-/// A digest of all that must be the same for two processes to share anything that lasts.
+/// Hashes all values that two processes must have in common to share any lasting state.
 pub(super) fn digest(place: &ConfinementContext) -> ContentHash {
     let sender = place.sender.as_ref().map(|bounds| {
-        // Every field by its name: whoever adds one has to decide here. One decision is not another, but two that
-        // give the same powers to the same sender are of one authority; where it was said does not matter.
+        // Every field is listed, so that a new one forces a choice here. Decisions differ, but two
+        // with equal powers for one sender share one authority on any channel.
         let Bounds {
             access: _,
             principal,
@@ -43,7 +43,7 @@ pub(super) fn digest(place: &ConfinementContext) -> ContentHash {
     ContentHash::of(parts.to_string().as_bytes())
 }
 
-/// Where the home is kept, if the operator wants it kept and nobody wants less.
+/// Returns the path of the persistent home; None unless the operator and all requests want one.
 pub(super) fn persistent_home(
     ceiling: &SandboxLayer,
     requests: &[&SandboxLayer],
@@ -69,7 +69,7 @@ pub(super) fn persistent_home(
     }
 }
 
-/// Whether a principal stands for one sender only. Strangers all look the same.
+/// Returns true if a principal stands for one sender only. Unknown senders all look alike.
 fn is_one_person(principal: &Principal) -> bool {
     match principal.kind {
         PrincipalKind::Owner | PrincipalKind::System => true,

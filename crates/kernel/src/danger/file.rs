@@ -1,18 +1,18 @@
-//! Which paths must not be written or deleted, whoever asks.
+//! Paths that must not be written or deleted, for any sender.
 //!
-//! Must never: refuse a path below the workspace for where the workspace happens to be.
+//! Must never: refuse a path below the workspace because of the workspace's location.
 
 use agentry_protocol::protected::{ProtectedNameKind, kinds_in};
 
 use super::{Danger, GuardDirectories, refused};
 use crate::shell::path::is_stream;
 
-/// Folders of the system; what is below them is not the agent's to change.
+/// System folders; the agent must not change any path below them.
 const SYSTEM: [&str; 12] = [
     "/etc", "/boot", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/proc", "/sys",
     "/System", "/Library",
 ];
-/// Folders whose loss is the loss of the machine or of everybody's files.
+/// Folders whose loss destroys the machine or the files of all users.
 const TOP: [&str; 14] = [
     "/",
     "/home",
@@ -30,10 +30,10 @@ const TOP: [&str; 14] = [
     "/Volumes",
 ];
 
-/// Folders of home directories.
+/// The parent folders of home directories.
 pub(super) const HOMES: [&str; 2] = ["/home", "/Users"];
 
-/// Why this file must not be written, if it must not.
+/// Returns the danger of writing this file; None if it may be written.
 pub(super) fn of_write(path: &str, place: &GuardDirectories<'_>) -> Option<Danger> {
     if let Some(name) = governs(path, place) {
         return refused(
@@ -41,7 +41,7 @@ pub(super) fn of_write(path: &str, place: &GuardDirectories<'_>) -> Option<Dange
             format!("`{name}` says what the agent may do; only people change it"),
         );
     }
-    // A start-up file counts where it is one; a copy below the workspace is only a file.
+    // A start-up file counts at its place; a copy below the workspace is an ordinary file.
     let parent = path.rsplit_once('/').map(|(parent, _)| parent);
     let is_copy =
         is_below(path, place.workspace) && parent != place.home && !path.contains("/.git/");
@@ -61,7 +61,7 @@ pub(super) fn of_write(path: &str, place: &GuardDirectories<'_>) -> Option<Dange
     }
 }
 
-/// Files that a shell, a session, git or a scheduler runs of its own accord.
+/// Returns true for files that a shell, a session, git or a scheduler runs by itself.
 fn runs_later(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let start_up = matches!(
@@ -106,10 +106,10 @@ fn runs_later(path: &str) -> bool {
     start_up || git_config || folders.iter().any(|folder| path.contains(folder))
 }
 
-/// Why everything below this path must not be deleted or changed, if it must not.
+/// Returns the danger of deleting or changing the tree below this path; None if it is permitted.
 pub(super) fn of_tree(path: &str, place: &GuardDirectories<'_>) -> Option<Danger> {
     let whole = path.trim_end_matches("/*").trim_end_matches("/.*").trim_end_matches("/.[!.]*");
-    // A pattern right below the root may match anything there.
+    // A pattern directly below the root may match any path there.
     let below_root = whole
         .strip_prefix('/')
         .is_some_and(|rest| !rest.contains('/') && rest.contains(['*', '?', '[']));
@@ -146,7 +146,7 @@ pub(super) fn of_tree(path: &str, place: &GuardDirectories<'_>) -> Option<Danger
     }
 }
 
-/// A device that is not a stream or shared memory.
+/// Returns true for a device that is neither a stream nor shared memory.
 pub(super) fn is_device(path: &str) -> bool {
     path.starts_with("/dev/")
         && !is_stream(path)
@@ -156,7 +156,7 @@ pub(super) fn is_device(path: &str) -> bool {
         && path != "/dev/urandom"
 }
 
-/// The part of a path by which it governs agents.
+/// Returns the part of a path that makes it a definition or setting of agents; None if none does.
 fn governs<'a>(path: &'a str, place: &GuardDirectories<'_>) -> Option<&'a str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let lower = name.to_ascii_lowercase();
@@ -171,7 +171,7 @@ fn governs<'a>(path: &'a str, place: &GuardDirectories<'_>) -> Option<&'a str> {
         return Some(rest);
     }
     let mut parts = rest.split('/').peekable();
-    // Only where agents are defined: a folder of this name deeper in a project is the project's own.
+    // Only where agents are defined: a deeper folder of this name belongs to the project.
     let first = match parts.next()? {
         "agents" => parts.nth(1)?,
         first => first,
@@ -183,12 +183,12 @@ fn governs<'a>(path: &'a str, place: &GuardDirectories<'_>) -> Option<&'a str> {
     }
 }
 
-/// Returns whether the loader would read a path below the workspace as a definition, by the names in it.
+/// Returns true if the loader would read a path below the workspace as a definition.
 fn is_definition(path: &str) -> bool {
     kinds_in(path.split('/').map(str::as_bytes)).any(|kind| kind == ProtectedNameKind::Definition)
 }
 
-/// Whether a path lies strictly below a folder, part by part.
+/// Returns true if a path lies strictly below a folder, compared by whole components.
 pub(super) fn is_below(path: &str, folder: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     path.strip_prefix(folder).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))

@@ -1,6 +1,6 @@
-//! The rules of the guard, one function each, for one simple command.
+//! The rules of the danger guard for one simple command, one function each.
 //!
-//! Must never: look at text that nobody executes; the facts hold only what runs.
+//! Must never: judge text that is not executed; the facts contain only commands that run.
 
 use super::target::{PathCandidate, VariableScope};
 use super::{Danger, file, refused};
@@ -8,7 +8,7 @@ use crate::shell::git::{GitCommand, is_forced_push, is_running_key, set_key};
 use crate::shell::program::{has_option, operands, targets, tests_of_find};
 use crate::shell::{ShellCommand, ShellFacts, ShellWord, executes_downloaded};
 
-/// The first rule that refuses the command at this place.
+/// Returns the finding of the first rule that refuses the command at this position.
 pub(super) fn of_simple(
     at: usize,
     facts: &ShellFacts,
@@ -37,7 +37,7 @@ fn of_expansion(
         .or_else(|| machine(simple))
 }
 
-/// A function that calls itself into a pipe of itself.
+/// Detects a function that calls itself into a pipe of itself.
 pub(super) fn fork_bomb(command: &str, facts: &ShellFacts) -> Option<Danger> {
     let tight: String = command.chars().filter(|c| !c.is_whitespace()).collect();
     let defined = facts.commands.iter().filter(|simple| simple.program() == Some("function"));
@@ -71,7 +71,7 @@ fn redirections(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Dang
     simple.writes.iter().find_map(|word| write(word, simple, scope))
 }
 
-/// A path that needs an empty variable to be dangerous is not certain enough for a write.
+/// Checks a write. A path that is dangerous only if a variable is empty is too uncertain to refuse.
 fn write(word: &ShellWord, simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     let paths = scope.paths(word, simple.dir.as_ref());
     paths
@@ -109,7 +109,7 @@ fn is_recursive(simple: &ShellCommand) -> bool {
     has_option(simple, 'r', "--recursive") || has_option(simple, 'R', "--recursive")
 }
 
-/// Whether everything below a word is too much. If a variable has to be empty for it, only the root counts.
+/// Checks a whole tree. A path that assumes an empty variable is refused only at the root.
 fn tree(word: &ShellWord, simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     scope.paths(word, simple.dir.as_ref()).iter().find_map(|PathCandidate { path, if_empty }| {
         match if_empty {
@@ -123,7 +123,7 @@ fn tree(word: &ShellWord, simple: &ShellCommand, scope: &VariableScope<'_>) -> O
     })
 }
 
-/// `find` that deletes all it finds, without a test that narrows it.
+/// Refuses a `find` that deletes all that it finds, without a test that narrows it.
 fn search(simple: &ShellCommand, facts: &ShellFacts, scope: &VariableScope<'_>) -> Option<Danger> {
     if simple.program() != Some("find") {
         return None;
@@ -197,13 +197,13 @@ fn devices(simple: &ShellCommand) -> Option<Danger> {
     }
 }
 
-/// What programs that write or delete single files reach.
+/// Refuses programs that write or delete single protected files.
 fn written(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
-    // Removing a file that governs is as much as writing it, and `mv` removes its source.
+    // Removing a file of the agent's definition equals writing it, and `mv` removes its source.
     targets(simple).iter().find_map(|word| write(word, simple, scope))
 }
 
-/// Owners and modes of the system, of a home directory or of the root.
+/// Refuses changes to owners and modes of the system, of a home directory or of the root.
 fn rights(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     let name = simple.program().filter(|name| matches!(*name, "chmod" | "chown" | "chgrp"))?;
     let opens = operands(simple).first().is_some_and(|mode| mode.text().ends_with("777"));

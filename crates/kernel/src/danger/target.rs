@@ -1,6 +1,6 @@
-//! Which absolute paths a word of a command may come to.
+//! The absolute paths to which a word of a command may expand.
 //!
-//! Must never: call a path known that depends on something nobody sees; there are several candidates then.
+//! Must never: call a path known if it depends on an unknown value; then there are candidates.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use crate::limits::{DANGER_CANDIDATES_MAX, DANGER_PATH_BYTES_MAX};
 use crate::shell::path::normalize;
 use crate::shell::{ShellCommand, ShellWord};
 
-/// A home directory when nobody says which: it only has to be outside of everything else.
+/// The home directory if the real one is unknown: any path outside of all other folders.
 const SOME_HOME: &str = "/root";
 
-/// The place, and what the text itself says about variables.
+/// The directories, and the variables that the text itself sets.
 pub(super) struct VariableScope<'a> {
     pub(super) place: &'a GuardDirectories<'a>,
     variables: BTreeMap<&'a str, Vec<&'a str>>,
 }
 
-/// A path a word may come to, and whether that needs a variable to be empty.
+/// A path to which a word may expand, and whether that requires a variable to be empty.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PathCandidate {
     pub(super) path: String,
@@ -31,7 +31,7 @@ impl<'a> VariableScope<'a> {
         Self { place, variables: BTreeMap::new() }
     }
 
-    /// Takes note of the variables a command sets; those after it are not set yet.
+    /// Records the variables that a command sets; later ones are not set yet.
     pub(super) fn learn(&mut self, simple: &'a ShellCommand) {
         for (name, value) in &simple.assigns {
             let values = self.variables.entry(name).or_default();
@@ -45,7 +45,7 @@ impl<'a> VariableScope<'a> {
         self.place.home.unwrap_or(SOME_HOME)
     }
 
-    /// The command as it may come out, with the values put in that the text itself gives to its variables.
+    /// Returns the possible forms of a command, with the variables that the text sets replaced.
     pub(super) fn expansions(&self, simple: &ShellCommand) -> Vec<ShellCommand> {
         let mut all: Vec<Vec<ShellWord>> = vec![Vec::new()];
         for word in &simple.words {
@@ -61,7 +61,7 @@ impl<'a> VariableScope<'a> {
         all.into_iter().map(|words| ShellCommand { words, ..simple.clone() }).collect()
     }
 
-    /// The known values of a word that is nothing but one variable of the text.
+    /// Returns the known values of a word that consists of one variable of the text.
     fn assigned(&self, word: &ShellWord) -> impl Iterator<Item = &'a str> {
         let name = match word {
             ShellWord::Dynamic(text) => text.strip_prefix('$'),
@@ -72,7 +72,7 @@ impl<'a> VariableScope<'a> {
         values.copied().filter(|value| !value.contains('$'))
     }
 
-    /// The absolute paths a word may come to.
+    /// Returns the absolute paths to which a word may expand.
     pub(super) fn paths(&self, word: &ShellWord, dir: Option<&ShellWord>) -> Vec<PathCandidate> {
         let dirs = match dir {
             Some(dir) => self.texts(dir),
@@ -93,7 +93,7 @@ impl<'a> VariableScope<'a> {
         paths
     }
 
-    /// The texts a word may come to, each with whether a variable was taken as empty.
+    /// Returns the texts to which a word may expand; true marks an assumption of an empty variable.
     fn texts(&self, word: &ShellWord) -> Vec<(String, bool)> {
         let ShellWord::Dynamic(text) = word else { return vec![(word.text().to_owned(), false)] };
         let lists = braces(text);
@@ -131,7 +131,7 @@ impl<'a> VariableScope<'a> {
         texts
     }
 
-    /// What an expansion may give.
+    /// Returns the possible values of an expansion.
     fn values(&self, inside: &str) -> Vec<(String, bool)> {
         let name = inside.split([':', '-', '=', '?', '+', '%', '#', '/']).next().unwrap_or(inside);
         let one = |text: &str| vec![(text.to_owned(), false)];
@@ -158,7 +158,7 @@ fn split(value: &str) -> Vec<ShellWord> {
     value.split_whitespace().map(|part| ShellWord::Literal(part.to_owned())).collect()
 }
 
-/// The words that the first list in braces comes to.
+/// Expands the first list in braces.
 fn braces(text: &str) -> Vec<String> {
     let list = text.match_indices('{').find(|(at, _)| !text[..*at].ends_with('$')).and_then(
         |(open, _)| {
@@ -176,7 +176,7 @@ fn braces(text: &str) -> Vec<String> {
     }
 }
 
-/// The inside of the expansion a text begins with, and what follows it.
+/// Splits a text at the end of the expansion with which it begins: its inside, and the rest.
 fn expansion(text: &str) -> (&str, &str) {
     let text = &text[1..];
     let close = match text.chars().next() {
@@ -189,7 +189,7 @@ fn expansion(text: &str) -> (&str, &str) {
             return (&text[..end], &text[end..]);
         }
     };
-    // Nested brackets: the last one that closes is near enough for a guess.
+    // With nested brackets, the last closing one is a sufficient guess.
     let end = if text[1..].contains(['{', '(']) { text.rfind(close) } else { text.find(close) };
     match end {
         Some(end) => (if close == '}' { &text[1..end] } else { &text[..=end] }, &text[end + 1..]),
@@ -197,7 +197,7 @@ fn expansion(text: &str) -> (&str, &str) {
     }
 }
 
-/// A path that a tool is given, seen from the workspace.
+/// Makes a tool's path absolute, relative to the workspace.
 pub(super) fn from_workspace(path: &str, place: &GuardDirectories<'_>) -> String {
     let home = place.home.unwrap_or(SOME_HOME);
     match path.strip_prefix("~/") {

@@ -1,9 +1,9 @@
-//! What a hook's program wrote, read as an answer.
+//! Parses the output of an event hook's program.
 //!
-//! A field that nobody knows is an error: a program whose wish is not understood must not look as if it had none.
-//! Only the routing of older hooks is left out with a note.
+//! An unknown field is an error: a request that is not understood must not be ignored silently.
+//! Only the routing fields of older hooks are dropped with a note.
 //!
-//! Must never: take a session, a thread or a queue from a hook.
+//! Must never: accept a session, a thread or a queue from a hook.
 
 use std::fmt;
 
@@ -16,30 +16,30 @@ const FIELDS: [&str; 4] = ["fire", "agent", "context", "disable_hook"];
 const CONTEXT_FIELDS: [&str; 3] = ["prompt", "extracted", "include_thread"];
 const ROUTING: &str = "routing";
 
-/// An answer that makes sense.
+/// A valid answer of a hook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookAnswer {
-    /// The answer.
+    /// The parsed answer.
     pub result: FireResult,
-    /// What of it was left out, and why: a line each.
+    /// The fields that were dropped, with the reason: one line each.
     pub notes: Vec<String>,
 }
 
-/// Why what a program wrote is no answer.
+/// The reason why an output is no valid answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookAnswerError {
-    /// It is longer than it may be.
+    /// The output exceeds the limit.
     TooLong {
-        /// How long.
+        /// The length, in bytes.
         bytes: usize,
     },
-    /// It is not one JSON object.
+    /// The output is not one JSON object.
     NotAnObject(String),
-    /// It has a field that nobody knows.
+    /// The output has an unknown field.
     UnknownField(String),
-    /// It does not say whether it fires.
+    /// The field `fire` is missing.
     NoFire,
-    /// A field is not of its kind.
+    /// A field has a value of the wrong type.
     Wrong(String),
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for HookAnswerError {
 
 impl std::error::Error for HookAnswerError {}
 
-/// Reads what a program wrote.
+/// Parses the output of a program.
 pub fn answer(output: &[u8]) -> Result<HookAnswer, HookAnswerError> {
     if output.len() > HOOK_ANSWER_BYTES_MAX {
         return Err(HookAnswerError::TooLong { bytes: output.len() });
@@ -90,7 +90,7 @@ pub fn answer(output: &[u8]) -> Result<HookAnswer, HookAnswerError> {
     Ok(HookAnswer { result, notes })
 }
 
-/// What is null is not said.
+/// Removes fields that are null: they count as absent.
 fn without_nulls(fields: Map<String, Value>) -> Map<String, Value> {
     fields.into_iter().filter(|(_, value)| !value.is_null()).collect()
 }

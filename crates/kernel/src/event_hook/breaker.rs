@@ -1,32 +1,32 @@
-//! When a hook that keeps failing is left alone, and when it may try again.
+//! The breaker of an event hook: it pauses a failing hook, and permits one trial later.
 //!
-//! Must never: let a second try through while one is under way.
+//! Must never: permit a second trial while one is running.
 
 use agentry_protocol::event_hook::{Circuit, CircuitState};
 
 use crate::limits::{BREAKER_ERRORS_MAX, BREAKER_REST_MS};
 
-/// Whether a hook may be set off.
+/// The decision whether a hook may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerDecision {
-    /// It is left alone.
+    /// The hook is paused.
     No,
-    /// It may.
+    /// The hook may run.
     Yes,
-    /// It may once, to see whether it works again.
+    /// The hook may run once, as a trial.
     Trial,
 }
 
-/// How a hook's program came out.
+/// The outcome of a hook's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerOutcome {
     /// It answered, whether it fired or not.
     Worked,
-    /// It did not answer, or nothing that makes sense.
+    /// It gave no answer, or an invalid one.
     Failed,
 }
 
-/// Whether a breaker lets a hook be set off. `now` is in milliseconds since 1970.
+/// Decides if a hook may run. `now` is in milliseconds since 1970.
 pub fn lets_through(circuit: Circuit, now: u64) -> BreakerDecision {
     match circuit.state {
         CircuitState::Closed => BreakerDecision::Yes,
@@ -36,7 +36,7 @@ pub fn lets_through(circuit: Circuit, now: u64) -> BreakerDecision {
     }
 }
 
-/// How a breaker stands after its hook ran.
+/// Returns the state of a breaker after its hook ran.
 pub fn circuit_after(circuit: Circuit, outcome: BreakerOutcome, now: u64) -> Circuit {
     match outcome {
         BreakerOutcome::Worked => Circuit::default(),
@@ -54,7 +54,7 @@ fn failed(circuit: Circuit, now: u64) -> Circuit {
         }
         CircuitState::Closed | CircuitState::HalfOpen => opened(now),
         CircuitState::Open if is_rested(circuit, now) => opened(now),
-        // It began before the breaker opened, and says nothing new.
+        // The run began before the breaker opened, so its failure adds no information.
         CircuitState::Open => Circuit { consecutive_errors, ..circuit },
     }
 }

@@ -1,9 +1,9 @@
-//! What follows when the hooks of an event have answered: who is told what, and which hooks are over.
+//! Plans the result of an event's hooks: work for agents, and hooks to disable.
 //!
-//! Hooks that want the same agent are one piece of work, in the order of their names. What a hook wrote is marked
-//! as written by a program, and what somebody said outside is quoted, so that neither looks like a person's wish.
+//! Hooks for the same agent share one prompt, in the order of their names. A hook's text is marked
+//! as a program's, and outside text is quoted, so that neither looks like a person's wish.
 //!
-//! Must never: say where the work is done; access chose the session before any hook ran.
+//! Must never: choose the session of the work; access chose it before any hook ran.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use super::trigger::TriggerInput;
 use crate::limits::{HOOK_EVENT_BYTES_MAX, HOOK_PROMPT_BYTES_MAX, NAME_CHARS_MAX, PATH_CHARS_MAX};
 use crate::route::{plain, sender_note, text_with_attachments};
 
-/// What set hooks off, and whose session it goes to.
+/// The event that triggered hooks, and the agent of its session.
 #[derive(Clone, Copy, Debug)]
 pub struct TriggeringEvent<'a> {
-    /// What came in.
+    /// The inbound of the event.
     pub inbound: &'a Inbound,
-    /// Who it is from.
+    /// The sender of the event.
     pub principal: &'a Principal,
-    /// The session's own agent, if it is known; a hook that names it wants what a hook wants that names none.
+    /// The session's own agent, if known; a hook that names it equals one that names no agent.
     pub own: Option<&'a AgentId>,
 }
 
@@ -32,42 +32,42 @@ pub struct TriggeringEvent<'a> {
 pub struct HookResponse<'a> {
     /// The hook, in the version that ran.
     pub hook: &'a EventHook,
-    /// Its answer.
+    /// Its parsed answer.
     pub result: &'a FireResult,
 }
 
-/// What is to be done after all hooks of an event have answered.
+/// The work that follows from the answers of all hooks of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DispatchPlan {
     /// One for each agent, the session's own first.
     pub dispatches: Vec<HookDispatch>,
-    /// The hooks that are not to be set off any more, by name.
+    /// The hooks to disable, by name.
     pub disable: Vec<DisabledHook>,
 }
 
 /// Work for one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookDispatch {
-    /// Who; none means the session's own agent.
+    /// The agent; None means the session's own agent.
     pub agent: Option<AgentId>,
-    /// The hooks that want it, by name.
+    /// The hooks that address it, by name.
     pub hooks: Vec<EventHookId>,
-    /// What the agent is told.
+    /// The text of its prompt.
     pub text: String,
-    /// Whether what was said before in the same place goes along.
+    /// True if earlier messages of the same place are included.
     pub include_thread: bool,
 }
 
-/// A hook that is over.
+/// A hook to disable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisabledHook {
-    /// Which.
+    /// The ID of the hook.
     pub hook: EventHookId,
-    /// Why.
+    /// The reason for disabling it.
     pub reason: String,
 }
 
-/// What is to be done after all hooks of an event have answered. Those that failed have no answer.
+/// Plans the work after all hooks of an event have answered. Failed hooks have no answer.
 pub fn plan(occasion: &TriggeringEvent<'_>, answers: &[HookResponse<'_>]) -> DispatchPlan {
     let mut answers = answers.to_vec();
     answers.sort_by(|a, b| (&a.hook.name, &a.hook.id).cmp(&(&b.hook.name, &b.hook.id)));
@@ -109,7 +109,7 @@ fn dispatch(
     }
 }
 
-/// What one hook says, with who made it.
+/// Returns the text of one hook, with its author.
 fn said(one: &HookResponse<'_>) -> String {
     let name = plain(&one.hook.name, NAME_CHARS_MAX);
     let maker = plain(&one.hook.created_by.to_string(), NAME_CHARS_MAX);
@@ -128,7 +128,7 @@ fn said(one: &HookResponse<'_>) -> String {
     lines.join("\n")
 }
 
-/// What set the hooks off, quoted.
+/// Quotes the event that triggered the hooks.
 fn heard(occasion: &TriggeringEvent<'_>) -> String {
     let TriggeringEvent { inbound, principal, .. } = *occasion;
     let id = plain(inbound.event_id.as_str(), PATH_CHARS_MAX);
@@ -153,12 +153,12 @@ fn heard(occasion: &TriggeringEvent<'_>) -> String {
     lines.join("\n")
 }
 
-/// A text without signs that move a cursor or hide words.
+/// Removes characters that move a cursor or hide words.
 fn printable(text: &str) -> String {
     text.chars().filter(|sign| !sign.is_control() || ['\n', '\t'].contains(sign)).collect()
 }
 
-/// At most so many bytes of a text, and a word about it if that is not all.
+/// Cuts a text to at most so many bytes, with a remark if it was longer.
 fn cut(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();

@@ -1,8 +1,8 @@
-//! Where hooks are filed, so that an event only looks at those it can set off.
+//! An index of event hooks, so that an event evaluates only those it can trigger.
 //!
-//! Each is filed under the rarest of its exact keys; a hook for several channels or kinds of events under each.
+//! Each hook is filed under its rarest exact key; one for several channels or kinds, under each.
 //!
-//! Must never: file a hook where an event that fits its triggers does not look.
+//! Must never: file a hook where an event that matches its triggers does not find it.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) struct EventHookIndex {
     rest: [Vec<u32>; PrincipalKind::ALL.len()],
 }
 
-/// The number of a hook by its place.
+/// Converts a position into the number of a hook.
 pub(super) fn number(place: usize) -> u32 {
     u32::try_from(place).expect("there are fewer than 2^32 hooks")
 }
@@ -55,14 +55,14 @@ impl EventHookIndex {
         }
         let kinds = event.map(|event| event.types.as_slice()).unwrap_or_default();
         let channels = event.map(|event| event.channels.as_slice()).unwrap_or_default();
-        // Most of what comes is messages, so that this kind is no rare key.
+        // Most events are messages, so this kind is no rare key.
         let is_rare = !kinds.is_empty() && !kinds.iter().any(|kind| kind == MESSAGE);
         let (shelf, keys) = match (is_rare, channels.is_empty()) {
             (true, _) | (false, true) => (&mut self.kind, kinds),
             (false, false) => (&mut self.channel, channels),
         };
         for (place, key) in keys.iter().enumerate() {
-            // A key that stands twice must not set off its hook twice.
+            // A repeated key must not trigger its hook twice.
             if !keys[..place].contains(key) {
                 shelf.entry(key.as_str().into()).or_default().push(number);
             }
@@ -76,7 +76,7 @@ impl EventHookIndex {
         }
     }
 
-    /// Calls back for each hook that the event may set off, in no order, each once.
+    /// Calls `visit` once for each hook that the event may trigger, in no particular order.
     pub(super) fn each_candidate(&self, seen: &TriggerInput<'_>, mut visit: impl FnMut(u32)) {
         let principal = seen.principal;
         let mut shelf = |shelf: &EventHookBuckets, key: Option<&str>| {

@@ -1,15 +1,15 @@
-//! Whether an event fits the triggers of a hook.
+//! Matches an event against the triggers of a hook.
 //!
-//! Must never: take a trigger that is not given for one that does not hold.
+//! Must never: treat an absent trigger as one that does not match.
 
 use agentry_protocol::event_hook::{EventTrigger, PrincipalTrigger, Triggers};
 use agentry_protocol::inbound::Inbound;
 use agentry_protocol::principal::Principal;
 
-/// The kind of an event that does not say its kind.
+/// The kind of an event that declares none.
 pub(super) const MESSAGE: &str = "message";
 
-/// An event, as triggers look at it.
+/// An event, as triggers see it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TriggerInput<'a> {
     pub(super) inbound: &'a Inbound,
@@ -23,7 +23,7 @@ impl<'a> TriggerInput<'a> {
     }
 }
 
-/// Whether all that is given holds.
+/// Returns true if all given triggers match.
 pub(super) fn holds(triggers: &Triggers, seen: &TriggerInput<'_>) -> bool {
     triggers.event.as_ref().is_none_or(|event| event_fits(event, seen))
         && triggers.principal.as_ref().is_none_or(|who| principal_fits(who, seen.principal))

@@ -1,8 +1,8 @@
-//! Which alphabet a letter is of, as far as letters of one pass for those of another.
+//! Determines the alphabet of a letter, for alphabets with letters that look alike.
 //!
 //! Must never: call a word mixed that is written in one alphabet.
 
-/// Two alphabets that one word has letters of.
+/// Returns two alphabets whose letters one word mixes; None if it has only one.
 pub(super) fn mixed(word: &str) -> Option<(&'static str, &'static str)> {
     let mut seen = None;
     for script in word.chars().filter_map(script) {
@@ -14,7 +14,7 @@ pub(super) fn mixed(word: &str) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// The alphabet of a letter; nothing where none of its letters look like those of another.
+/// Returns the alphabet of a letter; None if its letters look unlike those of the others.
 fn script(c: char) -> Option<&'static str> {
     match c {
         'a'..='z'

@@ -1,26 +1,26 @@
-//! Finds addresses in a text, whatever markup is around them, and writes those inert that are not listed.
+//! Finds addresses in a text, within any markup, and makes those to unlisted hosts inert.
 //!
-//! Must never: look at a place of the text more than a fixed number of times, or find an address in what it
-//! wrote itself.
+//! Must never: examine a position of the text more than a fixed number of times, or find an address
+//! in its own output.
 
 use super::LinkForm;
 use super::host::{HostSuffix, LinkHosts, is_dot, looks_like_a_host};
 use crate::limits::LINK_PORT_CHARS_MAX;
 
-/// What stands for an address that was removed.
+/// The replacement for a removed address.
 pub(super) const REMOVED: &str = "(link removed)";
 
-/// Rewrites all addresses to hosts that are not listed.
+/// Rewrites all addresses to unlisted hosts.
 pub(super) fn rewrite(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
     rewrite_as(text, (hosts, UncertainHostPolicy::Rewrite), form)
 }
 
-/// Rewrites only what is an address for certain: with a scheme, or with an ending that names of hosts have.
+/// Rewrites only certain addresses: with a scheme, or with a known top-level domain.
 pub(super) fn rewrite_certain(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
     rewrite_as(text, (hosts, UncertainHostPolicy::Leave), form)
 }
 
-/// What is done with a name that is perhaps a host.
+/// The treatment of a name that may be a host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UncertainHostPolicy {
     Rewrite,
@@ -42,12 +42,12 @@ fn rewrite_as(
     writer.out
 }
 
-/// Whether a text holds nothing that would be rewritten.
+/// Returns true if rewriting would not change the text.
 pub(super) fn is_clean(text: &str, hosts: &LinkHosts) -> bool {
     rewrite(text, hosts, LinkForm::Inert) == text
 }
 
-/// The name of a host or a scheme, at or behind a place: from and to.
+/// Returns the range of the next host name or scheme at or after a position.
 fn next_name(text: &str, at: usize) -> Option<(usize, usize)> {
     let start = at + text[at..].find(is_of_name)?;
     let end = text[start..].find(|c| !is_of_name(c)).map_or(text.len(), |length| start + length);
@@ -58,7 +58,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_') || is_dot(c)
 }
 
-/// Signs at which an address ends for somebody.
+/// Returns true for characters at which some clients end an address.
 fn ends_address(c: char) -> bool {
     !c.is_ascii_graphic() || "<>\"'|,;()[]{}`*^\\".contains(c)
 }
@@ -69,12 +69,12 @@ struct AddressRewriter<'a> {
     form: LinkForm,
     doubt: UncertainHostPolicy,
     out: String,
-    /// So much of the text is written.
+    /// The number of bytes of the text that are already written.
     done: usize,
 }
 
 impl AddressRewriter<'_> {
-    /// Looks at a name; returns where to go on.
+    /// Handles a name; returns the position after it.
     fn name(&mut self, start: usize, end: usize) -> usize {
         match slashes_after_colon(&self.text[end..]) {
             Some(slashes) => self.with_scheme(start, end, slashes),
@@ -151,7 +151,7 @@ impl AddressRewriter<'_> {
         stop
     }
 
-    /// The name that begins exactly here; it may be empty.
+    /// Returns the range of the name that begins exactly here; it may be empty.
     fn name_at(&self, at: usize) -> (usize, usize) {
         match next_name(self.text, at) {
             Some((start, end)) if start == at => (at, end),
@@ -159,11 +159,11 @@ impl AddressRewriter<'_> {
         }
     }
 
-    /// Whether an authority ends behind this end of a host, with or without a port.
+    /// Returns true if an authority ends after this host, with or without a port.
     fn ends_authority(&self, host_end: usize) -> bool {
         let end = self.behind_port(host_end);
         match self.text[end..].chars().next() {
-            // A sign that ends a clause is no part of the address.
+            // Punctuation at the end of a clause is not part of the address.
             Some(':' | '.' | '!' | '~') => self.ends_clause(end + 1),
             Some('/' | '?' | '#') | None => true,
             Some('\\') => false,
@@ -171,7 +171,7 @@ impl AddressRewriter<'_> {
         }
     }
 
-    /// Whether no word goes on here.
+    /// Returns true if no word continues here.
     fn ends_clause(&self, at: usize) -> bool {
         let next = self.text[at..].chars().next();
         next.is_none_or(|c| ends_address(c) && c != '\\' && !is_of_name(c))
@@ -183,7 +183,7 @@ impl AddressRewriter<'_> {
         if digits == 0 { host_end } else { host_end + 1 + digits }
     }
 
-    /// Where a path or a query begins behind a host.
+    /// Returns the start of the path or query after a host; None if neither follows.
     fn path(&self, host_end: usize) -> Option<usize> {
         let end = self.behind_port(host_end);
         self.text[end..].starts_with(['/', '?', '\\']).then_some(end)
@@ -198,7 +198,7 @@ impl AddressRewriter<'_> {
         self.done = at;
     }
 
-    /// Writes up to a place with every dot in brackets.
+    /// Writes the text up to a position with every dot in brackets.
     fn write_inert(&mut self, end: usize) {
         for c in self.text[self.done..end.max(self.done)].chars() {
             match is_dot(c) {
@@ -209,7 +209,7 @@ impl AddressRewriter<'_> {
         self.done = end.max(self.done);
     }
 
-    /// Leaves an address out; returns where it ends.
+    /// Omits an address; returns the position of its end.
     fn remove(&mut self, start: usize, from: usize) -> usize {
         self.write_until(start);
         self.out.push_str(REMOVED);
@@ -218,14 +218,14 @@ impl AddressRewriter<'_> {
     }
 }
 
-/// How many slashes follow a colon, if at least two do.
+/// Returns the number of slashes after a colon, if there are at least two.
 fn slashes_after_colon(text: &str) -> Option<usize> {
     let behind = text.strip_prefix(':')?;
     let slashes = behind.bytes().take_while(|byte| matches!(byte, b'/' | b'\\')).count();
     (slashes >= 2).then_some(slashes)
 }
 
-/// `hxxps` for `https`; others as they are, since the colon behind them is in brackets.
+/// Returns `hxxps` for `https`; other schemes stay, since the colon after them is in brackets.
 fn inert_scheme(scheme: &str) -> String {
     let lower = scheme.to_ascii_lowercase();
     match lower.rfind("http") {
@@ -234,7 +234,7 @@ fn inert_scheme(scheme: &str) -> String {
     }
 }
 
-/// Writes the destination of a link that is not allowed as text.
+/// Writes the destination of a disallowed link as text.
 pub(super) fn destination_as_text(destination: &str, form: LinkForm) -> String {
     match form {
         LinkForm::Removed => REMOVED.trim_matches(['(', ')']).to_owned(),
@@ -254,7 +254,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Signs that could mean something in markup become `·`.
+/// Replaces characters that may be markup by `·`.
 fn plain_sign(c: char) -> char {
     let is_kept = c.is_alphanumeric() || "-._/?#:@=%+,;…".contains(c);
     if is_kept { c } else { '·' }

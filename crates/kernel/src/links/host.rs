@@ -1,12 +1,12 @@
-//! Which hosts are listed, and which words look like the name of a host.
+//! The list of allowed hosts, and the test whether a word looks like a host name.
 //!
-//! Must never: take a name for listed that is not, whatever stands around it.
+//! Must never: treat an unlisted name as listed, in any surroundings.
 
-/// Hosts that may be linked to.
+/// The hosts that may be linked to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinkHosts {
     names: Vec<String>,
-    /// Everything below these.
+    /// Domains; every name below them is listed.
     below: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ impl LinkHosts {
         hosts
     }
 
-    /// Whether a host is listed. A name with a sign that no plain name has is never listed.
+    /// Returns true if a host is listed. A name with an unusual character is never listed.
     pub(super) fn has(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -31,7 +31,7 @@ impl LinkHosts {
             && (self.names.contains(&host) || self.below.iter().any(|name| host.ends_with(name)))
     }
 
-    /// Whether an authority (`host` or `host:443`) is listed.
+    /// Returns true if an authority (`host` or `host:443`) is listed.
     pub(super) fn has_authority(&self, authority: &str) -> bool {
         match authority.split_once(':') {
             Some((host, port)) => is_port(port) && self.has(host),
@@ -44,18 +44,18 @@ fn is_port(text: &str) -> bool {
     (1..=5).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What stands behind a name.
+/// The text that follows a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HostSuffix {
     /// A path or a query.
     Path,
-    /// The same, where only known endings count.
+    /// A path or a query, where only known top-level domains count.
     CertainPath,
-    /// Anything else.
+    /// Any other text, or the end.
     Nothing,
 }
 
-/// Whether clients would take a name without a scheme for an address.
+/// Returns true if clients would treat a name without a scheme as an address.
 pub(super) fn looks_like_a_host(name: &str, behind: HostSuffix) -> bool {
     let labels: Vec<&str> = name.split(is_dot).collect();
     let (before, rest) = (&labels[..labels.len() - 1], &labels[1..]);
@@ -66,7 +66,7 @@ pub(super) fn looks_like_a_host(name: &str, behind: HostSuffix) -> bool {
     if before.iter().any(is_www) || is_address {
         return true;
     }
-    // `x.com-y` is taken for `x.com` by some.
+    // Some clients read `x.com-y` as `x.com`.
     let mut ends = rest.iter().map(|label| match label.get(..4) {
         Some(start) if start.eq_ignore_ascii_case("xn--") => *label,
         Some(_) | None => label.split(['-', '_']).next().unwrap_or_default(),
@@ -81,7 +81,7 @@ pub(super) fn looks_like_a_host(name: &str, behind: HostSuffix) -> bool {
     }
 }
 
-/// Signs that count as a dot in the name of a host.
+/// Returns true for characters that count as a dot in a host name.
 pub(super) fn is_dot(c: char) -> bool {
     matches!(c, '.' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}')
 }
@@ -99,7 +99,7 @@ fn ends_names(end: &str) -> bool {
     end.starts_with("xn--") || COUNTRIES.contains(&end.as_str()) || GENERIC.contains(&end.as_str())
 }
 
-/// Names such as `main.rs` are files far more often than hosts, and carry nothing.
+/// Names such as `main.rs` are far more often files than hosts, and carry no data.
 fn ends_files(end: &str) -> bool {
     FILES.contains(&end.to_ascii_lowercase().as_str())
 }
@@ -128,7 +128,7 @@ const COUNTRIES: [&str; 248] = [
     "vu", "wf", "ws", "ye", "yt", "za", "zm", "zw",
 ];
 
-/// The others that are much used, and those that clients know of.
+/// Other common domains, and those that clients recognize.
 const GENERIC: [&str; 154] = [
     "academy",
     "agency",

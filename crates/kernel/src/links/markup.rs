@@ -1,6 +1,6 @@
-//! Links, pictures and HTML in Markdown, made text where they lead to hosts that are not listed.
+//! Rewrites Markdown links, images and HTML to unlisted hosts as text.
 //!
-//! Must never: trust how the text is written; what counts is what a parser makes of it.
+//! Must never: trust the appearance of the text; only a parser's reading of it counts.
 
 use std::ops::Range;
 
@@ -14,16 +14,16 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// A part of a text, and what takes its place.
+/// A range of a text, and its replacement.
 struct TextEdit {
     range: Range<usize>,
     text: String,
 }
 
-/// Writes links and pictures as text that do not lead to a listed host, and breaks tags with attributes.
+/// Writes links and images to unlisted hosts as text, and breaks tags with attributes.
 pub(super) fn links_as_text(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
     let mut edits: Vec<TextEdit> = Vec::new();
-    // The outermost link that is being rewritten; what is in it is looked at in the next round.
+    // The outermost link under rewriting; the next round handles links inside it.
     let mut open: Option<OpenLink> = None;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         if let Some(link) = &mut open {
@@ -60,7 +60,7 @@ pub(super) fn links_as_text(text: &str, hosts: &LinkHosts, form: LinkForm) -> St
     edited(text, &edits)
 }
 
-/// A link that is being rewritten.
+/// A link under rewriting.
 struct OpenLink {
     range: Range<usize>,
     label: Option<Range<usize>>,
@@ -88,7 +88,7 @@ impl OpenLink {
     }
 }
 
-/// Whether a destination has no host, or a listed one, whatever a browser or a chat program makes of it.
+/// True if a destination has no host or a listed one, however a browser or chat client reads it.
 fn is_allowed(destination: &str, hosts: &LinkHosts) -> bool {
     let is_skipped = |c: &char| !matches!(c, '\t' | '\n' | '\r');
     let address: String = destination.chars().filter(is_skipped).collect();
@@ -117,12 +117,12 @@ fn is_allowed(destination: &str, hosts: &LinkHosts) -> bool {
     }
 }
 
-/// Where the colon of a scheme is behind.
+/// Returns the position after the colon of a scheme.
 fn scheme_end_of(address: &str) -> usize {
     address.find(':').map_or(0, |at| at + 1)
 }
 
-/// HTML with all tags broken that have attributes; nothing if there are none.
+/// Breaks all HTML tags that have attributes; None if there are none.
 fn broken_tags(html: &str) -> Option<String> {
     let mut out = String::new();
     let mut done = 0;
@@ -138,7 +138,7 @@ fn broken_tags(html: &str) -> Option<String> {
     (out != html).then_some(out)
 }
 
-/// `b>`, `/b>` or `br/>`.
+/// Matches `b>`, `/b>` or `br/>`.
 fn is_plain_tag(behind: &str) -> bool {
     let name = behind.strip_prefix('/').unwrap_or(behind);
     let end = name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len());
@@ -146,7 +146,7 @@ fn is_plain_tag(behind: &str) -> bool {
     (1..=20).contains(&end) && (rest.starts_with('>') || rest.starts_with("/>"))
 }
 
-/// Writes blocks as plain text in which markup, escapes or entities put an address together.
+/// Writes blocks as plain text if markup, escapes or entities assemble an address in them.
 pub(super) fn joined_as_text(text: &str, rewrite: impl Fn(&str) -> String) -> String {
     let mut edits = Vec::new();
     let mut depth = 0_usize;
@@ -181,8 +181,8 @@ pub(super) fn joined_as_text(text: &str, rewrite: impl Fn(&str) -> String) -> St
     edited(text, &edits)
 }
 
-/// Rewrites addresses that markup cuts out of a longer one: of `https://ok.example/_evil.com_` a client that
-/// reads the emphasis first sees `evil.com` alone.
+/// Rewrites addresses that markup cuts out of a longer one: in `https://ok.example/_evil.com_` a
+/// client that parses the emphasis first sees `evil.com` alone.
 pub(super) fn cut_out_as_text(text: &str, rewrite: impl Fn(&str) -> String) -> String {
     let mut edits = Vec::new();
     let mut part: Option<(Range<usize>, String)> = None;
@@ -215,7 +215,7 @@ fn is_block(tag: &Tag<'_>) -> bool {
     )
 }
 
-/// Text in which no sign is markup.
+/// Escapes all markup characters.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -227,12 +227,12 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Takes out all signs that could be markup.
+/// Removes all characters that may be markup.
 pub(super) fn without_signs(text: &str) -> String {
     text.chars().map(|c| if "\\`*_[]<>&#!|~(){}^$".contains(c) { ' ' } else { c }).collect()
 }
 
-/// The edits are in order and do not overlap.
+/// Applies edits, which are in order and do not overlap.
 fn edited(text: &str, edits: &[TextEdit]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;

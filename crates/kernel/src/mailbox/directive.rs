@@ -1,11 +1,11 @@
-//! A message that says itself how it wants to be delivered.
+//! Parses the delivery directive at the beginning of a message.
 //!
-//! `/queue <mode> [debounce:<time>] [cap:<number>] [drop:<policy>] <text>` at the very beginning holds
-//! for that message; without a text it holds for the session. `/queue default` takes back what the
-//! session said, and `/steer <text>` is short for `/queue steer <text>`. `/stop` alone stops. A directive further on is text:
-//! what somebody quotes must not change how a message is delivered.
+//! `/queue <mode> [debounce:<time>] [cap:<number>] [drop:<policy>] <text>` at the very start is for
+//! that message; without a text, for the session. `/queue default` resets the session.
+//! `/steer <text>` is short for `/queue steer <text>`. `/stop` alone stops. Directives further on
+//! are ignored: quoted text must not change the delivery of a message.
 //!
-//! Must never: guess; a directive that cannot be read is an error that names the word.
+//! Must never: guess; an unreadable directive is an error that names the word.
 
 use std::fmt;
 
@@ -17,26 +17,26 @@ use crate::limits::DIRECTIVE_WORD_CHARS_MAX;
 /// A message without its directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedMessage {
-    /// What is left to say; empty if the directive was all.
+    /// The remaining text; empty if the directive was all.
     pub text: String,
-    /// What the directive says, if there is one.
+    /// The directive; None if the message has none.
     pub directive: Option<Directive>,
 }
 
-/// What a directive says.
+/// A directive of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
-    /// It holds for this message.
+    /// Preferences for this message.
     Message(QueuePreferences),
-    /// It holds for the session from now on.
+    /// Preferences for the session from now on.
     Session(QueuePreferences),
-    /// What the session said holds no more.
+    /// Reset of the session's preferences.
     Default,
-    /// What the sender has waiting and under way stops; the owner's stops everybody's.
+    /// Stops the sender's waiting items and running turn; the owner's stops those of all senders.
     Stop,
 }
 
-/// A directive that cannot be read.
+/// An unreadable directive, with the word at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectiveError {
     word: String,
@@ -58,7 +58,7 @@ impl fmt::Display for DirectiveError {
 
 impl std::error::Error for DirectiveError {}
 
-/// Takes the directive off a message.
+/// Separates the directive from a message.
 pub fn read(text: &str) -> Result<ParsedMessage, DirectiveError> {
     let begun = text.trim_start();
     if let Some(rest) = after_command(begun, "/steer").filter(|rest| !rest.trim().is_empty()) {
@@ -77,7 +77,7 @@ pub fn read(text: &str) -> Result<ParsedMessage, DirectiveError> {
     }
 }
 
-/// What follows the command, if the text begins with it as a word of its own.
+/// Returns the text after the command, if the text begins with it as a word of its own.
 fn after_command<'a>(text: &'a str, command: &str) -> Option<&'a str> {
     let (begin, rest) = text.split_at_checked(command.len())?;
     let is_word = rest.is_empty() || rest.starts_with(char::is_whitespace);
@@ -130,7 +130,7 @@ fn option(word: &str, wish: &mut QueuePreferences) -> Result<OptionMatch, Direct
     Ok(OptionMatch::Option)
 }
 
-/// `500`, `500ms`, `2s`, `1m`.
+/// Parses `500`, `500ms`, `2s`, `1m`.
 fn milliseconds(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().ok()?;

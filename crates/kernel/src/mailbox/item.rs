@@ -1,16 +1,16 @@
-//! What lies in a mailbox, and what a mailbox wants done with it.
+//! The items, inputs and actions of a mailbox.
 //!
-//! Must never: say what an authority holds; here it is only the same or another one.
+//! Must never: interpret an authority; here it is only equal or not.
 
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{QueueSettings, SenderKind, UnrunReason};
 use agentry_protocol::{ContentHash, TurnId};
 use serde::{Deserialize, Serialize};
 
-/// Where an item came from, and where its answer goes.
+/// The origin of an item, which is also the address for its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReplyAddress {
-    /// The channel.
+    /// The name of the channel.
     pub channel: String,
     /// The account of ours on that channel.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -23,75 +23,75 @@ pub struct ReplyAddress {
     pub thread: String,
 }
 
-/// Who speaks as far as a mailbox cares: with which authority, and where.
+/// The sender as the mailbox distinguishes it: by authority and place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MailboxSender {
     /// The hash of the authority.
     pub authority: ContentHash,
-    /// Where.
+    /// The place, for the answer.
     pub place: ReplyAddress,
 }
 
-/// One thing that somebody said to a session.
+/// One message to a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailboxItem {
-    /// The event it came with.
+    /// The ID of its event.
     pub id: EventId,
-    /// Who says it.
+    /// The sender of the message.
     pub sender: MailboxSender,
-    /// What kind of sender.
+    /// The kind of the sender.
     pub source: SenderKind,
-    /// What is said, without a directive.
+    /// The text, without a directive.
     pub text: String,
-    /// How it wants to be delivered.
+    /// The delivery settings.
     pub settings: QueueSettings,
-    /// When its channel took it.
+    /// The time when its channel received it, in milliseconds.
     pub received_ms: u64,
 }
 
-/// What a mailbox is told.
+/// An input to a mailbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxInput {
-    /// Somebody said something.
+    /// A message arrived.
     Arrived(MailboxItem),
-    /// A turn of the session began, whoever asked for it.
+    /// A turn of the session began, even one not ordered by the mailbox.
     TurnStarted {
-        /// The turn.
+        /// The ID of the turn.
         turn: TurnId,
-        /// For whom.
+        /// The sender of the turn.
         sender: MailboxSender,
     },
-    /// The turn that was to start could not begin.
+    /// The ordered turn could not begin.
     StartFailed,
-    /// The turn was told the item.
+    /// The turn accepted the item.
     SteerTaken(EventId),
-    /// The turn could not be told the item.
+    /// The turn could not accept the item.
     SteerFailed(EventId),
-    /// The turn is over, however it ended.
+    /// The turn ended, in any way.
     TurnEnded(TurnId),
-    /// The session is being compacted, inside of a turn or by itself.
+    /// A compaction began, inside a turn or by itself.
     CompactionStarted,
-    /// The compaction is over.
+    /// The compaction ended.
     CompactionEnded,
-    /// Somebody who may do so stops what is under way and what waits.
+    /// An authorized stop of running turns and waiting items.
     Aborted(AuthorityFilter),
-    /// It is later now.
+    /// Time has passed.
     Ticked,
 }
 
-/// Whose items and turns are meant.
+/// The authorities whose items and turns are concerned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthorityFilter {
-    /// All of the session.
+    /// All authorities of the session.
     Everyone,
-    /// Those of one authority.
+    /// One authority.
     Of(ContentHash),
 }
 
 impl AuthorityFilter {
-    /// Whether this authority is meant.
+    /// Returns true if the filter includes this authority.
     pub fn means(&self, authority: &ContentHash) -> bool {
         match self {
             Self::Everyone => true,
@@ -100,72 +100,72 @@ impl AuthorityFilter {
     }
 }
 
-/// What a mailbox wants done, in order.
+/// An action for the owner of a mailbox to perform, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxAction {
-    /// Start a turn for these items, all of one sender; the last one's settings hold for it.
+    /// Start a turn for these items, all of one sender; the last one's settings apply.
     Start {
-        /// The items.
+        /// The items, oldest first.
         items: Vec<MailboxItem>,
-        /// What the turn is asked.
+        /// The prompt of the turn.
         prompt: String,
-        /// Why now.
+        /// The reason for starting now.
         why: MailboxStartReason,
     },
-    /// Tell the running turn, and say whether it was taken.
+    /// Send the item to the running turn, and report whether it was accepted.
     Steer {
-        /// The item.
+        /// The item to send.
         item: MailboxItem,
     },
-    /// Stop what is under way.
+    /// Stop the running turn or compaction.
     Cancel {
-        /// Why.
+        /// The reason for stopping.
         why: MailboxStopReason,
     },
-    /// The item was not taken; its channel may bring it again later.
+    /// The item was rejected; its channel may send it again later.
     Rejected {
-        /// The item.
+        /// The rejected item.
         item: MailboxItem,
-        /// Why.
+        /// The reason for the rejection.
         why: UnrunReason,
     },
-    /// The item was taken and will not be run.
+    /// The item was accepted, but will not run.
     Dropped {
-        /// The item.
+        /// The dropped item.
         item: MailboxItem,
-        /// Why.
+        /// The reason for dropping it.
         why: UnrunReason,
     },
-    /// An item with this id came before; nothing is done.
+    /// An item with this id arrived before; it is ignored.
     Repeated {
-        /// The id.
+        /// The repeated id.
         id: EventId,
     },
-    /// Tick at this time, in milliseconds; a later one takes the place of an earlier one.
+    /// Tick at this time, in milliseconds; a later action replaces an earlier one.
     WakeAt(u64),
 }
 
-/// Why a turn starts now.
+/// The reason why a turn starts now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxStartReason {
     /// The session was idle.
     Idle,
-    /// It was the item's turn.
+    /// The item was the next in the queue.
     FollowUp,
-    /// It was the group's turn.
+    /// The group was the next in the queue.
     Collected,
-    /// The turn before was stopped for it.
+    /// The previous turn was stopped for it.
     Interrupt,
 }
 
-/// Why what is under way is to stop.
+/// The reason for stopping a turn or compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxStopReason {
-    /// A newer item takes its place.
+    /// A newer item replaces it.
     Interrupt,
-    /// Somebody asked.
+    /// A user requested it.
     Abort,
 }

@@ -1,17 +1,17 @@
-//! A mailbox as it is after the process went away.
+//! Restores a mailbox after its process ended.
 //!
-//! What waited waits again, and what was dropped with a promise is still told. A turn that was under way
-//! goes on by itself: its run is taken up where it was, so that nothing is run a second time.
+//! Items that waited wait again, and notices about dropped items are still due. A running turn
+//! continues by itself: its run resumes from the record, so that no work runs a second time.
 //!
-//! Must never: put an item in line twice.
+//! Must never: queue an item twice.
 
 use agentry_protocol::TurnId;
 
 use super::{Mailbox, MailboxAction, MailboxItem, MailboxSender, MailboxTurn, QueuedItem, State};
 
 impl Mailbox {
-    /// The mailbox with what waited, oldest first, and the turn that goes on, if it began; tick it once to
-    /// go on. `dropped` are those that the next prompt of their sender has a line about.
+    /// Restores a mailbox from waiting items, oldest first, and the turn that continues, if it
+    /// began; tick it once to continue. The next prompt of their sender lists the `dropped` items.
     pub fn restored(
         waiting: Vec<MailboxItem>,
         dropped: &[MailboxItem],
@@ -43,7 +43,7 @@ impl Mailbox {
     fn put(&mut self, item: MailboxItem) {
         let number = self.next_number;
         self.next_number += 1;
-        // It has been quiet for as long as the process was away.
+        // The quiet time includes the time without a process.
         self.waiting.push_back(QueuedItem { number, item, since_ms: 0 });
     }
 }

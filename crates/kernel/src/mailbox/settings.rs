@@ -1,16 +1,16 @@
-//! How an item reaches a busy session, and who may say so.
+//! Resolves the delivery settings of an item.
 //!
-//! The message itself is asked first, then its session, its channel, the installation, and last the
-//! kind of sender. Each may say a part and leave the rest to the next.
+//! The levels in order of precedence: the message itself, its session, its channel, the
+//! installation, and the default of the sender's kind. Each may set some values and leave others.
 //!
-//! Must never: widen what a sender may do; a delivery is only about when.
+//! Must never: extend the sender's permissions; a delivery only decides about time.
 
 use agentry_protocol::access::Delivery;
 use agentry_protocol::intake::{OverflowPolicy, QueuePreferences, QueueSettings, SenderKind};
 
 use crate::limits::{MAILBOX_CAP, MAILBOX_CAP_MAX, MAILBOX_DEBOUNCE_MS, MAILBOX_DEBOUNCE_MS_MAX};
 
-/// The delivery that holds when nobody says anything: nothing that anybody said is stopped or dropped.
+/// Returns the default delivery, which never stops or drops another message.
 pub fn usual_delivery(source: SenderKind) -> Delivery {
     match source {
         SenderKind::Person => Delivery::Steer,
@@ -20,7 +20,7 @@ pub fn usual_delivery(source: SenderKind) -> Delivery {
     }
 }
 
-/// What each level says, from the one that wins to the one that is asked last.
+/// The preferences of each level, in descending precedence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryLevels {
     /// The message itself.
@@ -33,7 +33,7 @@ pub struct DeliveryLevels {
     pub global: QueuePreferences,
 }
 
-/// What holds for an item of this source.
+/// Returns the effective settings for an item of this source.
 pub fn settings(source: SenderKind, levels: &DeliveryLevels) -> QueueSettings {
     let order = [&levels.inline, &levels.session, &levels.channel, &levels.global];
     fn first<T>(

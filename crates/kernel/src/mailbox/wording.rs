@@ -1,6 +1,6 @@
-//! The words around items that waited: the heading of a group, and the note about dropped ones.
+//! Texts around waiting items: the heading of a group, and the notice about dropped ones.
 //!
-//! Must never: put words of two senders in one text.
+//! Must never: put texts of two senders into one prompt.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,10 +10,10 @@ use crate::limits::MAILBOX_SUMMARY_CHARS_MAX;
 const HEADING: &str = "[Queued messages while agent was busy]";
 const BETWEEN: &str = "\n\n";
 
-/// What one sender lost to the cap since its last prompt.
+/// The items of one sender dropped by the cap since the last prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DropNotice {
-    /// How many items.
+    /// The number of items.
     pub dropped: usize,
     /// A line for each of the newest of them.
     pub lines: Vec<String>,
@@ -40,13 +40,13 @@ impl DropNotice {
     }
 }
 
-/// The prompt for one item by itself.
+/// Returns the prompt for one item alone.
 pub(super) fn single_prompt(item: &MailboxItem, note: Option<&DropNotice>) -> String {
     let note = note.map(DropNotice::text);
     note.into_iter().chain([item.text.clone()]).collect::<Vec<_>>().join(BETWEEN)
 }
 
-/// The prompt for a group of items of one sender.
+/// Returns the prompt for a group of items of one sender.
 pub(super) fn group_prompt(items: &[MailboxItem], note: Option<&DropNotice>) -> String {
     let mut blocks = vec![HEADING.to_owned()];
     blocks.extend(note.map(DropNotice::text));
@@ -55,7 +55,7 @@ pub(super) fn group_prompt(items: &[MailboxItem], note: Option<&DropNotice>) -> 
     blocks.join(BETWEEN)
 }
 
-/// A text as one short line.
+/// Shortens a text to one short line.
 fn line(text: &str) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if flat.chars().count() <= MAILBOX_SUMMARY_CHARS_MAX {

@@ -1,23 +1,23 @@
-//! How a model was searched for, and why none was found, in words.
+//! The record of a search for a model, and the explanation of a failed one.
 //!
-//! Must never: decide; it tells what was decided.
+//! Must never: decide; it only describes the decisions.
 
 use std::fmt;
 
-/// One look at a candidate.
+/// The examination of a candidate at one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CandidateAttempt {
-    /// The candidate, as it was written; empty where a provider has none.
+    /// The candidate, as written; empty if a provider has none.
     pub candidate: String,
-    /// Who named it.
+    /// The source of the candidate.
     pub said: CandidateSource,
-    /// The provider that was looked at.
+    /// The provider that was examined.
     pub provider: Option<String>,
-    /// What came of it.
+    /// The outcome for the candidate.
     pub outcome: CandidateOutcome,
 }
 
-/// Who named a candidate.
+/// The source of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CandidateSource {
     /// A person, with `--model`.
@@ -26,7 +26,7 @@ pub enum CandidateSource {
     Agent,
     /// The settings.
     Settings,
-    /// Nobody; it is what a provider has.
+    /// The default of a provider; no person or file named it.
     Provider,
 }
 
@@ -41,18 +41,18 @@ impl fmt::Display for CandidateSource {
     }
 }
 
-/// What came of a look at a candidate.
+/// The outcome for a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CandidateOutcome {
-    /// It is the model.
+    /// It is the chosen model.
     Taken(String),
-    /// It is asked when those before it fail.
+    /// It is a fallback.
     Fallback(String),
-    /// The provider has it, and cannot be asked now.
+    /// The provider serves it, but is not available now.
     NotReady(String),
     /// The agent may not use it.
     Refused,
-    /// It was passed over.
+    /// It was skipped, for this reason.
     Skipped(String),
 }
 
@@ -78,26 +78,26 @@ impl fmt::Display for CandidateAttempt {
     }
 }
 
-/// Why no model was chosen.
+/// The error if no model was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelChoiceError {
-    /// The reason.
+    /// The reason for the failure.
     pub why: NoModelReason,
-    /// Everything that was looked at.
+    /// All candidates that were considered.
     pub steps: Vec<CandidateAttempt>,
 }
 
-/// A reason why no model was chosen.
+/// The reason why no model was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoModelReason {
-    /// The agent may not use the model that was asked for.
+    /// The agent may not use the requested model.
     Refused {
-        /// The model.
+        /// The name of the model.
         model: String,
-        /// What it may use.
+        /// The models that it may use.
         may: Vec<String>,
     },
-    /// Nobody who can be asked serves a candidate.
+    /// No available provider serves a candidate.
     NoProvider,
 }
 
@@ -119,7 +119,7 @@ impl fmt::Display for ModelChoiceError {
 impl std::error::Error for ModelChoiceError {}
 
 impl ModelChoiceError {
-    /// What the person who can act can do.
+    /// Returns advice for the person who can solve the problem.
     pub fn hint(&self) -> String {
         if let NoModelReason::Refused { may, .. } = &self.why {
             return format!("it may use: {}", may.join(", "));

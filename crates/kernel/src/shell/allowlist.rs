@@ -1,7 +1,7 @@
-//! The allowlist of a shell: whether every command of a text begins with an allowed prefix.
+//! The allowlist of shell commands: each command of a text must begin with an allowed prefix.
 //!
-//! A prefix is a list of words. It allows what its words name, not what their options smuggle in: writing,
-//! executing and steering options must stand in the prefix themselves.
+//! A prefix is a list of words. It allows the named words, not every option: options that write,
+//! execute or steer must be part of the prefix.
 //!
 //! Must never: allow from partial knowledge.
 
@@ -9,28 +9,28 @@ use super::path::{is_descriptor, is_stream};
 use super::program::{is_dangerous_variable, is_harmless_variable};
 use super::{ShellCommand, ShellFacts, ShellWord, escape, harmless};
 
-/// Whether a command stays within an allowlist.
+/// The relation of a shell text to an allowlist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AllowlistMatch {
-    /// Every command of it is allowed.
+    /// Every command of the text is allowed.
     Inside,
-    /// Every command begins with an allowed prefix, but one goes on with more than is known to be harmless.
+    /// Every command begins with an allowed prefix, but one has words not known to be harmless.
     Beyond {
         /// The first such command.
         command: String,
-        /// Which word goes beyond.
+        /// The word that goes beyond the prefix, in a sentence.
         why: String,
     },
-    /// One is not.
+    /// At least one command is not allowed.
     Outside {
         /// The first command that is not allowed, as far as it is known.
         command: String,
-        /// Why it is not.
+        /// The reason why it is not allowed.
         why: String,
     },
 }
 
-/// Whether every command begins with an allowed prefix, word by word.
+/// Compares every command with the allowed prefixes, word by word.
 pub fn check_allowlist(facts: &ShellFacts, allowed_prefixes: &[&str]) -> AllowlistMatch {
     let prefixes: Vec<Vec<&str>> =
         allowed_prefixes.iter().map(|prefix| prefix.split_whitespace().collect()).collect();
@@ -55,7 +55,7 @@ pub fn check_allowlist(facts: &ShellFacts, allowed_prefixes: &[&str]) -> Allowli
     }
 }
 
-/// The place of the first word that makes more of a command than its name says and that nobody names.
+/// Returns the position of the first unnamed word that widens what the command does.
 pub(crate) fn steering(simple: &ShellCommand, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
     match harmless::is_listed(simple) {
         true => harmless::first_word_beyond(simple, is_named),
@@ -63,8 +63,8 @@ pub(crate) fn steering(simple: &ShellCommand, is_named: &dyn Fn(usize) -> bool) 
     }
 }
 
-/// The first file that a redirection writes. The name of a descriptor counts as a file if anything in the text
-/// opens a file for reading: the descriptor may be that file.
+/// Returns the first file that a redirection writes. A descriptor counts as a file if the text
+/// opens any file for reading: the descriptor may be that file.
 pub(crate) fn writes_file<'a>(
     simple: &'a ShellCommand,
     facts: &ShellFacts,
@@ -74,13 +74,13 @@ pub(crate) fn writes_file<'a>(
     simple.writes.iter().find(|word| is_file(word.text()))
 }
 
-/// The first variable that a command may not set unnamed.
+/// Returns the first variable that a command may not set unless a rule names it.
 pub(crate) fn refused_variable(simple: &ShellCommand) -> Option<&str> {
     let mut names = simple.assigns.iter().map(|(name, _)| name.as_str());
     names.find(|name| is_refused(name, simple))
 }
 
-/// How many words of a command the longest prefix that fits it has.
+/// Returns the length, in words, of the longest prefix that matches a command.
 fn longest(simple: &ShellCommand, prefixes: &[Vec<&str>]) -> Option<usize> {
     let matching =
         prefixes.iter().filter(|prefix| !prefix.is_empty() && begins(&simple.words, prefix));
@@ -106,13 +106,13 @@ fn refusal(simple: &ShellCommand, facts: &ShellFacts, prefixes: &[Vec<&str>]) ->
     let Some(longest) = longest(simple, prefixes) else {
         return Some("it is not in the list of allowed commands".to_owned());
     };
-    // What the table knows to be harmless is no escape.
+    // A word that the table lists as harmless is no escape.
     steering(simple, &|at| at < longest)?;
     let escape = escape::of(simple).into_iter().find(|escape| escape.at >= longest);
     escape.map(|escape| format!("`{}`: {}", simple.words[escape.at].text(), escape.why))
 }
 
-/// A variable of its own may have any name that steers nothing; one for a program must be known.
+/// Returns true if the variable is refused. For a program it must be known as harmless.
 fn is_refused(name: &str, simple: &ShellCommand) -> bool {
     match simple.words.is_empty() {
         true => is_dangerous_variable(name),
@@ -120,7 +120,7 @@ fn is_refused(name: &str, simple: &ShellCommand) -> bool {
     }
 }
 
-/// Wrappers that change nothing but when, how often or how gently a command runs.
+/// Returns true for wrappers that affect only when, how often or how gently a command runs.
 fn is_transparent(wrapper: &str) -> bool {
     matches!(
         wrapper.split(' ').next().unwrap_or(wrapper),
@@ -146,7 +146,7 @@ fn is_transparent(wrapper: &str) -> bool {
         || super::program::is_shell(wrapper)
 }
 
-/// The program may be written with the folder where systems keep it.
+/// Matches a prefix; the program may be written with a system folder.
 fn begins(words: &[ShellWord], prefix: &[&str]) -> bool {
     words.len() >= prefix.len()
         && words.iter().zip(prefix).enumerate().all(|(at, (word, wanted))| {

@@ -1,11 +1,11 @@
-//! Text from the network that a command executes.
+//! Detects commands that execute text from the network.
 //!
-//! Must never: take a file for downloaded only because a download stands before it.
+//! Must never: treat a file as downloaded only because a download precedes it.
 
 use super::program::{self, interpreter, is_downloader, is_shell};
 use super::{ShellCommand, ShellWord, embedded_code};
 
-/// Returns whether a command executes text from the network; those before it say what is fed to it.
+/// Returns true if a command executes text from the network; `before` shows what feeds it.
 pub(crate) fn executes_downloaded(simple: &ShellCommand, before: &[ShellCommand]) -> bool {
     let Some(name) = simple.program() else { return false };
     let fed = simple.fed_by.iter().filter_map(|at| before.get(*at));
@@ -39,7 +39,7 @@ fn reads_script_from_input(arguments: &[ShellWord]) -> bool {
     to_input || operands.next().is_none_or(|first| matches!(first, "-" | "/dev/stdin"))
 }
 
-/// Returns whether an earlier command got this file from the network.
+/// Returns true if an earlier command downloaded this file.
 fn saved(earlier: &ShellCommand, file: &str) -> bool {
     let Some(name) = earlier.program().filter(|name| is_downloader(name)) else { return false };
     let bare = |path: &str| path.trim_start_matches("./").to_owned();

@@ -1,6 +1,6 @@
-//! Looks into the text that an interpreter of another language is given: obvious shell calls and deletions.
+//! Scans code of other languages for obvious shell calls and deletions.
 //!
-//! The text is not parsed. What is found becomes commands of its own; the interpreter stays opaque in any case.
+//! The code is not parsed. Findings become commands of their own; the interpreter stays opaque.
 //!
 //! Must never: make a text look harmless. It can only add to what is known.
 
@@ -10,12 +10,12 @@ use super::unwrap::printed;
 use super::{ShellCommand, ShellWord};
 use crate::limits::SHELL_LITERALS_MAX;
 
-/// Whether this is a form of awk.
+/// Returns true for the variants of awk.
 pub(super) fn is_awk(name: &str) -> bool {
     matches!(name, "awk" | "gawk" | "mawk" | "nawk")
 }
 
-/// Adds what the code of this interpreter obviously does.
+/// Adds the obvious actions of this interpreter's code.
 pub(super) fn follow(
     lowering: &mut LoweringContext,
     simple: &ShellCommand,
@@ -71,7 +71,7 @@ fn follow_text(lowering: &mut LoweringContext, text: &str, around: &ShellContext
     }
 }
 
-/// Ways to hand text to a shell or start a program.
+/// Calls that pass text to a shell or start a program.
 const EXECUTES: &[&str] = &[
     "system",
     "exec",
@@ -87,7 +87,7 @@ const EXECUTES: &[&str] = &[
     "check_call",
     "| getline",
 ];
-/// Calls that take something away, up to their argument.
+/// Calls that delete files, up to their argument.
 const DELETES: &[&str] = &[
     "rmtree(",
     "rm_rf(",
@@ -112,7 +112,7 @@ const DELETES: &[&str] = &[
     "remove_entry_secure(",
     "remove_tree(",
 ];
-/// Calls that write the file they name first.
+/// Calls that write the file in their first argument.
 const WRITES: &[&str] = &[
     "open(",
     "writeFileSync(",
@@ -123,7 +123,7 @@ const WRITES: &[&str] = &[
     "file_put_contents(",
 ];
 
-/// The code among the arguments, if there is any.
+/// Returns the code among the arguments; None if there is none.
 pub(super) fn inline(simple: &ShellCommand) -> Option<&ShellWord> {
     let name = simple.program()?;
     let arguments = simple.arguments();
@@ -138,7 +138,7 @@ pub(super) fn inline(simple: &ShellCommand) -> Option<&ShellWord> {
     arguments.get(at + usize::from(joined.is_empty()))
 }
 
-/// The code that is joined to an option for code: nothing for another word, an empty text if the next word is the code.
+/// Returns the code joined to a code option: None for other words, empty if it is the next word.
 fn code_option<'a>(language: &str, text: &'a str) -> Option<&'a str> {
     let short = text.strip_prefix('-').filter(|row| !row.starts_with('-'));
     let is_option = match language {
@@ -172,7 +172,7 @@ fn awk_program(arguments: &[ShellWord]) -> Option<&ShellWord> {
     None
 }
 
-/// The file that an interpreter runs, if it runs one.
+/// Returns the file that an interpreter runs; None if it runs no file.
 pub(super) fn script(simple: &ShellCommand) -> Option<&str> {
     let language = simple.program().and_then(interpreter)?;
     let mut arguments = simple.arguments().iter().map(ShellWord::text);
@@ -181,7 +181,7 @@ pub(super) fn script(simple: &ShellCommand) -> Option<&str> {
     (language != "deno" || first != "run").then_some(first)
 }
 
-/// Texts in quotes, with the place where each begins.
+/// Returns quoted texts with their positions.
 fn literals(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut chars = text.char_indices();
@@ -203,7 +203,7 @@ fn literals(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The literal that begins right after this place, as an argument does.
+/// Returns the literal right after this position, where an argument begins.
 fn argument(literals: &[(usize, String)], from: usize) -> Option<ShellWord> {
     let (_, literal) = literals.iter().find(|(place, _)| *place >= from && *place <= from + 2)?;
     Some(match literal.starts_with('~') {
@@ -212,7 +212,7 @@ fn argument(literals: &[(usize, String)], from: usize) -> Option<ShellWord> {
     })
 }
 
-/// `['rm', '-rf', '/']`: the words of a command as a list.
+/// Parses `['rm', '-rf', '/']`: a command as a list of words.
 fn list_of_words(text: &str, literals: &[(usize, String)]) -> Option<Vec<ShellWord>> {
     let open = text.find('[')?;
     let close = open + text[open..].find(']')?;

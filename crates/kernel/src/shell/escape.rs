@@ -1,25 +1,25 @@
-//! Arguments by which a program that only looks comes to write, delete or execute.
+//! Finds arguments by which a read-only program can write, delete or execute.
 //!
-//! The table of harmless options is asked first. Of a program that it has, these are the arguments that an allowlist
-//! refuses instead of asking about; of the others (`sed`, `awk`, `env`, `set`, `shopt`), all that is known.
+//! The table of harmless options comes first. An allowlist refuses these arguments of its programs
+//! instead of asking; for others (`sed`, `awk`, `env`, `set`, `shopt`) they are all we know.
 //!
-//! Must never: let a word pass that might turn out to be such an option.
+//! Must never: accept a word that may expand to such an option.
 
 use super::git::{GitCommand, runs_something};
 use super::harmless::may_be_option;
 use super::program::{tests_of_find, valued};
 use super::{ShellCommand, ShellWord, embedded_code, sed::sed};
 
-/// An argument that makes more of a program than its name says.
+/// An argument that makes a program do more than its name says.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EscapeArgument {
-    /// Where it stands among the words.
+    /// Its position among the words.
     pub(super) at: usize,
-    /// Why, for a person.
+    /// The reason, for a person.
     pub(super) why: &'static str,
 }
 
-/// Such arguments: all that a script of `sed` has, the first of any other program.
+/// Returns these arguments: all of a `sed` script, the first of any other program.
 pub(super) fn of(simple: &ShellCommand) -> Vec<EscapeArgument> {
     let is_made = simple.words.iter().skip(1).any(may_be_option);
     match simple.program() {
@@ -72,7 +72,7 @@ fn first(simple: &ShellCommand, name: &str) -> Option<EscapeArgument> {
     }
 }
 
-/// Programs among those that only look which have options that act.
+/// Returns true for read-only programs with options that act.
 fn carries_options(name: &str) -> bool {
     matches!(
         name,
@@ -107,7 +107,7 @@ fn option(name: &str, text: &str) -> Option<&'static str> {
     let long = text.split('=').next().unwrap_or(text);
     let is_row = text.starts_with('-') && !text.starts_with("--");
     let row_has = |letters: &[char]| is_row && text[1..].contains(letters);
-    // Programs accept long options shortened.
+    // Programs accept abbreviated long options.
     let shortened =
         |options: &[&str]| long.len() > 3 && options.iter().any(|option| option.starts_with(long));
     const RUNS: &str = "it runs a program";
@@ -175,7 +175,7 @@ fn option(name: &str, text: &str) -> Option<&'static str> {
     }
 }
 
-/// A request that is more than a question to a server, or an answer that goes to a file.
+/// Finds a request that sends data to a server, or saves the response to a file.
 fn curl(simple: &ShellCommand) -> Option<EscapeArgument> {
     let first = |names: &[&str]| valued(simple, names);
     let method =
@@ -226,7 +226,7 @@ fn curl(simple: &ShellCommand) -> Option<EscapeArgument> {
     Some(EscapeArgument { at, why })
 }
 
-/// Only field separators and variables are known to be harmless; a program must be given, and be plain.
+/// Accepts only field separators and variables; the program must be present, and be plain.
 fn awk(simple: &ShellCommand) -> Option<EscapeArgument> {
     let escape = |at: usize, why| Some(EscapeArgument { at, why });
     let program = embedded_code::inline(simple);
@@ -251,7 +251,7 @@ fn awk(simple: &ShellCommand) -> Option<EscapeArgument> {
     let acts = ["system", "|", ">", "@", "/inet", "close("];
     match program.literal() {
         None => escape(at, "a program that is not known"),
-        // A comparison is a harmless use of these signs; it is not worth telling apart here.
+        // A comparison also uses these characters; the distinction is not worth the effort.
         Some(text) if acts.iter().any(|act| text.contains(act)) => {
             escape(at, "a program that may run or write something")
         }

@@ -1,10 +1,10 @@
-//! Which files a command may execute, as far as its text says: what an approval of the command is bound to.
+//! Lists the files that a command may execute; an approval of the command is bound to them.
 //!
-//! Programs that read a file of instructions from the directory they run in (`make`, `npm`, `cargo` …) stand in one
-//! table with the names of those files. Every word that looks like a path is named too; whether it is a program is
-//! for whoever can look at the file.
+//! Programs that read instructions from their working directory (`make`, `npm`, `cargo` …) are in a
+//! table with the names of those files. Every word that looks like a path is listed too; the caller
+//! inspects the file and decides whether it is a program.
 //!
-//! Must never: take a file for harmless because its name is not understood.
+//! Must never: treat a file as harmless because its name is not understood.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use super::program::{interpreter, is_shell};
 use super::{ShellCommand, ShellFacts, ShellWord, read};
 use crate::limits::{EXECUTED_CANDIDATES_MAX, INTERPRETER_OPERANDS_MAX};
 
-/// A file that a command names.
+/// The use of a file by a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileUse {
     /// It may be data or a program.
     Named,
-    /// It is executed, or says what is executed.
+    /// It is executed, or controls what is executed.
     Executed,
 }
 
-/// The files of instructions of a program, looked for where it runs.
+/// The instruction files of programs, relative to the working directory.
 #[rustfmt::skip]
 const INSTRUCTIONS: &[(&[&str], &[&str])] = &[
     (&["make", "gmake", "bmake"], &["GNUmakefile", "makefile", "Makefile", "BSDmakefile"]),
@@ -55,7 +55,7 @@ const INSTRUCTIONS: &[(&[&str], &[&str])] = &[
     (&["tsc", "vite", "webpack", "rollup", "jest", "vitest", "eslint", "playwright"], &["package.json", "tsconfig.json", "vite.config.js", "vite.config.ts", "webpack.config.js", "rollup.config.js", "jest.config.js", "vitest.config.ts", "eslint.config.js", "playwright.config.ts"]),
 ];
 
-/// The files that a command names, relative to the directory it runs in, each with what it is to the command.
+/// Returns the files that a command names, relative to its directory, each with its use.
 pub fn executes(command: &str) -> BTreeMap<String, FileUse> {
     let facts = read(command);
     let mut found = FileUses::default();
@@ -74,7 +74,7 @@ impl FileUses {
         if path.is_empty() || self.0.len() >= EXECUTED_CANDIDATES_MAX {
             return;
         }
-        // After a `cd` to a place that is not known, the file may be here or there.
+        // After a `cd` to an unknown place, the file may be relative to either directory.
         let dir = simple.and_then(|simple| simple.dir.as_ref()).and_then(ShellWord::literal);
         let there = dir.filter(|_| !path.starts_with('/')).map(|dir| format!("{dir}/{path}"));
         for path in there.into_iter().chain([path.to_owned()]) {
@@ -106,7 +106,7 @@ impl FileUses {
         self.of_options(simple);
     }
 
-    /// `make -C dir`, `npm --prefix dir`: the same files in another directory.
+    /// Handles `make -C dir` and `npm --prefix dir`: the files of another directory.
     fn elsewhere(&mut self, simple: &ShellCommand, files: &[&str]) {
         let words: Vec<&str> = simple.arguments().iter().map(ShellWord::text).collect();
         for word in &words {
@@ -120,7 +120,7 @@ impl FileUses {
         }
     }
 
-    /// `python3 -m pkg.tool`.
+    /// Handles `python3 -m pkg.tool`.
     fn of_module(&mut self, simple: &ShellCommand) {
         let words = simple.arguments();
         let at = words.iter().position(|word| word.text() == "-m");
@@ -133,7 +133,7 @@ impl FileUses {
         }
     }
 
-    /// Files behind options: `-f file`, `-ffile`, `--file=file`, `--eval=file`.
+    /// Handles files in options: `-f file`, `-ffile`, `--file=file`, `--eval=file`.
     fn of_options(&mut self, simple: &ShellCommand) {
         for word in simple.arguments() {
             let text = word.text();
@@ -163,7 +163,7 @@ impl FileUses {
         }
     }
 
-    /// Everything that looks like a path, quoted or not. In a text that is not understood all of it may be executed.
+    /// Adds all texts that look like paths, quoted or not; those of an opaque text may be executed.
     fn of_text(&mut self, command: &str, facts: &ShellFacts) {
         let uses = if facts.opaque.is_some() { FileUse::Executed } else { FileUse::Named };
         let is_path = |c: char| c.is_alphanumeric() || "._/+-@%,:~".contains(c);

@@ -1,21 +1,21 @@
-//! Git commands taken apart, and the options and keys by which git runs a program.
+//! Parses git commands, and knows the options and keys by which git runs a program.
 //!
-//! Must never: guess at a subcommand it does not know; it may be an alias for anything.
+//! Must never: guess the meaning of an unknown subcommand; it may be an alias for any command.
 
 use super::{ShellCommand, ShellWord};
 
-/// A git command taken apart.
+/// A parsed git command.
 pub(crate) struct GitCommand<'a> {
-    /// The subcommand.
+    /// The subcommand, if it is known.
     pub(crate) subcommand: Option<&'a str>,
-    /// The words after it.
+    /// The words after the subcommand.
     pub(crate) arguments: Vec<&'a str>,
-    /// Where an option stands that changes what git itself runs or where it looks.
+    /// The position of an option that changes what git runs or where it looks.
     pub(super) steered: Option<usize>,
 }
 
 impl<'a> GitCommand<'a> {
-    /// Takes a command apart, if it is git.
+    /// Parses a command; None if it is not git.
     pub(crate) fn of(simple: &'a ShellCommand) -> Option<Self> {
         if simple.program() != Some("git") {
             return None;
@@ -52,7 +52,7 @@ impl<'a> GitCommand<'a> {
             if !harmless {
                 steered.get_or_insert(at);
             }
-            // Options that are not known may take the next word as well; they are steering in any case.
+            // Unknown options may take the next word as well; they are steering in any case.
             let takes_next = matches!(
                 text,
                 "-c" | "-C"
@@ -70,24 +70,24 @@ impl<'a> GitCommand<'a> {
         Some(Self { subcommand, arguments, steered })
     }
 
-    /// Whether one of these options is given.
+    /// Returns true if one of these options is given.
     pub(crate) fn has(&self, options: &[&str]) -> bool {
         self.arguments.iter().take_while(|text| **text != "--").any(|text| options.contains(text))
     }
 
-    /// Whether a short option is given, alone or among others.
+    /// Returns true if a short option is given, alone or among others.
     pub(crate) fn has_short(&self, short: char) -> bool {
         let mut options = self.arguments.iter().take_while(|text| **text != "--");
         options.any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(short))
     }
 
-    /// The arguments that are not options.
+    /// Returns the arguments that are not options.
     pub(crate) fn operands(&self) -> Vec<&'a str> {
         self.arguments.iter().filter(|text| !text.starts_with('-')).copied().collect()
     }
 }
 
-/// Whether an option of a subcommand, perhaps shortened, makes git run or write something else.
+/// Returns true if an option, perhaps abbreviated, makes git run or write another file.
 pub(super) fn runs_something(text: &str) -> bool {
     let name = text.split('=').next().unwrap_or(text);
     let options = [
@@ -106,7 +106,7 @@ pub(super) fn runs_something(text: &str) -> bool {
         || (name.len() > 3 && options.iter().any(|option| option.starts_with(name)))
 }
 
-/// Whether a push replaces what is there without looking.
+/// Returns true if a push overwrites the remote branch unconditionally.
 pub(crate) fn is_forced_push(git: &GitCommand<'_>) -> bool {
     git.subcommand == Some("push")
         && (git.has(&["--force", "--mirror"])
@@ -114,7 +114,7 @@ pub(crate) fn is_forced_push(git: &GitCommand<'_>) -> bool {
             || git.operands().iter().any(|operand| operand.starts_with('+')))
 }
 
-/// Keys that name a program which git will run.
+/// Returns true for keys whose value is a program that git runs.
 pub(crate) fn is_running_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let exact = [
@@ -152,7 +152,7 @@ pub(crate) fn is_running_key(key: &str) -> bool {
         || ends.iter().any(|end| key.ends_with(end))
 }
 
-/// The key that a `git config` sets, if it sets one.
+/// Returns the key that a `git config` sets; None if it sets none.
 pub(crate) fn set_key<'a>(git: &GitCommand<'a>) -> Option<&'a str> {
     let reads = [
         "--get",

@@ -1,8 +1,8 @@
-//! What a prefix rule covers of a command that can execute other programs or write files: a table of its
-//! harmless options, subcommands and operands.
+//! The table of harmless options, subcommands and operands: the part of a command that a prefix
+//! rule covers if the program can execute other programs or write files.
 //!
-//! An option is harmless if it neither executes a program, nor writes a file, nor reads options from elsewhere.
-//! Only complete names count: a shortened long option is not in the table, so a person is asked.
+//! A harmless option executes no program, writes no file and reads no options from elsewhere. Only
+//! complete names count: abbreviated long options are not listed and need approval.
 //!
 //! Must never: call a word harmless that the row of its command does not list.
 
@@ -19,18 +19,18 @@ use super::{ShellCommand, ShellWord};
 
 pub use row::{DoubleDash, HarmlessRow, Operands, OptionStyle};
 
-/// The whole table.
+/// Returns all rows of the table.
 pub fn rows() -> impl Iterator<Item = &'static HarmlessRow> {
     [files::ROWS, git::ROWS, network::ROWS, build::ROWS, programs::ROWS].into_iter().flatten()
 }
 
-/// Whether the table has a program.
+/// Returns true if the table lists the program.
 pub(super) fn is_listed(simple: &ShellCommand) -> bool {
     simple.program().and_then(row_of).is_some()
 }
 
-/// The place of the first word that goes beyond what is harmless and that the rule does not name itself; the place of
-/// the name if the command takes its commands from its input. Nothing for a command that is not in the table.
+/// Returns the position of the first word that is neither harmless nor named by the rule; that of
+/// the name if commands come from the input. None for a command outside the table.
 pub(crate) fn first_word_beyond(
     simple: &ShellCommand,
     is_named: &dyn Fn(usize) -> bool,
@@ -59,7 +59,7 @@ pub(crate) fn first_word_beyond(
     walk.through()
 }
 
-/// The row of a program: by its name, without its version, or without the `g` of the GNU programs on macOS.
+/// Finds the row of a program: by its name, without a version, or without the `g` of GNU on macOS.
 fn row_of(name: &str) -> Option<(&'static str, &'static HarmlessRow)> {
     let bare = name.split('.').next().unwrap_or(name);
     let bare = bare.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
@@ -74,31 +74,31 @@ fn exact(name: &str) -> Option<(&'static str, &'static HarmlessRow)> {
     })
 }
 
-/// What is to be done with the word at hand.
+/// The classification of the current word.
 enum ArgumentStep {
-    /// It and the words that belong to it are harmless.
+    /// The word and its values, so many words in total, are harmless.
     Next(usize),
-    /// The rest belongs to a program that the rule names, or that is judged by itself.
+    /// The rest belongs to a program that the rule names, or that is judged separately.
     Over,
-    /// The table does not know it.
+    /// The table does not list the word.
     Unknown,
 }
 
-/// The words of one command, read from left to right.
+/// A reader of the words of one command, from left to right.
 struct ArgumentReader<'a> {
     simple: &'a ShellCommand,
     is_named: &'a dyn Fn(usize) -> bool,
-    /// The places of the words that are looked at.
+    /// The positions of the words to read.
     words: Vec<usize>,
     at: usize,
     /// The command and its subcommands so far.
     key: String,
     row: &'static HarmlessRow,
-    /// How many operands the row has had.
+    /// The number of operands of the row so far.
     operands: usize,
-    /// Whether one of the words that the row needs was there.
+    /// True once a word that the row requires has occurred.
     met: bool,
-    /// Whether `--` ended the options.
+    /// True once `--` has ended the options.
     ended: bool,
 }
 
@@ -160,7 +160,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// How many words a harmless option takes.
+    /// Returns the number of words of a harmless option.
     fn option(&mut self, text: &str) -> Option<usize> {
         if let Some(count) = self.phrase(self.row.needs) {
             self.met = true;
@@ -173,7 +173,7 @@ impl<'a> ArgumentReader<'a> {
         })
     }
 
-    /// Exact words that stand here.
+    /// Matches exact words at this position; returns their number.
     fn phrase(&self, phrases: &[&str]) -> Option<usize> {
         phrases.iter().find_map(|phrase| {
             let wanted: Vec<&str> = phrase.split(' ').collect();
@@ -186,7 +186,7 @@ impl<'a> ArgumentReader<'a> {
         })
     }
 
-    /// A whole word: `--name`, `--name=value`, `--name value`.
+    /// Matches a whole word: `--name`, `--name=value`, `--name value`.
     fn long(&self, text: &str) -> Option<usize> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -204,7 +204,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// A row of letters after one dash; one that takes a value ends the row.
+    /// Matches letters after one dash; one that takes a value ends them.
     fn letters(&self, text: &str) -> Option<usize> {
         let mut rest = text.chars();
         while let Some(letter) = rest.next() {
@@ -219,7 +219,7 @@ impl<'a> ArgumentReader<'a> {
         Some(1)
     }
 
-    /// One letter with a value, where a dash begins a whole word: `-O2`, `-I include`.
+    /// Matches a letter with a value, where a dash begins a whole word: `-O2`, `-I include`.
     fn joined(&self, text: &str) -> Option<usize> {
         let letter = text.chars().next()?;
         match takes(self.row.short, letter)? {
@@ -231,12 +231,12 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Whether the first word is a row of letters without a dash, as `tar` takes it.
+    /// Returns true if the first word is letters without a dash, as `tar` takes it.
     fn is_bundle(&self) -> bool {
         self.row.style == OptionStyle::Bundle && self.at == 0
     }
 
-    /// Letters without a dash; the values follow one after the other, so only the last may have one.
+    /// Matches letters without a dash; values follow in order, so only the last may take one.
     fn bundle(&self, text: &str) -> Option<usize> {
         let last = text.chars().next_back()?;
         let before = &text[..text.len() - last.len_utf8()];
@@ -244,7 +244,7 @@ impl<'a> ArgumentReader<'a> {
         before.chars().all(is_flag).then(|| self.letters(&text[before.len()..]))?
     }
 
-    /// The value in the next word: it must be there, and be known.
+    /// Accepts the next word as a value: it must exist, and be literal.
     fn next_value(&self) -> Option<usize> {
         let place = *self.words.get(self.at + 1)?;
         self.simple.words[place].literal().filter(|value| self.is_value(value)).map(|_| 2)
@@ -260,7 +260,7 @@ impl<'a> ArgumentReader<'a> {
         match self.row.operands {
             Operands::Any => ArgumentStep::Next(1),
             Operands::Nothing => ArgumentStep::Unknown,
-            // A pattern may come to several words.
+            // A pattern may expand to several words.
             Operands::UpTo(max) => next(self.operands <= max && word.literal().is_some()),
             Operands::Without(parts) => next(
                 word.literal().is_some_and(|text| !parts.iter().any(|part| text.contains(part))),
@@ -278,7 +278,7 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// Goes on with the row of a subcommand. One without a row has nothing harmless.
+    /// Enters the row of a subcommand. A subcommand without a row has no harmless words.
     fn enter(&mut self, word: &ShellWord, at: usize) -> ArgumentStep {
         self.key = format!("{} {}", self.key, word.text());
         let known = exact(&self.key).map(|(_, row)| row).filter(|_| word.literal().is_some());
@@ -292,7 +292,7 @@ impl<'a> ArgumentReader<'a> {
     }
 }
 
-/// Whether a word that is not known could come out as an option: it has no text of its own in front.
+/// Returns true if an unknown word may expand to an option: no literal text precedes it.
 pub(super) fn may_be_option(word: &ShellWord) -> bool {
     let text = word.text();
     word.literal().is_none()
@@ -300,7 +300,7 @@ pub(super) fn may_be_option(word: &ShellWord) -> bool {
             || text.starts_with(['*', '?', '[', '{', '-', '<', '+', '@', '!']))
 }
 
-/// What an option of one letter takes.
+/// The argument of a one-letter option.
 #[derive(Clone, Copy)]
 enum OptionArity {
     Nothing,
@@ -310,7 +310,7 @@ enum OptionArity {
     Joined,
 }
 
-/// Reads letters as `getopt` writes them; `#` stands for every digit.
+/// Parses letters in `getopt` notation; `#` stands for every digit.
 fn takes(letters: &str, letter: char) -> Option<OptionArity> {
     let listed = if letter.is_ascii_digit() { '#' } else { letter };
     let listed = if letters.contains(letter) { letter } else { listed };

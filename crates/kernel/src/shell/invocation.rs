@@ -1,10 +1,10 @@
-//! How a shell is started: which options are known, and where its script or code begins.
+//! The invocation of a shell: its known options, and the start of its script or code.
 //!
 //! Must never: call an option known that makes a shell run another file or other code.
 
 use super::ShellWord;
 
-/// Options of a shell that change neither which code it runs nor where that code begins.
+/// Returns true for options that change neither the code that a shell runs nor its position.
 pub(super) fn is_shell_option(text: &str) -> bool {
     let is_setting = text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     match text.strip_prefix(['-', '+']) {
@@ -18,7 +18,7 @@ pub(super) fn is_shell_option(text: &str) -> bool {
     }
 }
 
-/// A row of short options that ends with `o` takes the next word: `-euo pipefail`.
+/// Returns the position after the options; a group ending in `o` takes a word: `-euo pipefail`.
 pub(super) fn after_shell_options(words: &[ShellWord]) -> usize {
     let mut at = 1;
     while let Some(text) = words

@@ -1,6 +1,6 @@
-//! From the syntax tree to simple commands: who runs, in which order, fed by whom, writing where.
+//! Lowers the syntax tree to simple commands, with their order, inputs and written files.
 //!
-//! Both sides of a condition and every turn of a loop count as run.
+//! Both sides of a condition and every iteration of a loop count as run.
 //!
 //! Must never: leave out a command that some path through the text would execute.
 
@@ -16,7 +16,7 @@ use super::word::{Kind, scan};
 use super::{ShellCommand, ShellFacts, ShellWord, unwrap, word_split};
 use crate::limits::{SHELL_CODE_DEPTH_MAX, SHELL_COMMANDS_MAX};
 
-/// The facts of a whole text.
+/// Returns the facts of a whole text.
 pub(super) fn lower_text(text: &str) -> ShellFacts {
     let mut lowering = LoweringContext { starts: starts(text), ..LoweringContext::default() };
     lowering.code(text, &ShellContext::default());
@@ -24,7 +24,7 @@ pub(super) fn lower_text(text: &str) -> ShellFacts {
     ShellFacts { commands: lowering.commands, opaque: lowering.opaque }
 }
 
-/// Whether something in a text may be read as a sum: brackets, comparisons, the index of an array, a piece of a value.
+/// True if a text may hold arithmetic: brackets, comparisons, an array index, part of a value.
 fn has_sum(text: &str) -> bool {
     let sums = ["((", "$[", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "let ", "-v ", "]=", "]+="];
     let is_piece = |inside: &str| {
@@ -35,13 +35,13 @@ fn has_sum(text: &str) -> bool {
         || text.split("${").skip(1).any(|rest| is_piece(rest.split('}').next().unwrap_or(rest)))
 }
 
-/// Byte offsets of characters; empty when they are the same.
+/// Returns the byte offsets of characters; empty if all characters are one byte.
 fn starts(text: &str) -> Vec<usize> {
     let starts = text.char_indices().map(|(at, _)| at);
     if text.is_ascii() { Vec::new() } else { starts.chain([text.len()]).collect() }
 }
 
-/// What is gathered on the way.
+/// The commands and state collected while lowering.
 #[derive(Default)]
 pub(super) struct LoweringContext {
     pub(super) commands: Vec<ShellCommand>,
@@ -51,16 +51,16 @@ pub(super) struct LoweringContext {
     starts: Vec<usize>,
 }
 
-/// What stands around a command: who runs it, what is fed to it.
+/// The surroundings of a command: its wrappers and inputs.
 #[derive(Clone, Default)]
 pub(super) struct ShellContext {
     pub(super) wrappers: Vec<String>,
     pub(super) fed_by: Vec<usize>,
-    /// Variables set for all inside.
+    /// Variables set for all commands inside.
     pub(super) assigns: Vec<(String, ShellWord)>,
-    /// The text on its standard input, if it stands in the command itself.
+    /// The text on its standard input, if the command itself contains it.
     pub(super) input: Option<InlineInput>,
-    /// The place of the outer command, for code inside of code.
+    /// The byte range of the outer command, for nested code.
     pub(super) place: Option<(usize, usize)>,
     pub(super) dir: Option<ShellWord>,
 }
@@ -73,12 +73,12 @@ pub(super) struct InlineInput {
 }
 
 impl LoweringContext {
-    /// Notes why the text is not fully understood; the first reason stays.
+    /// Records why the text is not fully understood; the first reason is kept.
     pub(super) fn opaque(&mut self, why: impl Into<String>) {
         self.opaque.get_or_insert_with(|| why.into());
     }
 
-    /// A sum executes substitutions in the values of its variables, so values must not come from elsewhere.
+    /// Arithmetic executes substitutions in variables, so values must not come from elsewhere.
     fn check_sums(&mut self, text: &str) {
         let reads = ["read", "readarray", "mapfile", "printf", "getopts"];
         let fills = |simple: &ShellCommand| match simple.program() {
@@ -93,7 +93,7 @@ impl LoweringContext {
             .map(|(_, value)| value)
             .collect();
         let holds = values.iter().any(|value| value.literal().is_some() && executable(value));
-        // What a substitution prints may be such a text too.
+        // The output of a substitution may be such a text too.
         let made = values.iter().any(|value| value.literal().is_none() && executable(value));
         let filled = self.commands.iter().any(fills);
         if holds {
@@ -104,7 +104,7 @@ impl LoweringContext {
         }
     }
 
-    /// Lowers a piece of shell code and returns where its commands stand.
+    /// Lowers a piece of shell code and returns the positions of its commands.
     pub(super) fn code(&mut self, text: &str, around: &ShellContext) -> Vec<usize> {
         let start = self.commands.len();
         if self.depth >= SHELL_CODE_DEPTH_MAX {
@@ -127,7 +127,7 @@ impl LoweringContext {
         (start..self.commands.len()).collect()
     }
 
-    /// Takes what can be had of a text that is not understood.
+    /// Collects the commands of a text that cannot be parsed, as far as possible.
     fn rough(&mut self, text: &str, around: &ShellContext, why: impl Into<String>) {
         self.opaque(why);
         for words in word_split::commands(text) {
@@ -162,7 +162,7 @@ impl LoweringContext {
         for command in &pipeline.seq {
             let start = self.commands.len();
             self.command(parsed, command, &around);
-            // Each part gets the output of all that came before it in this pipe.
+            // Each part may receive the output of all earlier parts of the pipe.
             around.fed_by.extend(start..self.commands.len());
             around.input = None;
         }
@@ -188,7 +188,7 @@ impl LoweringContext {
         }
     }
 
-    /// A function is kept as a command of its own, so that rules can see one that calls itself.
+    /// Keeps a function as a command of its own, so that rules can detect recursion.
     fn note_recursion(
         &mut self,
         parsed: &ParsedScript,
@@ -206,7 +206,7 @@ impl LoweringContext {
         });
     }
 
-    /// Redirections of a group: files it writes are noted once, its input goes to all inside.
+    /// Handles a group's redirections: records written files once, passes the input to all inside.
     fn around_group(
         &mut self,
         parsed: &ParsedScript,
@@ -272,7 +272,7 @@ impl LoweringContext {
         }
     }
 
-    /// The variable takes each value; so each value is noted as an assignment.
+    /// Records each value of the loop variable as an assignment.
     fn for_each(
         &mut self,
         parsed: &ParsedScript,
@@ -321,7 +321,7 @@ impl LoweringContext {
         }
     }
 
-    /// An operand may be read as a sum, and the index of an array in a sum is executed.
+    /// Checks an operand: it may be arithmetic, and an array index in arithmetic is executed.
     fn operand(&mut self, parsed: &ParsedScript, written: &str, around: &ShellContext) {
         let (word, _) = self.word(parsed, written, around);
         if word.literal().is_some_and(|text| text.contains("$(") || text.contains('`')) {
@@ -381,7 +381,7 @@ impl LoweringContext {
         match item {
             Item::IoRedirect(redirect) => self.redirect(parsed, redirect, simple, around),
             Item::Word(word) => self.argument(parsed, &word.value, simple, around),
-            // After the name an assignment is an argument: what it means is for the program to say.
+            // After the name an assignment is an argument, interpreted by the program.
             Item::AssignmentWord(_, word) if !simple.words.is_empty() => {
                 self.argument(parsed, &word.value, simple, around);
             }
@@ -450,7 +450,7 @@ impl LoweringContext {
         }
     }
 
-    /// One word, and the commands whose output it is made of.
+    /// Lowers one word, and the commands whose output it contains.
     pub(super) fn word(
         &mut self,
         parsed: &ParsedScript,
@@ -475,7 +475,7 @@ impl LoweringContext {
         (scanned.word(), fed)
     }
 
-    /// A command with all its words: wrappers come off, code inside is followed.
+    /// Adds a complete command: wrappers are removed, code inside is followed.
     pub(super) fn settle(&mut self, mut simple: ShellCommand, around: &ShellContext) {
         simple.wrappers.clone_from(&around.wrappers);
         simple.fed_by.extend(&around.fed_by);
@@ -506,7 +506,7 @@ impl LoweringContext {
     }
 }
 
-/// The directory that is entered from another.
+/// Returns the directory after a `cd` from another one.
 pub(super) fn entered(dir: Option<&ShellWord>, target: ShellWord) -> ShellWord {
     let is_relative = target.literal().is_some_and(|text| !text.starts_with('/'));
     match dir.filter(|_| is_relative) {

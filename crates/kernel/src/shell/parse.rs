@@ -1,10 +1,10 @@
-//! From text to a syntax tree, within bounds that the grammar itself does not have.
+//! Parses text to a syntax tree, within limits that the grammar itself does not have.
 //!
-//! The grammar reads nested words by trial, at a cost that can double with each level. So words that nest
-//! are put aside before it runs and are read by our own scanner (`word`) after. The bodies of heredocs
-//! that nobody expands are put aside even earlier: they are data, often long, and full of brackets.
+//! The grammar parses nested words by trial, at a cost that can double with each level. So nested
+//! words are replaced before it runs and scanned by `word` afterwards. Bodies of quoted heredocs
+//! are replaced even earlier: they are data, often long, and full of brackets.
 //!
-//! Must never: hand the grammar a text whose nesting nobody counted.
+//! Must never: pass the grammar a text whose nesting has not been counted.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -18,21 +18,21 @@ use crate::limits::{
     SHELL_PARENTHESES_DEPTH_MAX,
 };
 
-/// Stands for a word that was put aside. A private-use character, refused in the text itself.
+/// Marks a replaced word. A private-use character, which is refused in the text itself.
 const ASIDE: char = '\u{f8ff}';
 
-/// A tree, and the texts that were put aside from it.
+/// A syntax tree, and the texts that were replaced in it.
 pub(super) struct ParsedScript {
     pub(super) program: Program,
     /// Bodies first, then words.
     aside: Vec<String>,
     bodies: usize,
-    /// How many bodies were found where bodies belong.
+    /// The number of bodies found where a heredoc belongs.
     restored: Cell<usize>,
 }
 
 impl ParsedScript {
-    /// The word as written.
+    /// Returns the word as written.
     pub(super) fn written(&self, word: &str) -> String {
         let Some((head, number)) = word.split_once(ASIDE) else {
             return word.to_owned();
@@ -44,17 +44,17 @@ impl ParsedScript {
         }
     }
 
-    /// Whether every text that was taken for a heredoc is one.
+    /// Returns true if every text treated as a heredoc body is one.
     pub(super) fn is_whole(&self) -> bool {
         self.restored.get() == self.bodies
     }
 
-    /// A word with the bodies put back that were inside of it.
+    /// Restores the bodies inside a word.
     fn filled(&self, text: &str) -> String {
         let mut parts = text.split(ASIDE);
         let mut filled = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            // A mark is a number, filled up with blanks to the length of what was there.
+            // A mark is a number, padded with blanks to the length of the replaced text.
             let (mark, after) = part.split_once('\n').unwrap_or(("", part));
             let body = number_of(mark).and_then(|at| self.aside.get(at));
             self.restored.set(self.restored.get() + usize::from(body.is_some()));
@@ -69,14 +69,14 @@ fn number_of(mark: &str) -> Option<usize> {
     mark.trim_end().parse().ok()
 }
 
-/// The tree of a text, or why there is none.
+/// Parses a text; the error says why it has no tree.
 pub(super) fn parse(text: &str) -> Result<ParsedScript, String> {
     check_text(text)?;
     let (text, mut aside) = without_bodies(text);
     check_expansions(&text)?;
     check_delimiters(&text)?;
     let bodies = aside.len();
-    // The grammar is not ours, and there are texts on which it panics.
+    // The grammar is third-party code, and there are texts on which it panics.
     let program = catch_unwind(AssertUnwindSafe(|| program(&text, &mut aside)))
         .unwrap_or_else(|_| Err("not a shell command: the grammar gave up".to_owned()))?;
     Ok(ParsedScript { program, aside, bodies, restored: Cell::new(0) })
@@ -96,8 +96,8 @@ fn program(text: &str, aside: &mut Vec<String>) -> Result<Program, String> {
         .map_err(|_| "not a shell command: the grammar does not know it".to_owned())
 }
 
-/// The text with a mark in place of each heredoc whose delimiter is quoted, and what was there. A line may only
-/// look like the start of one; `is_whole` tells in the end.
+/// Replaces each heredoc with a quoted delimiter by a mark; returns the bodies too. A line may only
+/// look like the start of one; `is_whole` verifies this in the end.
 fn without_bodies(text: &str) -> (Cow<'_, str>, Vec<String>) {
     if !text.contains("<<") {
         return (Cow::Borrowed(text), Vec::new());
@@ -114,7 +114,7 @@ fn without_bodies(text: &str) -> (Cow<'_, str>, Vec<String>) {
             let bare = line.trim_end_matches('\n');
             let bare = if tabs { bare.trim_start_matches('\t') } else { bare };
             if bare == delimiter {
-                // The mark is as long as the body, so that every place stays where it is.
+                // The mark is as long as the body, so that all positions stay valid.
                 let width = rest[..length].chars().count();
                 let mark = format!("{ASIDE}{}", bodies.len());
                 if mark.chars().count() < width {
@@ -131,7 +131,7 @@ fn without_bodies(text: &str) -> (Cow<'_, str>, Vec<String>) {
     (Cow::Owned(kept), bodies)
 }
 
-/// The delimiter, when a line starts exactly one heredoc and quotes it; and whether tabs before it count.
+/// Returns the delimiter if a line starts exactly one, quoted heredoc; true if tabs are stripped.
 fn quoted_delimiter(line: &str) -> Option<(&str, bool)> {
     let (_, after) = line.split_once("<<")?;
     if after.contains("<<") {
@@ -162,14 +162,14 @@ fn check_expansions(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A character that a person does not see, or that shells disagree about.
+/// Returns true for characters that are invisible, or that shells treat differently.
 fn is_strange(c: char) -> bool {
     let seen = matches!(c, '\n' | '\t' | ' ');
     let hidden = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | ASIDE);
     !seen && (c.is_control() || c.is_whitespace() || hidden)
 }
 
-/// The tokenizer never ends on a heredoc whose delimiter comes out empty, so only plain ones reach it.
+/// Rejects unusual delimiters: the tokenizer never ends on a heredoc with an empty one.
 fn check_delimiters(text: &str) -> Result<(), String> {
     if !text.contains("<<") && !text.contains("<\\\n") {
         return Ok(());
@@ -189,7 +189,7 @@ fn check_delimiters(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text begins with a word in letters, or one in quotes, and nothing is joined to it.
+/// Returns true if a text begins with a word, bare or quoted, and no text is joined to it.
 fn is_plain_delimiter(text: &str) -> bool {
     let is_strange = |c: char| "'\"\\$`()<>\n".contains(c);
     let (word, after) = match text.chars().next() {
@@ -234,7 +234,7 @@ fn check_tokens(tokens: &[Token]) -> Result<(), String> {
     Ok(())
 }
 
-/// An assignment keeps its name, so that the grammar still sees an assignment.
+/// Replaces a value. An assignment keeps its name, so that the grammar still sees it as one.
 fn put_aside(value: &mut String, words: &mut Vec<String>) {
     let is_plain = !value.contains(['$', '`', '[', '(', '{', ASIDE]);
     if is_plain || matches!(value.as_str(), "[" | "[[" | "{") {

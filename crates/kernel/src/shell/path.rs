@@ -1,11 +1,11 @@
-//! Where a path leads, by its text alone.
+//! Resolves paths by their text alone.
 //!
-//! Must never: look at a file system; a link is what its name says.
+//! Must never: access a file system; links are not followed.
 
 use super::ShellWord;
 
-/// Returns whether a path that a command writes is a stream, lies below the place where the command starts, or in a
-/// folder for temporary files.
+/// Returns true if a written path is a stream, or lies below the starting directory or in a folder
+/// for temporary files.
 pub(super) fn is_below(path: &str, dir: Option<&ShellWord>) -> bool {
     if is_stream(path) {
         return true;
@@ -20,19 +20,19 @@ pub(super) fn is_below(path: &str, dir: Option<&ShellWord>) -> bool {
     [dir, path].into_iter().all(is_plain) && (is_temporary || !is_outside)
 }
 
-/// A descriptor or a place that swallows what it is given. A path that only begins like one leads elsewhere.
+/// True for a descriptor or a sink. A path that only begins like one leads elsewhere.
 pub(crate) fn is_stream(text: &str) -> bool {
     is_descriptor(text) || matches!(text, "/dev/null" | "/dev/tty" | "/dev/zero")
 }
 
-/// A name for a descriptor that is open. If that is a file, writing to the name writes the file.
+/// True for the name of an open descriptor. If that is a file, writing to the name writes the file.
 pub(super) fn is_descriptor(text: &str) -> bool {
     let number = text.strip_prefix("/dev/fd/");
     matches!(text, "/dev/stdin" | "/dev/stdout" | "/dev/stderr")
         || number.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Returns whether a path names a program where systems keep theirs.
+/// Returns true if a path names a program in a system folder.
 pub(super) fn is_system_folder(path: &str) -> bool {
     let folder = path.rsplit_once('/').map(|(folder, _)| folder);
     matches!(
@@ -41,12 +41,12 @@ pub(super) fn is_system_folder(path: &str) -> bool {
     )
 }
 
-/// Whether nothing but patterns is expanded in it.
+/// Returns true if the shell expands only patterns in the text.
 fn is_plain(text: &str) -> bool {
     !text.contains(['$', '`']) && !text.starts_with(['~', '<', '>'])
 }
 
-/// The path without `.`, `..` and doubled slashes.
+/// Removes `.`, `..` and doubled slashes from the path.
 pub(crate) fn normalize(path: &str) -> String {
     let absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

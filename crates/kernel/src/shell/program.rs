@@ -1,10 +1,10 @@
-//! What is known of programs by their names.
+//! Classifies programs and variables by their names.
 //!
-//! Must never: call a variable harmless that decides what a program runs.
+//! Must never: call a variable harmless that controls what a program runs.
 
 use super::{ShellCommand, ShellWord};
 
-/// Programs that get text from elsewhere.
+/// Returns true for programs that fetch text from the network.
 pub(super) fn is_downloader(name: &str) -> bool {
     matches!(
         name,
@@ -23,7 +23,7 @@ pub(super) fn is_downloader(name: &str) -> bool {
     )
 }
 
-/// Shells: they execute their `-c`, their file or their input.
+/// Returns true for shells: they execute their `-c`, their file or their input.
 pub(super) fn is_shell(name: &str) -> bool {
     matches!(
         name,
@@ -41,7 +41,7 @@ pub(super) fn is_shell(name: &str) -> bool {
     )
 }
 
-/// Interpreters of other languages, by the name without its version.
+/// Returns the language of an interpreter, by its name without the version.
 pub(super) fn interpreter(name: &str) -> Option<&'static str> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let known = [
@@ -65,7 +65,7 @@ pub(super) fn interpreter(name: &str) -> Option<&'static str> {
     known.into_iter().find(|known| *known == bare)
 }
 
-/// The words that name what a program writes, changes or takes away.
+/// Returns the words that name what a program writes, changes or deletes.
 pub(crate) fn targets(simple: &ShellCommand) -> Vec<ShellWord> {
     let operands = || operands(simple).into_iter().cloned();
     let option = |names: &[&str]| valued(simple, names).map(|(_, value)| value);
@@ -102,7 +102,7 @@ pub(crate) fn targets(simple: &ShellCommand) -> Vec<ShellWord> {
     }
 }
 
-/// The arguments that are not options.
+/// Returns the arguments that are not options.
 pub(crate) fn operands(simple: &ShellCommand) -> Vec<&ShellWord> {
     let mut ended = false;
     let mut operands = Vec::new();
@@ -117,7 +117,7 @@ pub(crate) fn operands(simple: &ShellCommand) -> Vec<&ShellWord> {
     operands
 }
 
-/// Whether a short option, alone or among others, or a long one (also shortened) is given.
+/// True if a short option, alone or grouped, or a long one (also abbreviated) is given.
 pub(crate) fn has_option(simple: &ShellCommand, short: char, long: &str) -> bool {
     let arguments = simple.arguments().iter().map(ShellWord::text).take_while(|text| *text != "--");
     arguments.into_iter().any(|text| match text.strip_prefix("--") {
@@ -126,8 +126,8 @@ pub(crate) fn has_option(simple: &ShellCommand, short: char, long: &str) -> bool
     })
 }
 
-/// The value of an option and where it stands: in the next word, after `=`, or joined to a short one that
-/// may end a row of others.
+/// Returns an option's value and its position: in the next word, after `=`, or joined to a short
+/// option, which may end a group.
 pub(super) fn valued(simple: &ShellCommand, names: &[&str]) -> Option<(usize, ShellWord)> {
     simple.words.iter().enumerate().skip(1).find_map(|(at, word)| {
         let text = word.text();
@@ -144,7 +144,7 @@ pub(super) fn valued(simple: &ShellCommand, names: &[&str]) -> Option<(usize, Sh
     })
 }
 
-/// The words of a `find` that are not those of a command it runs, each with its place.
+/// Returns the words of a `find` outside of the commands that it runs, each with its position.
 pub(crate) fn tests_of_find(simple: &ShellCommand) -> Vec<(usize, &str)> {
     let mut inside = false;
     let mut tests = Vec::new();
@@ -161,7 +161,7 @@ pub(crate) fn tests_of_find(simple: &ShellCommand) -> Vec<(usize, &str)> {
     tests
 }
 
-/// Whether the word here ends the command of an `-exec`: `;`, or `+` after `{}`.
+/// Returns true if the word here ends the command of an `-exec`: `;`, or `+` after `{}`.
 pub(super) fn ends_command(words: &[ShellWord], at: usize) -> bool {
     match words[at].text() {
         ";" => true,
@@ -170,7 +170,7 @@ pub(super) fn ends_command(words: &[ShellWord], at: usize) -> bool {
     }
 }
 
-/// Variables that decide what programs run, or what they load.
+/// Returns true for variables that control which programs run, or what they load.
 pub(super) fn is_dangerous_variable(name: &str) -> bool {
     let exact = [
         "PATH",
@@ -230,7 +230,7 @@ pub(super) fn is_dangerous_variable(name: &str) -> bool {
     exact.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Variables that change how output looks and nothing else.
+/// Returns true for variables that only change the appearance of output.
 pub(super) fn is_harmless_variable(name: &str) -> bool {
     let exact = [
         "LANG",

@@ -1,6 +1,6 @@
 //! Redirections of a command: files read, files written, text on the standard input.
 //!
-//! Must never: take a file for a descriptor; `>& name` writes a file.
+//! Must never: treat a file as a descriptor; `>& name` writes a file.
 
 use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 

@@ -1,11 +1,11 @@
-//! Scripts of sed: which are known only to look.
+//! Recognizes sed scripts that only read.
 //!
-//! Must never: call a script plain when some sed would write or execute by it.
+//! Must never: call a script plain if any implementation of sed would write or execute by it.
 
 use super::escape::EscapeArgument;
 use super::{ShellCommand, ShellWord};
 
-/// Only scripts of the plainest kind are known not to write or execute.
+/// Returns the arguments that may write or execute; only the plainest scripts are accepted.
 pub(super) fn sed(simple: &ShellCommand) -> Vec<EscapeArgument> {
     let escape = |at: usize, why| EscapeArgument { at, why };
     let mut found = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn sed(simple: &ShellCommand) -> Vec<EscapeArgument> {
                     given.extend(words.next());
                 }
                 let letters = row.unwrap_or(&text[1..]);
-                // What follows `i` is the ending of a copy.
+                // The letters after `i` are the suffix of a backup copy.
                 let (letters, changes) = match letters.split_once('i') {
                     Some((before, _)) => (before, true),
                     None => (letters, false),
@@ -42,7 +42,7 @@ pub(super) fn sed(simple: &ShellCommand) -> Vec<EscapeArgument> {
                     found.push(escape(at, "a script that is not seen"));
                 }
             }
-            // An empty word after `-i` is a script for one sed and the ending of a copy for another.
+            // An empty word after `-i` is a script for one sed and a backup suffix for another.
             _ => {
                 first = first
                     .filter(|(_, word): &(usize, &ShellWord)| !word.text().is_empty())
@@ -58,7 +58,7 @@ pub(super) fn sed(simple: &ShellCommand) -> Vec<EscapeArgument> {
 }
 
 fn is_plain_sed(script: &str) -> bool {
-    // Whether a delimiter inside of brackets ends the pattern depends on the sed.
+    // Implementations differ on whether a delimiter inside brackets ends the pattern.
     let inside = |from: usize| match script.contains("[[:") {
         true => script[from..].rsplit_once(']').map_or("", |(inside, _)| inside),
         false => script[from..].split(']').next().unwrap_or_default(),

@@ -1,8 +1,8 @@
-//! Takes wrappers off a command and follows code that a program is given to execute.
+//! Removes wrappers from a command and follows code that a program executes.
 //!
-//! `env X=1 timeout 5 sh -c 'ls'` comes out as `ls`, with its wrappers beside it.
+//! `env X=1 timeout 5 sh -c 'ls'` becomes `ls`, with its wrappers beside it.
 //!
-//! Must never: take off a wrapper and lose what it would execute.
+//! Must never: remove a wrapper and lose what it would execute.
 
 use super::invocation::{after_shell_options, is_shell_option};
 use super::lowering::{InlineInput, LoweringContext, ShellContext, entered};
@@ -12,20 +12,20 @@ use super::wrapper::{Wrapper, after_options, chdir, check_options, wrapper, writ
 use super::{ShellCommand, ShellWord, embedded_code};
 use crate::limits::SHELL_CODE_DEPTH_MAX;
 
-/// Standing for words that come from the standard input or from a search.
+/// Stands for words that come from the standard input or from a search.
 pub(super) const FROM_INPUT: &str = "{}";
 
-/// What became of a command that was looked into.
+/// The result of one unwrapping step.
 enum UnwrapOutcome {
-    /// A wrapper came off; look again.
+    /// A wrapper was removed; unwrap again.
     Again(ShellCommand),
-    /// It is a command of its own.
+    /// The command is final.
     Plain(ShellCommand),
-    /// All of it was followed.
+    /// All of its code was followed.
     Done,
 }
 
-/// Follows one command to the commands it executes.
+/// Unwraps one command to the commands that it executes.
 pub(super) fn settle(
     lowering: &mut LoweringContext,
     mut simple: ShellCommand,
@@ -133,8 +133,8 @@ fn strip(lowering: &mut LoweringContext, simple: ShellCommand, wrapper: Wrapper)
     UnwrapOutcome::Again(inner)
 }
 
-/// `env -S` makes words of a text by rules of its own, so the option is not known; read as shell code, the text shows
-/// what may run.
+/// Handles `env -S`, which splits a text by its own rules, so the option is opaque; parsed as shell
+/// code, the text shows what may run.
 fn split_text(lowering: &mut LoweringContext, simple: &ShellCommand, options_end: usize) {
     for (at, word) in simple.words[..options_end].iter().enumerate() {
         let text = word.text();
@@ -157,7 +157,7 @@ fn assignment(word: &ShellWord) -> Option<(String, ShellWord)> {
     is_name.then(|| (name.to_owned(), value))
 }
 
-/// What stands around code that this command executes.
+/// Returns the surroundings of code that this command executes.
 fn around(simple: &ShellCommand, wrapper: &str) -> ShellContext {
     let mut wrappers = simple.wrappers.clone();
     wrappers.push(wrapper.to_owned());
@@ -171,7 +171,7 @@ fn around(simple: &ShellCommand, wrapper: &str) -> ShellContext {
     }
 }
 
-/// Follows code that a shell of its own executes.
+/// Follows code that runs in a shell of its own.
 fn run(
     lowering: &mut LoweringContext,
     simple: &ShellCommand,
@@ -195,7 +195,7 @@ fn eval(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
     keep(lowering, simple, exact)
 }
 
-/// A command whose code was followed is kept only for what is left of it.
+/// Keeps the rest of a command whose code was followed.
 fn keep(lowering: &mut LoweringContext, mut simple: ShellCommand, followed: bool) -> UnwrapOutcome {
     if !followed {
         return UnwrapOutcome::Plain(simple);
@@ -252,7 +252,7 @@ fn shell(
     }
 }
 
-/// A shell at the end of a pipe: what `echo` prints into it is code.
+/// Handles a shell at the end of a pipe: the text that `echo` prints into it is code.
 fn fed_shell(lowering: &mut LoweringContext, simple: &ShellCommand, name: &str) {
     if simple.fed_by.is_empty() {
         return;
@@ -281,7 +281,7 @@ pub(super) fn printed(lowering: &LoweringContext, simple: &ShellCommand) -> Vec<
         .collect()
 }
 
-/// `find … -exec … ;` and `fd … -x …`.
+/// Handles `find … -exec … ;` and `fd … -x …`.
 fn search(
     lowering: &mut LoweringContext,
     simple: ShellCommand,
@@ -312,7 +312,7 @@ fn search(
     UnwrapOutcome::Plain(simple)
 }
 
-/// A word that holds the mark is not known.
+/// Makes a word dynamic if it contains the placeholder.
 fn replaced(word: &ShellWord, mark: &str) -> ShellWord {
     match word.text().contains(mark) {
         true => ShellWord::Dynamic(word.text().to_owned()),
@@ -320,7 +320,7 @@ fn replaced(word: &ShellWord, mark: &str) -> ShellWord {
     }
 }
 
-/// `xargs`: the words end with what comes from the input.
+/// Handles `xargs`: words from the input are appended.
 fn each(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
     let name = simple.program().unwrap_or_default().to_owned();
     let options = Wrapper {
@@ -381,7 +381,7 @@ fn each(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
     UnwrapOutcome::Again(inner)
 }
 
-/// Parts of git that execute what they are given.
+/// Handles git subcommands that execute their arguments.
 fn git(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
     let texts: Vec<&str> = simple.arguments().iter().map(ShellWord::text).collect();
     let code = match texts.as_slice() {
@@ -402,7 +402,7 @@ fn git(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
     UnwrapOutcome::Plain(simple)
 }
 
-/// Words with one space between.
+/// Joins words with single spaces.
 fn joined(words: &[ShellWord]) -> ShellWord {
     let text = words.iter().map(ShellWord::text).collect::<Vec<_>>().join(" ");
     match words.iter().all(|word| word.literal().is_some()) {
@@ -411,7 +411,7 @@ fn joined(words: &[ShellWord]) -> ShellWord {
     }
 }
 
-/// The code among the arguments of a program that hands it to a shell.
+/// Returns the code among the arguments of a program that passes it to a shell.
 fn code_option(name: &str, simple: &ShellCommand) -> Option<ShellWord> {
     let after = |option: &str| {
         let at = simple.words.iter().position(|word| word.text() == option)?;

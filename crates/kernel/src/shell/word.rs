@@ -1,19 +1,19 @@
-//! One word as written: which text it is, or that the shell makes something of it, and what it executes.
+//! Scans one written word: its literal text or its expansion, and the code that it executes.
 //!
-//! One pass with a stack of its own; cost grows with the length only.
+//! One pass with an explicit stack; cost grows linearly with the length.
 //!
-//! Must never: call a word literal when any shell would expand it.
+//! Must never: call a word literal if any shell would expand it.
 
 use super::ShellWord;
 
-/// A word, with the code that is executed to make it.
+/// A word, with the code that its expansion executes.
 #[derive(Debug, Default)]
 pub(super) struct ScannedWord {
     text: String,
     dynamic: bool,
     /// The text of each command or backquote substitution.
     pub(super) code: Vec<String>,
-    /// Why it is not understood.
+    /// The reason why it is not understood; None if it is.
     pub(super) opaque: Option<&'static str>,
 }
 
@@ -27,7 +27,7 @@ impl ScannedWord {
     }
 }
 
-/// How quotes and patterns count.
+/// The treatment of quotes and patterns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A word of a command.
@@ -41,7 +41,7 @@ pub(super) fn scan(written: &str, kind: Kind) -> ScannedWord {
     let mut scanner = Scanner { rest: written, out: ScannedWord::default() };
     match kind {
         Kind::Word => {
-            // A home directory, at the start or in what is assigned; its text stays as written.
+            // A home directory, at the start or in an assignment; its text stays as written.
             let tilde = ["=~", ":~"].iter().any(|mark| written.contains(mark));
             scanner.out.dynamic = tilde || written.starts_with('~');
             scanner.unquoted();
@@ -76,7 +76,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn unquoted(&mut self) {
-        // The unquoted characters that could be a list or range in braces.
+        // The unquoted characters, to detect a list or range in braces.
         let mut shape = String::new();
         while let Some(c) = self.next() {
             match c {
@@ -115,7 +115,7 @@ impl<'a> Scanner<'a> {
             braces.is_some_and(|(inside, _)| inside.contains(',') || inside.contains(".."));
     }
 
-    /// Up to the closing quote; a heredoc has none.
+    /// Scans up to the closing quote; a heredoc has none.
     fn quoted(&mut self, close: Option<char>) {
         while let Some(c) = self.next() {
             match c {
@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What follows a `$`. The text stays as written; code inside is collected.
+    /// Scans an expansion after `$`. The text stays as written; code inside is collected.
     fn dollar(&mut self) {
         match self.rest.chars().next() {
             Some('(') => self.parenthesized(),
@@ -158,7 +158,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `$(code)` or `$((sum))`.
+    /// Scans `$(code)` or `$((sum))`.
     fn parenthesized(&mut self) {
         self.out.dynamic = true;
         let Some(end) = end_of(self.rest, ')') else {
@@ -170,7 +170,7 @@ impl<'a> Scanner<'a> {
         self.rest = &self.rest[end + 1..];
         let sum = inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')'));
         match sum.filter(|sum| is_balanced(sum)) {
-            // A sum can hold substitutions, in the index of an array even unseen ones.
+            // Arithmetic can contain substitutions, even hidden ones in an array index.
             Some(sum) => {
                 self.collect(sum);
                 if sum.contains("$(") || sum.contains('`') {
@@ -181,7 +181,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `${…}` or `$[…]`.
+    /// Scans `${…}` or `$[…]`.
     fn braced(&mut self, close: char) {
         self.out.dynamic = true;
         let Some(end) = end_of(self.rest, close) else {
@@ -228,7 +228,7 @@ impl<'a> Scanner<'a> {
         self.out.code.push(code);
     }
 
-    /// `$'…'`: escapes as in C.
+    /// Scans `$'…'`: escapes as in C.
     fn ansi(&mut self) {
         loop {
             match self.next() {
@@ -280,7 +280,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether no parenthesis closes before it opens: `$((a); (b))` is no sum but two commands.
+/// True if no parenthesis closes before it opens: `$((a); (b))` is not a sum but two commands.
 fn is_balanced(text: &str) -> bool {
     let mut depth = 0_usize;
     for c in text.chars() {
@@ -294,7 +294,7 @@ fn is_balanced(text: &str) -> bool {
     depth == 0
 }
 
-/// Where the bracket that opens at the start is closed. Quotes, nested brackets and heredocs are skipped.
+/// Returns the end of the opening bracket's group. Skips quotes, nested brackets and heredocs.
 fn end_of(text: &str, close: char) -> Option<usize> {
     let mut stack = vec![close];
     let mut here: Vec<String> = Vec::new();
@@ -332,7 +332,7 @@ fn end_of(text: &str, close: char) -> Option<usize> {
     None
 }
 
-/// The word that ends a heredoc, quotes taken off.
+/// Returns the delimiter of a heredoc, without quotes.
 fn delimiter(after: &str) -> Option<String> {
     let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
     let end =
@@ -341,7 +341,7 @@ fn delimiter(after: &str) -> Option<String> {
     (!word.is_empty()).then_some(word)
 }
 
-/// How many bytes the bodies of these heredocs take.
+/// Returns the length of these heredocs' bodies, in bytes.
 fn body_length(text: &str, delimiters: &[String]) -> Option<usize> {
     let mut wanted = delimiters.iter();
     let mut delimiter = wanted.next()?;

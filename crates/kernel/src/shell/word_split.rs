@@ -1,4 +1,4 @@
-//! Words of a text that the grammar does not know, by splitting alone.
+//! Splits a text that the grammar rejects into words, without parsing.
 //!
 //! Good enough to refuse by, never to allow by: the text stays opaque.
 //!
@@ -7,7 +7,7 @@
 use super::ShellWord;
 use crate::limits::{SHELL_COMMAND_BYTES_MAX, SHELL_COMMANDS_MAX};
 
-/// What look like simple commands.
+/// Returns word lists that look like simple commands.
 pub(super) fn commands(text: &str) -> Vec<Vec<ShellWord>> {
     let text = &text[..text.floor_char_boundary(SHELL_COMMAND_BYTES_MAX)];
     text.split(['\n', ';', '&', '|', '(', ')', '`', '{', '}'])

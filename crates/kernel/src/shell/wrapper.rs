@@ -1,12 +1,12 @@
-//! Programs that run another program: their options, and where the command begins.
+//! Programs that run another program: their options, and the start of its command.
 //!
 //! Must never: call an option known that may take another word than the table says.
 
 use super::ShellWord;
 use super::lowering::LoweringContext;
 
-/// A program that runs another: which options take a value, which take none, and how many words come before
-/// the command.
+/// A program that runs another: its options with and without a value, and the number of words
+/// before the command.
 #[derive(Clone, Copy)]
 pub(super) struct Wrapper {
     pub(super) valued: &'static [&'static str],
@@ -44,7 +44,7 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
     Some(Wrapper { valued, flags, operands })
 }
 
-/// Notes options that are not known: one may take the next word, and then another word is the command.
+/// Records unknown options: one may take the next word, and then another word is the command.
 pub(super) fn check_options(lowering: &mut LoweringContext, words: &[ShellWord], wrapper: Wrapper) {
     let name = words.first().map_or("", ShellWord::text);
     let strange = words
@@ -69,7 +69,7 @@ pub(super) fn check_options(lowering: &mut LoweringContext, words: &[ShellWord],
     }
 }
 
-/// Where the words after the options begin.
+/// Returns the position of the first word after the options.
 pub(super) fn after_options(words: &[ShellWord], valued: &[&str]) -> usize {
     let mut at = 1;
     while let Some(text) = words.get(at).and_then(ShellWord::literal) {
@@ -83,7 +83,7 @@ pub(super) fn after_options(words: &[ShellWord], valued: &[&str]) -> usize {
     at.min(words.len())
 }
 
-/// The directory that an option of `env` names.
+/// Returns the directory that an option of `env` names.
 pub(super) fn chdir(options: &[ShellWord]) -> Option<ShellWord> {
     options.iter().enumerate().find_map(|(at, word)| match word.text() {
         "-C" | "--chdir" => options.get(at + 1).cloned(),
@@ -94,7 +94,7 @@ pub(super) fn chdir(options: &[ShellWord]) -> Option<ShellWord> {
     })
 }
 
-/// `time -o` and `strace -o` write what they measure.
+/// True if `time -o` or `strace -o` writes its output to a file.
 pub(super) fn writes_a_file(name: &str, options: &[ShellWord]) -> bool {
     matches!(name, "time" | "strace" | "ltrace")
         && options

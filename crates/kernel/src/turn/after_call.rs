@@ -1,6 +1,6 @@
-//! What came of a call is passed to the model when its hooks have looked at it, and not before.
+//! Holds the outcome of a call back from the model until its hooks have run.
 //!
-//! Must never: hold a turn up that is stopped.
+//! Must never: delay a turn that is stopped.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{HookVerdict, Kind, Signal, SignalCondition};
 
-/// The concern.
+/// The concern that runs hooks after each call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AfterCall {
     calls: BTreeMap<u64, State>,
@@ -17,11 +17,11 @@ pub struct AfterCall {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum State {
-    // The call is under way.
+    // The call is running.
     Running,
-    // A hook is to look at what came of it.
+    // A hook must examine the outcome.
     Wanted,
-    // A hook looks.
+    // A hook is examining it.
     Watching,
 }
 

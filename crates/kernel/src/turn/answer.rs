@@ -1,9 +1,9 @@
-//! What a turn makes of a person's answer: a yes, a no, or a yes with other arguments.
+//! The effect of a person's answer: approved, refused, or approved with changed arguments.
 //!
-//! Changed arguments are judged like those of a model. What is refused stays refused, whoever wrote it; what
-//! a person would be asked about is covered by the answer.
+//! Changed arguments are judged like those of a model. A denial stands, no matter who wrote them; a
+//! need for approval is covered by the answer.
 //!
-//! Must never: let an answer reach further than it says.
+//! Must never: extend an answer beyond its stated reach.
 
 use agentry_bthread::Lane;
 use agentry_protocol::ApprovalId;
@@ -25,7 +25,7 @@ use crate::moves::Move;
 use crate::permission_request;
 
 impl Turn {
-    /// Asks a person about a call: whether it may be made, or whether its sender may have it made.
+    /// Requests an approval or, if the sender lacks the permission, asks the owner for it.
     pub(super) fn ask_person(&mut self, number: u64) -> Move {
         let kind = self.kind_of(number);
         let record = self.record(number);
@@ -84,10 +84,10 @@ impl Turn {
         self.program.offer(Lane::Normal, Signal::Decided(at as u64, answer.allow));
     }
 
-    /// The call has these arguments from now on.
+    /// Replaces the arguments of the call.
     fn hear_edit(&mut self, at: usize, input: &Value) {
         let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
-        // A person who writes a path means the place that it leads to; what it executes is bound to the question.
+        // A person means the path's real target; the question fixed the files that it executes.
         let bound = self.calls[at].facts.bound.clone();
         let facts = CallFacts { bound, ..CallFacts::default() };
         let verdict = self.change(at, (call, facts), None);
@@ -101,7 +101,7 @@ impl Turn {
         );
     }
 
-    /// Changed arguments are judged again, whoever changed them.
+    /// Judges changed arguments again, no matter who changed them.
     pub(super) fn change(
         &mut self,
         at: usize,
@@ -115,7 +115,7 @@ impl Turn {
             ruling.verdict = Verdict::Deny;
             ruling.findings.push(danger);
         }
-        // A person who changes something was asked already.
+        // A person who changes arguments has already been asked.
         let is_refused = ruling.verdict == Verdict::Deny;
         if by.is_some()
             && !is_refused

@@ -1,9 +1,9 @@
-//! A call that hooks are to be heard about is neither asked about nor made before all of them have answered.
+//! Blocks approval and execution of a call until all of its hooks have answered.
 //!
-//! Closed from the start, like the gate: such a call is held back until it is on the list of those that the
-//! hooks cleared. Nobody is heard about a call that is refused anyway.
+//! Closed from the start, like the gate: a call is blocked until its hooks have cleared it. Hooks
+//! do not run for a call that is refused anyway.
 //!
-//! Must never: let a call be made whose hooks were not heard, or take a hook's yes for more than no objection.
+//! Must never: let a call run before its hooks, or count a hook's yes as more than no objection.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{CallRefusal, CallSummary, HookVerdict, Kind, Signal, SignalCondition};
 
-/// The concern.
+/// The concern that runs hooks before each call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BeforeCall {
     calls: BTreeMap<u64, State>,
@@ -21,15 +21,15 @@ pub struct BeforeCall {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum State {
-    // A hook is to be heard.
+    // A hook must run.
     Wanted,
-    // A hook is being heard.
+    // A hook is running.
     Hearing,
-    // All were heard, and none said no.
+    // All hooks have run, and none objected.
     Cleared,
-    // One said no.
+    // A hook objected.
     Denied,
-    // It is refused by others.
+    // Another concern refuses it.
     Closed,
 }
 
@@ -90,7 +90,7 @@ impl BeforeCall {
 fn after(subject: &CallSummary, opinion: HookVerdict) -> State {
     match opinion {
         HookVerdict::Deny | HookVerdict::Halt => State::Denied,
-        // As the hook changed it, the rules deny it.
+        // With the hook's changes, the rules deny it.
         HookVerdict::Next | HookVerdict::Clear | HookVerdict::Ask
             if subject.verdict == Verdict::Deny || subject.dangerous =>
         {

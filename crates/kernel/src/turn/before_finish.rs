@@ -1,9 +1,9 @@
-//! A turn finishes when its hooks let it, or when they have kept it long enough.
+//! Blocks the end of a turn until its hooks agree, or until they have delayed it often enough.
 //!
-//! They are heard when all else is ready to finish: the model wants nothing more, or the check has passed.
-//! What is said from outside meanwhile makes their answer worthless.
+//! They run when all else is ready to finish: the model has no further calls, or the check has
+//! passed. Input from outside makes their pending answers obsolete.
 //!
-//! Must never: keep a turn from going on, from being stopped, or from ending for ever.
+//! Must never: keep a turn from continuing or from being stopped, or delay its end for ever.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use super::signal::{CheckResult, HookVerdict, Kind, Signal};
 use crate::limits::STOP_CONTINUATIONS_MAX;
 
-/// The concern.
+/// The concern that runs hooks before the turn finishes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BeforeFinish {
-    // The last reply had calls, so that only a check may say that the work is done.
+    // The last reply had calls, so only a check can decide that the work is done.
     calls: bool,
-    // A check said so.
+    // A check has passed.
     passed: bool,
-    // How many hooks were heard: an answer of an earlier one must not count for a later one.
+    // The number of hooks run: an answer of an earlier one must not count for a later one.
     heard: u64,
-    // How often the turn was kept.
+    // The number of times that the turn was kept from finishing.
     kept: u32,
     state: State,
 }
@@ -29,7 +29,7 @@ pub struct BeforeFinish {
 enum State {
     #[default]
     Idle,
-    // All outcomes of a reply are there.
+    // All outcomes of a reply have arrived.
     Open,
     Reviewing,
     Cleared,
@@ -111,7 +111,7 @@ impl BeforeFinish {
     fn hear(&mut self, opinion: HookVerdict) {
         self.state = match opinion {
             HookVerdict::Next => State::Open,
-            // To finish is to hand the turn back to a person.
+            // To finish is to return the turn to a person.
             HookVerdict::Clear | HookVerdict::Ask => State::Cleared,
             HookVerdict::Deny => State::Kept,
             // Another concern stops the turn.

@@ -1,9 +1,9 @@
-//! A turn takes so many steps, calls, iterations and tokens, and then it stops and says which.
+//! Stops a turn at its limit of steps, calls, iterations or tokens, and names the limit.
 //!
-//! What was spent is looked at when something more is wanted: a turn that finishes with its last step has
-//! not gone over.
+//! The usage is compared when the turn wants to continue: a turn that finishes with its last step
+//! has not exceeded its budget.
 //!
-//! Must never: stop a turn that wants nothing more.
+//! Must never: stop a turn that has no further work.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use agentry_protocol::event::{Mode, RunLimits};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{Kind, Signal, TurnLimit, TurnStopReason};
 
-/// The concern.
+/// The concern that enforces the limits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Budget {
     limits: BudgetLimits,
@@ -33,7 +33,7 @@ struct BudgetLimits {
 }
 
 impl Budget {
-    /// The budget of one turn.
+    /// Creates the budget of one turn.
     pub fn new(limits: &RunLimits, mode: Mode) -> Self {
         let limits = BudgetLimits {
             steps: limits.steps_max,

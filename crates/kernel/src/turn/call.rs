@@ -1,15 +1,15 @@
-//! One call, from the table to its outcome.
+//! One call, from its proposal to its outcome.
 //!
-//! Wants to be made; is refused, made, or stopped; and on every way it is settled exactly once.
+//! A call requests to run; it is refused, run or stopped, and in each case settled exactly once.
 //!
-//! Must never: take effect twice, or leave without being settled.
+//! Must never: take effect twice, or end without being settled.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{CallSummary, Kind, Signal};
 
-/// The concern.
+/// The concern for one proposed call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallConcern {
     subject: CallSummary,
@@ -26,12 +26,12 @@ enum State {
 }
 
 impl CallConcern {
-    /// A call that was put on the table.
+    /// Creates the concern for a call that was proposed.
     pub fn new(subject: CallSummary) -> Self {
         Self { subject, state: State::Wanted }
     }
 
-    /// Which call.
+    /// Returns the number of the call in its turn.
     pub fn number(&self) -> u64 {
         self.subject.call
     }
@@ -66,7 +66,7 @@ impl CallConcern {
                 self.subject = *subject;
                 State::Wanted
             }
-            // Nothing was done; it wants to be made as it is now.
+            // Nothing was done; it requests to run in its current form.
             (State::Running, Signal::Withheld(subject)) => {
                 self.subject = *subject;
                 State::Wanted
@@ -74,7 +74,7 @@ impl CallConcern {
             (State::Running, Signal::Stop(_)) => State::Aborting,
             (State::Aborting, Signal::Abort(_)) => State::Dying,
             (State::Over, Signal::Settle(_)) => return Flow::End,
-            // Refused or stopped before it was made, or finished.
+            // Refused or stopped before it ran, or finished.
             (State::Wanted | State::Running | State::Aborting | State::Dying | State::Over, _) => {
                 State::Over
             }

@@ -1,18 +1,18 @@
-//! When somebody asks the turn to end, nothing new begins, from that moment on.
+//! Blocks all new work as soon as the turn is asked to end.
 //!
-//! Must never: wait for anything before it holds new work back.
+//! Must never: wait for any signal before it blocks new work.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{Kind, Signal, TurnStopReason};
 
-/// The concern.
+/// The concern that handles cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cancellation {
-    /// Nobody asked.
+    /// No cancellation was requested.
     Armed,
-    /// Somebody asked; the turn is still to be stopped.
+    /// Cancellation was requested; the turn is not stopped yet.
     Stopping,
     /// The turn is stopped.
     Stopped,
@@ -20,7 +20,7 @@ pub enum Cancellation {
 
 impl Cancellation {
     pub(super) fn bid(&self) -> Bid<Signal> {
-        // Asked once or many times: it is heard, and changes nothing more.
+        // Further cancellations are accepted without effect.
         let bid = Bid::new().wait(Pattern::kind(Kind::Cancelled));
         match self {
             Self::Armed => bid,
@@ -40,7 +40,7 @@ impl Cancellation {
     }
 }
 
-/// Holds back all that begins something.
+/// Blocks all signals that begin new work.
 pub(super) fn block_new_work(bid: Bid<Signal>) -> Bid<Signal> {
     [
         Kind::Think,
@@ -56,7 +56,7 @@ pub(super) fn block_new_work(bid: Bid<Signal>) -> Bid<Signal> {
     .fold(bid, |bid, kind| bid.block(Pattern::kind(kind)))
 }
 
-/// The same, until the turn is stopped.
+/// Blocks all new work and requests to stop the turn for this reason.
 pub(super) fn block_until_stopped(bid: Bid<Signal>, why: TurnStopReason) -> Bid<Signal> {
     block_new_work(bid)
         .block(Pattern::kind(Kind::GoOn))

@@ -1,9 +1,9 @@
-//! In the autonomous mode the work is done when a check says so, and not before.
+//! Requires a passed check before a turn in the autonomous mode finishes.
 //!
-//! Counts the iterations, and after each looks whether the work is done. Until the check has answered,
-//! the turn neither goes on nor finishes.
+//! Counts the iterations, and after each checks whether the work is done. Until the check has
+//! answered, the turn neither continues nor finishes.
 //!
-//! Must never: take the model's silence, or an answer that nobody understands, for a yes.
+//! Must never: interpret the model's silence, or an unintelligible answer, as a yes.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use agentry_protocol::event::Mode;
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{CheckResult, HookVerdict, Kind, Signal, TurnStopReason};
 
-/// The concern.
+/// The concern that checks whether the work is done.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Check {
     mode: Mode,
     iteration: u64,
-    // How many checks there were in this turn: an answer to an earlier one must not count for a later one.
+    // The number of checks: an answer to an earlier one must not count for a later one.
     checks: u64,
-    // Somebody said something that the model has not read.
+    // The model has not read all input from outside.
     unread: bool,
-    // All outcomes of a reply are there, and what comes of it is not decided.
+    // All outcomes of a reply have arrived, and the next action is not decided.
     open: bool,
     state: State,
 }
@@ -28,9 +28,9 @@ pub struct Check {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum State {
     Idle,
-    // A reply is there and is not counted yet.
+    // A reply has arrived and is not counted yet.
     Counting,
-    // All outcomes are there; the check is still to begin.
+    // All outcomes have arrived; the check has not begun.
     Wanted,
     Checking,
     Passed,
@@ -39,7 +39,7 @@ enum State {
 }
 
 impl Check {
-    /// The concern at the beginning of a turn.
+    /// Creates the concern at the beginning of a turn.
     pub fn new(mode: Mode) -> Self {
         Self { mode, iteration: 0, checks: 0, unread: false, open: false, state: State::Idle }
     }
@@ -100,7 +100,7 @@ impl Check {
                 self.state = State::Idle;
                 self.want();
             }
-            // Passed, and yet somebody does not let it finish.
+            // The check passed, but a hook keeps the turn from finishing.
             Signal::Reviewed(_, HookVerdict::Deny) => self.state = State::NotPassed,
             Signal::Reviewed(
                 _,
@@ -133,14 +133,14 @@ impl Check {
         }
         Flow::Go
     }
-    /// Something unread comes first: the model goes on without a check.
+    /// Starts a check, unless the model has unread input: then the turn continues without one.
     fn want(&mut self) {
         if self.open && self.mode == Mode::Autonomous && !self.unread {
             self.state = State::Wanted;
         }
     }
 
-    /// A word from outside makes the answer of a check worthless; a reply is still to be counted.
+    /// Drops a running check, since input makes its answer obsolete; a reply is still counted.
     fn hear(&mut self) {
         self.unread = true;
         self.state = match self.state {

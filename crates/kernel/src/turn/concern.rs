@@ -1,9 +1,9 @@
-//! The concerns of a turn, side by side.
+//! The concerns of a turn, as one closed enum.
 //!
-//! One closed enum, so that a program can be compared, stored and explored, and so that a new concern must
-//! be named here.
+//! It is closed so that a program can be compared, stored and explored, and so that each new
+//! concern must be named here.
 //!
-//! Must never: hold a rule of its own; each concern has its file.
+//! Must never: contain a rule of its own; each concern has its file.
 
 use std::borrow::Cow;
 
@@ -27,36 +27,36 @@ use super::signal::Signal;
 use super::steering::SteeringState;
 use super::think_act::ThinkAct;
 
-/// One concern of a turn.
+/// A concern of a turn: one b-thread of its program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Concern {
-    /// Nothing new begins once somebody asked the turn to end.
+    /// Blocks new work once the turn is asked to end.
     Cancel(Cancellation),
-    /// Dangerous calls are held back.
+    /// Blocks dangerous calls.
     Guard(DangerGuard),
-    /// Dangerous calls are refused.
+    /// Requests the refusal of dangerous calls.
     GuardReject(DangerRefusal),
-    /// Nothing new begins once a hook said so.
+    /// Blocks new work once a hook has halted the turn.
     Halt(HookHalt),
-    /// Hooks are heard before a call is made.
+    /// Runs hooks before a call.
     BeforeCall(BeforeCall),
-    /// Hooks look at what came of a call.
+    /// Runs hooks on the outcome of a call.
     AfterCall(AfterCall),
-    /// Hooks are heard before a turn finishes.
+    /// Runs hooks before a turn finishes.
     BeforeFinish(BeforeFinish),
-    /// So much and no more.
+    /// Stops the turn at its limits.
     Budget(Budget),
-    /// Done is what a check says.
+    /// Finishes autonomous work only after a passed check.
     Check(Check),
-    /// What is said meanwhile is read.
+    /// Makes the model read new input before the turn finishes.
     Steering(SteeringState),
-    /// No call without a rule or a person.
+    /// Blocks calls without a rule or an approval.
     Gate(Gate),
-    /// What changes something is done one by one.
+    /// Runs calls that change state one at a time.
     OneByOne(SerialWrites),
-    /// Think, act, think again.
+    /// Asks the model, proposes its calls, and repeats.
     ThinkAct(ThinkAct),
-    /// One call.
+    /// Carries one call to its outcome.
     Call(CallConcern),
 }
 
@@ -121,19 +121,19 @@ impl Thread for Concern {
     }
 }
 
-/// At which moments of a turn there are hooks.
+/// The moments of a turn for which there are hooks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HookMoments {
-    /// Before a call.
+    /// A call is about to be made.
     pub before_call: bool,
-    /// After a call.
+    /// A call has its outcome.
     pub after_call: bool,
-    /// Before the turn finishes.
+    /// The turn is about to finish.
     pub before_finish: bool,
 }
 
 impl HookMoments {
-    /// The moments of these hooks; those outside of a turn are not its own.
+    /// Collects the moments of these hooks; hooks outside of a turn are ignored.
     pub fn of(hooks: &[HookSpec]) -> Self {
         let has = |moment| hooks.iter().any(|hook| hook.moment == moment);
         Self {
@@ -144,8 +144,8 @@ impl HookMoments {
     }
 }
 
-/// The concerns of a turn, most urgent first. The order is for speed only: what holds, holds in every
-/// order.
+/// Returns the concerns of a turn, most urgent first. The order only affects speed: the properties
+/// hold in every order.
 pub fn concerns(
     mode: Mode,
     limits: &RunLimits,

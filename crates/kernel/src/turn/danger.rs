@@ -1,7 +1,7 @@
-//! A dangerous call is not made, in any mode and whatever a person says.
+//! Refuses dangerous calls, in any mode and regardless of approvals.
 //!
-//! Two concerns: the guard holds the call back by itself, and its companion asks for the refusal, so that
-//! the turn does not wait for ever. The guard looks at what the call carries when it is about to be made.
+//! Two concerns: the guard blocks the call, and its companion requests the refusal, so that the
+//! turn does not wait for ever. The guard judges the call's data when it is about to run.
 //!
 //! Must never: decide what is dangerous. See the kernel's `danger`.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::signal::{CallRefusal, Kind, Signal, SignalCondition};
 
-/// Holds dangerous calls back.
+/// Blocks dangerous calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DangerGuard;
 
@@ -22,7 +22,7 @@ impl DangerGuard {
     }
 }
 
-/// Asks that dangerous calls be refused.
+/// Requests the refusal of dangerous calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DangerRefusal {
     calls: BTreeSet<u64>,

@@ -1,6 +1,6 @@
-//! The end of a turn: how it ended, what it adds, what it means for the turns after it.
+//! The end of a turn: its ending, the messages that it adds, its effect on later turns.
 //!
-//! Must never: let a compaction without a text stand for anything.
+//! Must never: let a compaction without a summary replace turns.
 
 use agentry_protocol::context::{Compaction, CompactionPlan, ContextUpdate};
 use agentry_protocol::event::Ending;
@@ -14,11 +14,11 @@ use crate::compaction::summary_message;
 use crate::moves::Move;
 use crate::tokens;
 
-/// What the replies cost.
+/// The usage of all replies of a turn.
 #[derive(Default)]
 pub(super) struct TurnUsage {
     all: Usage,
-    // Of the first and of the last reply that was heard: what grew between them is the turn's own.
+    // Of the first and the last reply in use: the difference belongs to this turn.
     heard: Option<(Usage, Usage)>,
 }
 
@@ -31,7 +31,7 @@ impl TurnUsage {
         }
     }
 
-    /// How many tokens these messages are, if a provider counted all of them.
+    /// Counts the tokens of these messages; None if a provider did not report all counts.
     fn counted(&self, messages: &[Message]) -> Option<u64> {
         let (first, last) = self.heard.filter(|(one, other)| !one.estimated && !other.estimated)?;
         Some(tokens::of_turn(Some(first), Some(last), messages))
@@ -39,19 +39,19 @@ impl TurnUsage {
 }
 
 impl Turn {
-    /// Whether the turn sums up others.
+    /// Returns true if the turn summarizes other turns.
     pub fn is_compaction(&self) -> bool {
         self.plan.compaction.is_some()
     }
 
-    /// Whether the turn ended because its request was too long.
+    /// Returns true if the turn ended because its request was too long.
     pub fn overflowed(&self) -> bool {
         let failure = self.end.failure.as_ref();
         failure.is_some_and(|failure| failure.kind.is_too_long())
             && matches!(self.end.ended, Some((Ending::ModelFailed, _)))
     }
 
-    /// Why the turn stopped at a limit or by a hook, or why the model did not answer, in words.
+    /// Explains a stop at a limit or by a hook, or a failure of the model; None for other endings.
     pub fn failure_text(&self) -> Option<String> {
         if self.plan.compaction.is_some() && matches!(self.end.ended, Some((Ending::Failed, _))) {
             return Some("the model wrote no summary of the earlier turns".to_owned());
@@ -109,7 +109,7 @@ impl Turn {
         Move::EndTurn { ending, hash, usage, result, messages, context }
     }
 
-    /// The model was not asked, because it would have cost more than may be spent.
+    /// Returns true if the model was not asked because the request exceeded the spending limit.
     fn is_too_dear(&self) -> bool {
         let failure = self.end.failure.as_ref();
         failure.is_some_and(|failure| failure.kind == FailureKind::SpendingLimit)
@@ -132,7 +132,7 @@ impl Turn {
     }
 }
 
-/// The end of a compaction: its text is all that it adds, and without one it adds nothing.
+/// Ends a compaction: it adds only its summary, and without a summary it adds nothing.
 fn summed_up(
     plan: &CompactionPlan,
     (ending, why): (Ending, TurnStopReason),
@@ -153,7 +153,7 @@ fn summed_up(
             (Ending::Done, vec![message], Some(compaction))
         }
         (Ending::ModelFailed | Ending::Cancelled, _) => (ending, Vec::new(), None),
-        // It would have cost too much.
+        // The request would have cost too much.
         (Ending::LimitReached, _) if why == TurnStopReason::Unanswered => {
             (ending, Vec::new(), None)
         }

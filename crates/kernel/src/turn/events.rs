@@ -1,4 +1,4 @@
-//! What the choices of a turn's program mean: moves with their texts, outcomes and hashes.
+//! Translates the choices of a turn's program into moves with texts, outcomes and hashes.
 //!
 //! Must never: choose.
 
@@ -15,7 +15,7 @@ use super::{CHECK_QUESTION, CallRecord, RequestPurpose, Turn};
 use crate::limits::{EDIT_CHARS_MAX, QUESTIONS_MAX};
 use crate::moves::Move;
 
-/// The tool by which a model loads a skill.
+/// The name of the tool by which a model loads a skill.
 pub(super) const LOAD_SKILL: &str = "load_skill";
 
 impl Turn {
@@ -40,7 +40,7 @@ impl Turn {
     }
 
     pub(super) fn begin_check(&mut self, number: u64) -> Move {
-        // Nobody is asked about a check; where no sandbox holds its command, the model is asked instead.
+        // A check needs no approval; without a sandbox for its command the model is asked instead.
         let command =
             self.charter.check.clone().filter(|_| !self.charter.authority.is_unconfined());
         let Some(command) = command else {
@@ -112,7 +112,7 @@ impl Turn {
         self.refused(number, why)
     }
 
-    /// A call that was stopped before it was made has an outcome too.
+    /// Gives an outcome to a call that was stopped before it ran.
     pub(super) fn settle(&mut self, number: u64) -> Option<Move> {
         self.hooks.forget_before(number);
         let record = self.record(number);
@@ -130,12 +130,12 @@ impl Turn {
         Move::Refuse { call: record.call.id.clone(), why }
     }
 
-    /// Outcomes are told in the order of the calls, not in the order in which they came.
+    /// Adds outcomes in the order of the calls, not in the order of their arrival.
     pub(super) fn say_outcomes(&mut self) {
         for record in self.calls.iter_mut().filter(|record| !record.said) {
             let Some(outcome) = &record.outcome else { continue };
             record.said = true;
-            // A refusal says so itself.
+            // The text of a refusal already says so.
             let note = match outcome.status {
                 OutcomeStatus::Refused => String::new(),
                 OutcomeStatus::Done
@@ -157,7 +157,7 @@ impl Turn {
         self.say_hooks();
     }
 
-    /// What hooks have to say to the model comes after the outcomes, so that nothing before it moves.
+    /// Adds the hooks' texts after the outcomes, so that earlier messages keep their place.
     pub(super) fn say_hooks(&mut self) {
         for content in std::mem::take(&mut self.hooks.says) {
             self.talk.say(Message::user(content));
@@ -165,7 +165,7 @@ impl Turn {
     }
 }
 
-/// What the model is told when a person or a hook changed the arguments; its own call stays as it wrote it.
+/// Tells the model of changed arguments; its own call stays as it wrote it.
 fn edit_note(edited: Option<&CallEdit>) -> String {
     let Some(edited) = edited else { return String::new() };
     let input = edited.input.to_string();
@@ -178,7 +178,7 @@ fn edit_note(edited: Option<&CallEdit>) -> String {
     format!("[{who} changed the arguments of this call to {shown}{cut}]\n")
 }
 
-/// The model's reply as a message.
+/// Returns the model's reply as a message.
 pub(super) fn said(reply: &ModelReply) -> Message {
     Message::Assistant {
         content: reply.text.clone(),
@@ -188,13 +188,13 @@ pub(super) fn said(reply: &ModelReply) -> Message {
     }
 }
 
-/// The hash of what exactly is to be done: an answer is for this and nothing else.
+/// Hashes the exact call: an answer applies to this call only.
 pub fn digest(call: &ToolCall) -> ContentHash {
     let input = serde_json::to_vec(&call.input).expect("a call's input is JSON");
     ContentHasher::default().part(call.tool.as_str().as_bytes()).part(&input).finish()
 }
 
-/// What a yes for the rest of the session is for: the same call with the same content.
+/// Returns the key of an approval for the session: an equal call with equal content.
 pub fn standing_key(digest: &ContentHash, bound: &[CallDependency]) -> String {
     if bound.is_empty() {
         return digest.to_string();
@@ -210,7 +210,7 @@ pub fn standing_key(digest: &ContentHash, bound: &[CallDependency]) -> String {
     hasher.finish().to_string()
 }
 
-/// The same call gives the same question in every replay; each further question about it has an id of its own.
+/// Returns an id that is equal in every replay; each further question about a call has its own.
 pub(super) fn approval_id(call: &ToolCall, questions: u32) -> ApprovalId {
     let hash = match questions {
         0 => ContentHash::of(call.id.as_str().as_bytes()),
@@ -225,8 +225,8 @@ pub(super) fn loaded_skill(call: &ToolCall) -> Option<SkillId> {
     (call.tool.as_str() == LOAD_SKILL).then(|| SkillId::new(name))
 }
 
-/// Whether a model says that the work is done. It may wrap its answer in prose or a fence; what cannot be
-/// understood is a no.
+/// Returns true if a model answers that the work is done. The JSON may be wrapped in prose or a
+/// fence; an unintelligible answer is a no.
 pub(super) fn says_done(text: &str) -> bool {
     let starts = text.match_indices('{').map(|(at, _)| at);
     let found = starts.filter_map(|at| {
@@ -235,7 +235,7 @@ pub(super) fn says_done(text: &str) -> bool {
         value.get("done")?.as_bool()
     });
     let answers: Vec<bool> = found.collect();
-    // Two answers that contradict each other are no answer.
+    // Two answers that contradict each other count as no answer.
     !answers.is_empty() && answers.iter().all(|done| *done)
 }
 

@@ -1,11 +1,11 @@
-//! No call is made unless a rule allows it or a person said yes.
+//! Blocks each call until a rule allows it or a person approves it.
 //!
-//! Closed from the start: every call is held back until it is on the list of those that may. In the
-//! autonomous mode a call that would be asked about goes on the list at once; a call that the rules deny
-//! never does, in either mode. Where no sandbox holds the calls, or the one who wrote lacks the permission, a
-//! person is asked about each, whatever the rules, earlier answers and the mode say. So it is where a hook wants
-//! a person to be asked; that a hook does not mind opens nothing. A call that was withheld because what it
-//! depends on changed needs a new yes. Only so many questions wait at once; further calls are refused.
+//! Closed from the start: a call is blocked until it is granted. In the autonomous mode a call that
+//! would need approval is granted at once; a call that the rules deny never is, in either mode.
+//! Without a sandbox, without the sender's permission, or if a hook requires it, each call needs
+//! approval, regardless of rules, earlier answers and the mode. A hook's approval never opens the
+//! gate; only its objection counts. A call that was withheld because its dependencies changed needs
+//! a new approval. The number of pending approvals is limited; further calls are refused.
 //!
 //! Must never: open because it does not know a call.
 
@@ -20,21 +20,21 @@ use serde::{Deserialize, Serialize};
 use super::signal::{CallRefusal, CallSummary, HookVerdict, Kind, Signal};
 use crate::limits::QUESTIONS_MAX;
 
-/// The concern.
+/// The concern that requires permits for calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Gate {
     mode: Mode,
     confined: SandboxPresence,
     calls: BTreeMap<u64, GateState>,
-    // Calls whose sender lacks the permission, or about which a hook wants a person to be asked: no mode waives
-    // the question.
+    // Calls without the sender's permission, or for which a hook requires approval: no mode waives
+    // the approval.
     lacking: BTreeSet<u64>,
 }
 
-/// Whether a sandbox holds the calls.
+/// The presence of a sandbox around the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SandboxPresence {
-    /// It does.
+    /// A sandbox confines them.
     Yes,
     /// The operator switched it off.
     No,
@@ -42,23 +42,23 @@ pub enum SandboxPresence {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum GateState {
-    // A person is to be asked.
+    // An approval must be requested.
     Asking,
-    // A person was asked.
+    // An approval was requested.
     Waiting,
-    // A person was asked; the mode lets it go ahead meanwhile.
+    // An approval was requested; the mode allows the call meanwhile.
     Waived,
-    // It may, whatever the mode.
+    // Allowed in every mode.
     Granted,
-    // It may, because of the mode.
+    // Allowed because of the mode.
     Trusted,
-    // It is under way; what is said about it now changes nothing.
+    // Running; a later answer has no effect.
     Made,
     Denied(CallRefusal),
 }
 
 impl SandboxPresence {
-    /// Whether something enforces at this level.
+    /// Returns the presence for a confinement level.
     pub fn by(level: ConfinementLevel) -> Self {
         match level {
             ConfinementLevel::Ns
@@ -71,7 +71,7 @@ impl SandboxPresence {
 }
 
 impl Gate {
-    /// The gate at the beginning of a turn.
+    /// Creates the gate at the beginning of a turn.
     pub fn new(mode: Mode, confined: SandboxPresence) -> Self {
         Self { mode, confined, calls: BTreeMap::new(), lacking: BTreeSet::new() }
     }
@@ -100,7 +100,7 @@ impl Gate {
         for (call, pass) in &self.calls {
             bid = match pass {
                 GateState::Asking => bid.request(Signal::Ask(*call)),
-                // An answer may come when it is not needed any more; it must not be left lying.
+                // Accept an answer that is no longer needed; it must not stay in the queue.
                 GateState::Waiting | GateState::Waived | GateState::Made => {
                     bid.wait(kind(Kind::Decided).key(*call))
                 }
@@ -132,7 +132,7 @@ impl Gate {
                 self.lacking.remove(call);
             }
             Signal::ModeWanted(mode, _) => self.switch(*mode),
-            // Nobody is asked about a call that will not be made.
+            // A call that will not run needs no approval.
             Signal::Stop(_) => {
                 self.calls.clear();
                 self.lacking.clear();
@@ -172,7 +172,7 @@ impl Gate {
         }
     }
 
-    /// What was allowed is not what would be done now: nothing that was said before counts.
+    /// Discards earlier answers: they were for a call that differs from the current one.
     fn withheld(&mut self, subject: &CallSummary) {
         let first = self.first(subject);
         let is_free = matches!(first, GateState::Granted | GateState::Trusted);
@@ -184,7 +184,7 @@ impl Gate {
         }
     }
 
-    /// How a call stands, given that only so many questions wait at once.
+    /// Returns the state of a call under the limit of pending approvals.
     fn within_limit(&self, call: u64, pass: GateState) -> GateState {
         let waits = |(one, pass): (&u64, &GateState)| {
             *one != call
@@ -198,7 +198,7 @@ impl Gate {
         if is_over { GateState::Denied(CallRefusal::Questions) } else { pass }
     }
 
-    /// A hook may have changed the call: it is judged again, and what was to be asked about still is.
+    /// Judges a call again after a hook; a need for approval persists.
     fn consulted(&mut self, subject: &CallSummary, opinion: HookVerdict) {
         let new = self.first(subject);
         let Some(pass) = self.calls.get_mut(&subject.call) else { return };
@@ -234,7 +234,7 @@ impl Gate {
         }
     }
 
-    /// What only the mode let through is asked about again when the mode goes.
+    /// Requires approval again for calls that only the old mode allowed.
     fn switch(&mut self, mode: Mode) {
         self.mode = mode;
         if self.confined == SandboxPresence::No {

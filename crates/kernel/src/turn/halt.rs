@@ -1,6 +1,6 @@
-//! When a hook says that nothing at all is to go on, nothing new begins and the turn stops.
+//! Blocks all new work and stops the turn once a hook halts it.
 //!
-//! Must never: let a later yes of another hook bring the turn on again.
+//! Must never: let a later yes of another hook resume the turn.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::cancel::{block_new_work, block_until_stopped};
 use super::signal::{Kind, Signal, SignalCondition, TurnStopReason};
 
-/// The concern.
+/// The concern that handles a halt by a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HookHalt {
-    /// No hook said so.
+    /// No hook has halted the turn.
     Armed,
-    /// One did; the turn is still to be stopped.
+    /// A hook has; the turn is not stopped yet.
     Stopping,
     /// The turn is stopped.
     Stopped,

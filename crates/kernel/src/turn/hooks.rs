@@ -1,9 +1,9 @@
-//! What a turn makes of its hooks: which is run next, and what its answer means.
+//! Runs the hooks of a turn: the next hook to run, and the meaning of its answer.
 //!
-//! The concerns know only that a hook is to be heard and what it makes of it; the programs, the words and the
-//! changed arguments are kept here.
+//! The concerns know only that a hook must run and its verdict; the programs, texts and changed
+//! arguments are kept here.
 //!
-//! Must never: choose a hook to run that the program did not ask for, or read an answer as more than it says.
+//! Must never: run a hook that the program did not choose, or read more into an answer than it has.
 
 use std::collections::BTreeMap;
 
@@ -23,22 +23,22 @@ use crate::hook;
 use crate::limits::HOOK_WORDS_CHARS_MAX;
 use crate::moves::Move;
 
-/// The hooks of a turn.
+/// The state of the hooks of a turn.
 #[derive(Default)]
 pub(super) struct TurnHooks {
-    // How many were started.
+    // The number of hooks started.
     count: u32,
-    // Those under way.
+    // The running hooks.
     open: BTreeMap<u32, RunningHook>,
-    // Which of the hooks before the end is next.
+    // The index of the next hook before the end.
     next_stop: usize,
-    // How often in a row one of them failed.
+    // The number of consecutive failures of such a hook.
     stop_failures: u32,
-    // Tools that are gone for this turn, and the program that took them away.
+    // Tools removed for this turn, each with the program that removed it.
     taken: BTreeMap<ToolName, String>,
-    // What the model is told after the outcomes.
+    // Texts for the model after the outcomes.
     pub(super) says: Vec<String>,
-    // Why nothing is to go on.
+    // The reason for a halt of the turn.
     pub(super) halted: Option<String>,
 }
 
@@ -54,45 +54,45 @@ enum HookSubject {
     Finish(u64),
 }
 
-/// What hooks did about one call.
+/// The results of hooks for one call.
 #[derive(Default)]
 pub(super) struct CallHooks {
-    // How many of those before it were heard, and of those after it.
+    // The number of hooks run before the call, and after it.
     before: usize,
     after: usize,
-    // Those that want a person to be asked.
+    // The findings of hooks that require approval.
     pub(super) asks: Vec<Finding>,
-    // Why one of them refused it, as the model is told.
+    // The reason of a hook's refusal, as shown to the model.
     pub(super) refusal: Option<String>,
-    // What the model is told beside its outcome.
+    // Texts for the model beside the outcome.
     pub(super) notes: Vec<String>,
 }
 
 impl TurnHooks {
-    /// Those under way.
+    /// Returns the running hooks with their numbers.
     pub(super) fn running(&self) -> impl Iterator<Item = (u32, &HookSpec)> {
         self.open.iter().map(|(number, one)| (*number, &one.hook))
     }
 
-    /// A call that has its outcome needs no answer of a hook before it any more.
+    /// Discards hooks before a call that already has its outcome.
     pub(super) fn forget_before(&mut self, call: u64) {
         self.open
             .retain(|_, one| !matches!(one.about, HookSubject::Before(at) if at as u64 == call));
     }
 
-    /// A word from outside makes the answers before the end worthless; they must not be heard later.
+    /// Discards hooks before the end: input from outside makes their answers obsolete.
     pub(super) fn forget_stops(&mut self) {
         self.open.retain(|_, one| !matches!(one.about, HookSubject::Finish(_)));
         self.next_stop = 0;
     }
 
-    /// The turn is stopped: no answer counts any more.
+    /// Discards all hooks of a stopped turn; no answer counts any more.
     pub(super) fn forget_all(&mut self) {
         self.open.clear();
     }
 }
 
-/// Running them.
+/// Starting of hooks.
 impl Turn {
     pub(super) fn has_hook(&self, moments: &[HookMoment], tool: &ToolName) -> bool {
         let hooks = &self.charter.hooks;
@@ -147,10 +147,10 @@ impl Turn {
     }
 }
 
-/// Hearing them.
+/// Handling of answers.
 impl Turn {
     pub(super) fn hear_hook(&mut self, number: u32, report: &HookReport) {
-        // An answer that nobody waits for any more changes nothing.
+        // An answer that is no longer awaited has no effect.
         let Some(RunningHook { hook, about }) = self.hooks.open.remove(&number) else { return };
         let heard = HookReply::of(&hook, &report.result);
         if let Some(why) = heard.halt() {
@@ -245,7 +245,7 @@ impl Turn {
         }
     }
 
-    /// What a hook after a call changes for the rest of the turn. The beginning of the request stays as it is.
+    /// Applies a hook's changes for the rest of the turn; the beginning of the request stays.
     fn shape(&mut self, hook: &HookSpec, shape: &ShapeAnswer) {
         if let Some(text) = &shape.system_prompt_append {
             let text = shortened(text);
@@ -266,7 +266,7 @@ impl Turn {
             HookReply::Answer(_) => self.hooks.stop_failures = 0,
             HookReply::Shape(_) | HookReply::Nothing(_) => {
                 self.hooks.stop_failures += 1;
-                // A hook that is broken must not keep the turn again and again.
+                // A broken hook must not keep the turn from finishing again and again.
                 if self.hooks.stop_failures > 1 {
                     opinion = HookVerdict::Clear;
                 }
@@ -294,7 +294,7 @@ impl Turn {
         }
     }
 
-    /// What the authority says, and that a tool was taken away.
+    /// Rules on a call by the authority, and by the tools that hooks removed.
     pub(super) fn ruled(&self, call: &ToolCall, facts: &CallFacts) -> Ruling {
         let mut ruling = self.charter.authority.rule_at(call, facts, &self.skills);
         if let Some(program) = self.hooks.taken.get(&call.tool) {
@@ -314,7 +314,7 @@ impl Turn {
     }
 }
 
-/// What a hook said, or why it said nothing.
+/// The answer of a hook, or the reason why there is none.
 enum HookReply<'a> {
     Answer(&'a GateAnswer),
     Shape(&'a ShapeAnswer),
@@ -322,7 +322,7 @@ enum HookReply<'a> {
 }
 
 impl<'a> HookReply<'a> {
-    /// An answer of the wrong sort is none.
+    /// Reads a result; an answer of the wrong kind counts as none.
     fn of(hook: &HookSpec, result: &'a HookResult) -> Self {
         match (result, hook.moment.is_gate()) {
             (HookResult::Gated { answer }, true) => Self::Answer(answer),
@@ -348,7 +348,7 @@ impl<'a> HookReply<'a> {
         }
     }
 
-    /// What a gate makes of it, and why. That it does not mind is no yes.
+    /// Returns the verdict of a gate, and its reason. No objection is no approval.
     fn opinion(&self, hook: &HookSpec) -> (HookVerdict, String) {
         match self {
             Self::Answer(answer) => {
@@ -373,7 +373,7 @@ impl<'a> HookReply<'a> {
     }
 }
 
-/// A question of a hook is one that the rules would have a person answer.
+/// Adds the approvals that hooks require, as if the rules required them.
 pub(super) fn add_hook_questions(ruling: &mut Ruling, asks: impl IntoIterator<Item = Finding>) {
     if ruling.verdict == Verdict::Deny {
         return;

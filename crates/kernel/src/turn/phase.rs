@@ -1,6 +1,6 @@
-//! How a turn stands when it has nothing to choose, and what of its moves has no result yet.
+//! The phase of a turn that has no move to choose, and its moves without a result.
 //!
-//! Must never: leave something out that a result is awaited of.
+//! Must never: leave out a move whose result is awaited.
 
 use agentry_protocol::ApprovalId;
 use agentry_protocol::event::Ending;
@@ -9,49 +9,49 @@ use agentry_protocol::tool_call::ToolCall;
 
 use super::{RequestPurpose, Turn};
 
-/// How a turn stands when it has nothing to choose.
+/// The phase of a turn that has no move to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnPhase {
-    /// Something that it began is under way.
+    /// A move has no result yet.
     Working,
-    /// Only people can bring it on.
+    /// Only the answers to these approvals can continue it.
     Waiting(Vec<ApprovalId>),
-    /// It is over.
+    /// It has ended.
     Over(Ending),
-    /// It waits for nothing and nobody: a defect. In words.
+    /// It waits for no result and no person: a defect, described in words.
     Stuck(String),
 }
 
-/// A move whose result is not there.
+/// A move without a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PendingMove {
     /// The model was asked.
     Model {
-        /// Which request.
+        /// The number of the request.
         step: u32,
-        /// Whether it was only a check.
+        /// True if it was only a check.
         check: bool,
     },
-    /// A call was made.
+    /// A call was started.
     Call(ToolCall),
     /// A check command was started.
     Check {
-        /// Which check.
+        /// The number of the check.
         iteration: u32,
     },
     /// A hook was started.
     Hook {
-        /// Which hook of the turn.
+        /// The number of the hook in the turn.
         number: u32,
-        /// When it runs.
+        /// The moment at which it runs.
         moment: HookMoment,
-        /// Its program.
+        /// The path of its program.
         program: String,
     },
 }
 
 impl Turn {
-    /// How the turn stands.
+    /// Returns the phase of the turn.
     pub fn standing(&self) -> TurnPhase {
         if let Some((ending, _)) = self.end.ended {
             return TurnPhase::Over(ending);
@@ -72,7 +72,7 @@ impl Turn {
         }
     }
 
-    /// The moves that were made and whose results are not there: what a new process finds undone.
+    /// Returns the moves without a result: after a restart, these are unfinished.
     pub fn undone(&self) -> Vec<PendingMove> {
         let asked = self.open.asked.iter().map(|(step, asked)| PendingMove::Model {
             step: *step,

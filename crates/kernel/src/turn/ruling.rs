@@ -1,6 +1,6 @@
-//! What a turn makes of a call before any concern sees it.
+//! Judges a call of a turn before any concern sees it.
 //!
-//! Must never: choose; it only says what is known of the call.
+//! Must never: choose; it only collects what is known about the call.
 
 use agentry_protocol::call_facts::CallFacts;
 use agentry_protocol::event::Mode;
@@ -15,15 +15,15 @@ use super::{CallRecord, Questions, Turn, withheld_call};
 use crate::permission_request;
 
 impl Turn {
-    /// A call as it comes, with what the rules and the guard say about it.
+    /// Judges a new call by the rules and the danger guard.
     pub(super) fn judged(&mut self, call: &ToolCall, facts: CallFacts) -> CallRecord {
         let mut ruling = self.ruled(call, &facts);
         let danger = self.charter.authority.danger_at(call, &facts).map(|finding| finding.why);
-        // An earlier yes was for other content; the question says what is new.
+        // An earlier approval was for other content; the question names the change.
         if ruling.verdict == Verdict::Ask {
             withheld_call::ask_first(&mut ruling, &facts);
         }
-        // Nobody is asked about what is refused anyway.
+        // A call that is refused anyway needs no approval.
         let ruling = if danger.is_some() { ruling } else { self.within_room(ruling) };
         CallRecord {
             ruling,
@@ -40,10 +40,10 @@ impl Turn {
         }
     }
 
-    /// A call that lacks permission becomes a request, if its sender may still make one; else it is refused.
+    /// Checks the sender's quota for a call without permission: it becomes a request, or is denied.
     pub(super) fn within_room(&mut self, ruling: Ruling) -> Ruling {
         let Some(why) = permission_request::missing_permission(&ruling) else { return ruling };
-        // Without room nobody was to be asked; that is refused by the authority already.
+        // A sender without a quota cannot make requests; the authority has denied the call already.
         let Some(room) = &mut self.requests else { return ruling };
         let full = match permission_request::check_room(room) {
             Ok(()) => {
@@ -61,7 +61,7 @@ impl Turn {
         Ruling { verdict: Verdict::Deny, findings }
     }
 
-    /// What the concerns are told of a call.
+    /// Returns the summary of a call for the concerns.
     pub(super) fn subject(&self, number: usize) -> CallSummary {
         let record = &self.calls[number];
         CallSummary {
@@ -81,7 +81,7 @@ impl Turn {
         }
     }
 
-    /// Whether a person may be asked about a call, so that it must be known what it depends on.
+    /// Returns true if a call may need approval, so that its dependencies must be known.
     pub fn may_ask(&self, call: &ToolCall, facts: &CallFacts) -> bool {
         let ruling = self.ruled(call, facts);
         let is_asked = match self.plan.mode {
@@ -93,7 +93,7 @@ impl Turn {
             || self.has_hook(&[HookMoment::PreToolUse], &call.tool)
     }
 
-    /// What nobody knows may change something.
+    /// Returns true if the tool may change state; an unknown tool may.
     pub(super) fn changes(&self, call: &ToolCall) -> bool {
         let spec = self.charter.tools.iter().find(|spec| spec.name == call.tool);
         spec.is_none_or(|spec| spec.repeat == RepeatSafety::Uncertain)

@@ -1,16 +1,16 @@
-//! Calls that change something are made one after the other; calls that only look go side by side.
+//! Runs calls that change state one after the other; calls that only read run in parallel.
 //!
-//! A model that writes a file and then runs it in one reply means that order. A call that waits for a person
-//! holds nobody up.
+//! A model that writes a file and then runs it in one reply means that order. A call that waits for
+//! approval delays no other call.
 //!
-//! Must never: hold back a call that only looks.
+//! Must never: delay a call that only reads.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{Kind, Signal, SignalCondition};
 
-/// The concern: the call that is under way, if it changes something.
+/// The concern, with the number of the running call that changes state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SerialWrites {
     under_way: Option<u64>,

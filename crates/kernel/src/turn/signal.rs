@@ -1,158 +1,158 @@
-//! What the concerns of a turn say to each other.
+//! The signals that the concerns of a turn exchange.
 //!
-//! Small on purpose: a signal carries what a concern must know to agree or object, and the numbers by
-//! which the turn finds the rest. Therefore every state of a turn can be compared, stored and explored.
+//! Small on purpose: a signal contains the facts that concerns decide by, and the numbers by which
+//! the turn finds the rest. So every state of a turn can be compared, stored and explored.
 //!
-//! Must never: carry text of a model or a tool.
+//! Must never: contain text of a model or a tool.
 
 use agentry_bthread::ProgramEvent;
 use agentry_protocol::event::{Ending, Mode};
 use agentry_protocol::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
-/// One call, as far as the concerns must know it.
+/// The facts about one call that concerns decide by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallSummary {
     /// The number of the call in its turn.
     pub call: u64,
-    /// What the rules say.
+    /// The verdict of the rules.
     pub verdict: Verdict,
-    /// Whether a person allowed the very same call earlier in the session.
+    /// True if an approval for an equal call still holds in the session.
     pub standing: bool,
-    /// Whether the one who wrote lacks the permission, so that only a person can let it go ahead.
+    /// True if the sender lacks the permission, so that only an approval can allow it.
     pub permission: bool,
-    /// Whether the guard against dangerous acts refuses it.
+    /// True if the danger guard refuses it.
     pub dangerous: bool,
-    /// Whether it changes something, and is not made beside another that does.
+    /// True if it changes state, and must not run beside another such call.
     pub changes: bool,
-    /// Whether a hook is to be heard before it is made.
+    /// True if a hook must run before it.
     pub hooked: bool,
-    /// Whether a hook looks at what came of it.
+    /// True if a hook examines its outcome.
     pub watched: bool,
 }
 
-/// Something told to a turn, or something that its concerns agreed on.
+/// An input to a turn, or a choice of its concerns.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Signal {
-    /// Told: somebody asked the turn to end.
+    /// Input: the turn was asked to end.
     Cancelled,
-    /// Told: somebody wants another mode.
+    /// Input: another mode was requested.
     ModeWanted(Mode, Option<u32>),
-    /// Told: somebody said something while the turn is under way.
+    /// Input: a message arrived while the turn is running.
     Steered,
-    /// Told: the model answered; with these calls, at this price in tokens.
+    /// Input: the model replied; with these calls, at this price in tokens.
     Replied(u64, Vec<CallSummary>, u64),
-    /// Told: the model did not answer.
+    /// Input: the model did not reply.
     Unanswered(u64),
-    /// Told: a call is over.
+    /// Input: a call has finished.
     Finished(u64),
-    /// Told: a call was not made, because what it depends on changed; this is the call now.
+    /// Input: a call was not run because its dependencies changed; with its current form.
     Withheld(CallSummary),
-    /// Told: a person answered.
+    /// Input: a person answered an approval.
     Decided(u64, bool),
-    /// Told: a check is over.
+    /// Input: a check has finished.
     Checked(u64, CheckResult),
-    /// Told: a call that was not made yet is not allowed any more.
+    /// Input: a call that has not run yet is no longer allowed.
     Forbidden(u64),
-    /// Told: a hook answered about a call that is not made yet; this is the call now.
+    /// Input: a hook answered about a call that has not run yet; with its current form.
     Consulted(CallSummary, HookVerdict),
-    /// Told: a hook looked at what came of a call.
+    /// Input: a hook examined the outcome of a call.
     Watched(u64, HookVerdict),
-    /// Told: a hook answered whether the turn may finish.
+    /// Input: a hook answered whether the turn may finish.
     Reviewed(u64, HookVerdict),
-    /// Agreed: ask the model.
+    /// Choice: ask the model.
     Think(u64),
-    /// Agreed: count an iteration.
+    /// Choice: count an iteration.
     Iterate(u64),
-    /// Agreed: put a call on the table.
+    /// Choice: propose a call.
     Propose(CallSummary),
-    /// Agreed: ask a person.
+    /// Choice: request an approval.
     Ask(u64),
-    /// Agreed: make a call.
+    /// Choice: run a call.
     Execute(CallSummary),
-    /// Agreed: refuse a call.
+    /// Choice: refuse a call.
     Reject(u64, CallRefusal),
-    /// Agreed: stop a call that is under way.
+    /// Choice: stop a running call.
     Abort(u64),
-    /// Agreed: a call has its outcome.
+    /// Choice: settle a call with its outcome.
     Settle(u64),
-    /// Agreed: all calls of a reply have their outcomes.
+    /// Choice: complete a reply, all of whose calls have their outcomes.
     Pass(u64),
-    /// Agreed: look whether the work is done.
+    /// Choice: check whether the work is done.
     Check(u64),
-    /// Agreed: hear the next hook about a call that is not made yet.
+    /// Choice: run the next hook about a call that has not run yet.
     Consult(u64),
-    /// Agreed: let the next hook look at what came of a call.
+    /// Choice: run the next hook on the outcome of a call.
     Watch(u64),
-    /// Agreed: hear the next hook about whether the turn may finish.
+    /// Choice: run the next hook about the end of the turn.
     Review(u64),
-    /// Agreed: the work is not done.
+    /// Choice: continue, since the work is not done.
     GoOn,
-    /// Agreed: the work is done.
+    /// Choice: finish, since the work is done.
     Finish,
-    /// Agreed: nothing new begins.
+    /// Choice: begin no new work.
     Stop(TurnStopReason),
-    /// Agreed: the turn is over.
+    /// Choice: end the turn.
     End(TurnStopReason),
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CheckResult {
     /// The work is done.
     Done,
-    /// It is not, or nobody can tell.
+    /// The work is not done, or the answer is unintelligible.
     NotDone,
-    /// The model that was asked did not answer.
+    /// The model did not answer the check.
     Unanswered,
 }
 
-/// What a hook makes of it.
+/// The verdict of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HookVerdict {
-    /// It does not object, and the next hook is to be heard.
+    /// No objection; the next hook must run.
     Next,
     /// No hook objects.
     Clear,
-    /// A person is to be asked.
+    /// Approval is required.
     Ask,
-    /// It says no.
+    /// The hook objects.
     Deny,
-    /// Nothing at all is to go on.
+    /// The turn must stop.
     Halt,
 }
 
-/// Why a call is refused.
+/// The reason why a call is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CallRefusal {
     /// The rules deny it.
     Rules,
-    /// A person said no.
+    /// A person refused it.
     Person,
-    /// It is dangerous.
+    /// The danger guard refuses it.
     Danger,
-    /// A hook said no.
+    /// A hook objected.
     Hook,
-    /// Too many questions wait already.
+    /// Too many approvals are pending.
     Questions,
 }
 
-/// Why a turn stops.
+/// The reason why a turn stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TurnStopReason {
     /// The work is done.
     Done,
-    /// Somebody asked for it.
+    /// The turn was asked to end.
     Cancelled,
-    /// The model does not answer.
+    /// The model did not answer.
     Unanswered,
-    /// A limit is reached.
+    /// A limit was reached.
     Limit(TurnLimit),
-    /// A hook said that nothing is to go on.
+    /// A hook halted the turn.
     Halted,
 }
 
-/// Which limit.
+/// The limit that a turn reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TurnLimit {
     /// Requests to the model.
@@ -161,12 +161,12 @@ pub enum TurnLimit {
     Calls,
     /// Iterations of autonomous work.
     Iterations,
-    /// Tokens.
+    /// Tokens of all requests.
     Tokens,
 }
 
 impl TurnStopReason {
-    /// The ending that stands in the ledger.
+    /// Returns the ending to record in the ledger.
     pub fn ending(self) -> Ending {
         match self {
             Self::Done => Ending::Done,
@@ -178,7 +178,7 @@ impl TurnStopReason {
     }
 }
 
-/// The signals by kind.
+/// The kinds of signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each is the signal of the same name")]
 pub enum Kind {
@@ -214,18 +214,18 @@ pub enum Kind {
     End,
 }
 
-/// Named conditions on what a signal carries.
+/// The named conditions on a signal's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SignalCondition {
-    /// The call that it carries is dangerous.
+    /// The call is dangerous.
     Dangerous,
-    /// The call that it carries changes something.
+    /// The call changes state.
     Changes,
-    /// A hook is to be heard before the call that it carries is made.
+    /// A hook must run before the call.
     Hooked,
-    /// A hook looks at what comes of the call that it carries.
+    /// A hook examines the outcome of the call.
     Watched,
-    /// The hook that it tells of wants nothing to go on.
+    /// The hook halts the turn.
     Halts,
 }
 

@@ -1,18 +1,18 @@
-//! What somebody says while a turn is under way is read by the model before the turn may finish.
+//! Makes the model read messages that arrive during a turn before the turn may finish.
 //!
-//! Must never: interrupt a call, or let a turn finish with something unread.
+//! Must never: interrupt a call, or let a turn finish with an unread message.
 
 use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::signal::{Kind, Signal};
 
-/// The concern.
+/// The concern that delivers new messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SteeringState {
-    /// The model has read everything.
+    /// The model has read all messages.
     Read,
-    /// It has not.
+    /// A message is unread.
     Unread,
 }
 

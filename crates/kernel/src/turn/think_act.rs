@@ -1,8 +1,8 @@
-//! Think, act, look at what came of it, think again, until there is nothing left to do.
+//! The main loop: ask the model, run its calls, return the outcomes, until it has no more calls.
 //!
-//! Asks the model, puts the calls of its reply on the table one by one, waits until each has its
-//! outcome, and then wants to go on (there were calls) or to finish (there were none). It makes no call
-//! itself: each call on the table is a concern of its own (see `call`).
+//! Asks the model, proposes the calls of its reply one by one, waits until each has its outcome,
+//! and then requests to continue (there were calls) or to finish (there were none). It runs no call
+//! itself: each proposed call is a concern of its own (see `call`).
 //!
 //! Must never: know about approval, danger, limits, steering or checks.
 
@@ -15,11 +15,11 @@ use super::call::CallConcern;
 use super::concern::Concern;
 use super::signal::{CallSummary, Kind, Signal, TurnStopReason};
 
-/// The concern.
+/// The concern that alternates between the model and its calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ThinkAct {
     pass: u64,
-    // Calls on the table that have no outcome yet.
+    // Proposed calls without an outcome.
     open: BTreeSet<u64>,
     state: State,
 }
@@ -28,7 +28,7 @@ pub struct ThinkAct {
 enum State {
     Thinking,
     Awaiting,
-    // The calls that are still to be put on the table, last first.
+    // The calls not proposed yet, last first.
     Proposing { rest: Vec<CallSummary>, calls: bool },
     Passing { calls: bool },
     Deciding { calls: bool },
@@ -38,7 +38,7 @@ enum State {
 }
 
 impl ThinkAct {
-    /// At the beginning of a turn.
+    /// Creates the concern at the beginning of a turn.
     pub fn new() -> Self {
         Self { pass: 1, open: BTreeSet::new(), state: State::Thinking }
     }
@@ -46,7 +46,7 @@ impl ThinkAct {
     pub(super) fn bid(&self) -> Bid<Signal> {
         let kind = Pattern::kind;
         let bid = Bid::new();
-        // Going on or finishing is nobody's to ask for before all outcomes are there.
+        // No concern may continue or finish the turn before all outcomes have arrived.
         let bid = match &self.state {
             State::Deciding { .. } => bid,
             State::Thinking

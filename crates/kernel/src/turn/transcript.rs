@@ -1,8 +1,8 @@
-//! The talk of a turn with its model: what was said, in order, and its hash.
+//! The transcript of a turn: all messages exchanged with its model, in order, and their hash.
 //!
-//! Only ever grows, so each request begins with the bytes of the one before, and hashing a request costs
-//! only what is new in it. The bytes of a request are one line of JSON for what stays the same (model,
-//! settings, system prompt, tools) and one line for each message.
+//! It only grows, so each request begins with the bytes of the one before, and hashing costs only
+//! the new part. The bytes of a request are one line of JSON for the fixed part (model, settings,
+//! system prompt, tools) and one line for each message.
 //!
 //! Must never: change or drop a message.
 
@@ -13,18 +13,18 @@ use agentry_protocol::{ContentHash, ContentHasher};
 
 use crate::charter::Charter;
 
-/// What was said.
+/// The messages between a turn and its model.
 #[derive(Clone, Debug)]
 pub struct TurnTranscript {
     messages: Vec<Arc<Message>>,
-    // Where the messages of this turn begin.
+    // The index of the first message of this turn.
     own_from: usize,
     hasher: ContentHasher,
     bytes: u64,
 }
 
 impl TurnTranscript {
-    /// The talk before the turn says anything.
+    /// Creates a transcript with the messages of earlier turns.
     pub fn new(charter: &Charter, history: Vec<Message>) -> Self {
         let mut talk = Self {
             messages: Vec::with_capacity(history.len() + 1),
@@ -39,13 +39,13 @@ impl TurnTranscript {
         talk
     }
 
-    /// Adds a message.
+    /// Appends a message.
     pub fn say(&mut self, message: Message) {
         self.hash(&line(&message));
         self.messages.push(Arc::new(message));
     }
 
-    /// The whole request.
+    /// Returns the whole request.
     pub fn request(&self, charter: &Charter) -> ModelRequest {
         ModelRequest {
             model: charter.model.to_string(),
@@ -57,12 +57,12 @@ impl TurnTranscript {
         }
     }
 
-    /// The hash and the length of the whole request.
+    /// Returns the hash and the length in bytes of the whole request.
     pub fn digest(&self) -> (ContentHash, u64) {
         (self.hasher.finish(), self.bytes)
     }
 
-    /// What this turn added.
+    /// Returns the messages that this turn added.
     pub fn own(&self) -> Vec<Message> {
         self.messages[self.own_from..].iter().map(|message| Message::clone(message)).collect()
     }
@@ -73,7 +73,7 @@ impl TurnTranscript {
     }
 }
 
-/// The bytes of a request, as they are hashed.
+/// Returns the bytes of a request, as they are hashed.
 pub fn bytes(request: &ModelRequest) -> Vec<u8> {
     let head = ModelRequest { messages: Vec::new(), ..request.clone() };
     let mut bytes = line(&head);

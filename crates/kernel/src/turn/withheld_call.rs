@@ -1,7 +1,7 @@
-//! What a turn makes of a call that was not made because what it depends on changed.
+//! Handles a call that was not run because its dependencies changed.
 //!
-//! The call is judged again with what there is now, and a person is asked, whatever was said before. The mode that
-//! asks nobody goes ahead with what there is now. After a few times it is refused.
+//! The call is judged again with the current facts and needs a new approval, regardless of earlier
+//! answers. The autonomous mode runs it with the current facts. After a few times it is refused.
 //!
 //! Must never: let an answer count for content that it was not given for.
 
@@ -39,13 +39,13 @@ impl Turn {
         record.facts = facts.clone();
         record.ruling = ruling;
         let mut subject = self.subject(at);
-        // The earlier answer was for something else.
+        // The earlier answer was for other content.
         subject.standing = false;
         self.program.offer(Lane::Normal, Signal::Withheld(subject));
     }
 }
 
-/// Asks because of what is otherwise than it was judged; that is the reason that people are told first.
+/// Requires approval because of changed dependencies, and names them as the first reason.
 pub(super) fn ask_first(ruling: &mut Ruling, facts: &CallFacts) {
     if ruling.verdict == Verdict::Deny || facts.changes.is_empty() {
         return;
@@ -56,7 +56,7 @@ pub(super) fn ask_first(ruling: &mut Ruling, facts: &CallFacts) {
     ruling.verdict = Verdict::Ask;
 }
 
-/// A tool that the agent does not have any more is not called.
+/// Denies the call if the agent no longer has its tool.
 fn gone(facts: &CallFacts) -> Option<Finding> {
     let is_gone = |one: &&DependencyChange| one.kind == DependencyKind::Tool && one.is.is_none();
     let tool = facts.changes.iter().find(is_gone)?;

@@ -1,7 +1,7 @@
 //! Compilers, build tools, test runners and package managers.
 //!
-//! What they do by themselves (compile, run the targets, tests and scripts of the project) is what a rule for their
-//! name means. Another program, another file of rules or another place is not.
+//! A rule for their name covers their usual work: compiling, and running the project's targets,
+//! tests and scripts. It does not cover another program, rules file or directory.
 //!
 //! Must never: list an option that names a program, a plugin, a settings file or a file to write.
 

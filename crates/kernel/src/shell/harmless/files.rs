@@ -4,7 +4,7 @@
 
 use super::row::{HarmlessRow, Operands, OptionStyle};
 
-/// In a sum, the index of an array is executed.
+/// In arithmetic, the index of an array is executed.
 const EXECUTED: &[&str] = &["[", "$", "`", "("];
 
 #[rustfmt::skip]

@@ -1,13 +1,13 @@
 //! git: subcommands without a row are never harmless, as they may be an alias.
 //!
-//! Settings of the repository and hooks are protected elsewhere; an operand or option that names a program, another
-//! repository to run hooks in, or a file to write is not listed.
+//! Repository settings and hooks are protected elsewhere; operands and options that name a program,
+//! another repository with hooks, or a file to write are not listed.
 //!
-//! Must never: list `-c`, `-C`, or any option that git hands to a shell.
+//! Must never: list `-c`, `-C`, or any option that git passes to a shell.
 
 use super::row::{HarmlessRow, Operands};
 
-/// Options of `log` and `diff`, which most commands that show something share.
+/// Options of `log` and `diff`, which most displaying commands share.
 const SHOWS: &str = "--oneline --graph --decorate[=] --no-decorate --all --branches[=] --tags[=] --remotes[=] --stat[=] --numstat --shortstat --dirstat[=] --summary \
     --name-only --name-status --patch --no-patch --raw --patch-with-stat --format= --pretty[=] --abbrev-commit --no-abbrev-commit --abbrev[=] --date= --since= \
     --until= --after= --before= --author= --committer= --grep= --invert-grep --all-match --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp \

@@ -1,6 +1,6 @@
-//! Programs that execute what they are given: shells, interpreters, editors, debuggers, databases, containers.
+//! Programs that execute input: shells, interpreters, editors, debuggers, databases, containers.
 //!
-//! A rule for their name alone covers next to nothing; it must name the script or the subcommand.
+//! A rule for their name alone covers almost no arguments; it must name the script or subcommand.
 //!
 //! Must never: list an option after which code, a script or a file with commands follows.
 

@@ -2,36 +2,36 @@
 //!
 //! Must never: decide anything.
 
-/// What is harmless of one command, or of one subcommand.
+/// The harmless words of one command, or of one subcommand.
 #[derive(Clone, Copy, Debug)]
 pub struct HarmlessRow {
-    /// The commands, or commands with their subcommands, that it is about.
+    /// The commands, perhaps with subcommands, that the row describes.
     pub names: &'static [&'static str],
-    /// Options of one letter as `getopt` has them: `a` takes nothing, `b:` a value, `c::` a joined value; `#` is
-    /// any digit.
+    /// One-letter options in `getopt` notation: `a` takes no value, `b:` a value, `c::` a joined
+    /// value; `#` is any digit.
     pub short: &'static str,
-    /// Options of a whole word: `--a` takes nothing, `--b=` a value, `--c[=]` perhaps a value after `=`.
+    /// Whole-word options: `--a` takes no value, `--b=` a value, `--c[=]` perhaps one after `=`.
     pub long: &'static str,
-    /// How the words are read.
+    /// The style of the options.
     pub style: OptionStyle,
-    /// The arguments that are not options.
+    /// The harmless arguments that are not options.
     pub operands: Operands,
-    /// What follows `--`.
+    /// The meaning of words after `--`.
     pub dashes: DoubleDash,
-    /// Options with their values that are harmless just so, with a space between the words.
+    /// Harmless options with fixed values, as words separated by spaces.
     pub phrases: &'static [&'static str],
-    /// The same, and one of them must be there.
+    /// Phrases of which at least one must be present.
     pub needs: &'static [&'static str],
-    /// What no value of an option may contain.
+    /// Texts that no value of an option may contain.
     pub values_without: &'static [&'static str],
     /// Commands that a rule for the name covers.
     pub allowed: &'static [&'static str],
-    /// Commands about which a person is asked all the same.
+    /// Commands that need approval all the same.
     pub asked: &'static [&'static str],
 }
 
 impl HarmlessRow {
-    /// A row of which nothing is harmless.
+    /// A row without harmless words.
     pub(super) const NOTHING: Self = Self {
         names: &[],
         short: "",
@@ -47,45 +47,45 @@ impl HarmlessRow {
     };
 }
 
-/// How options are written.
+/// The notation of options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionStyle {
-    /// Letters in a row after one dash, words after two.
+    /// Letters grouped after one dash, words after two.
     Getopt,
     /// A word after one dash.
     Words,
-    /// As `Getopt`, and the first argument is a row of letters without a dash.
+    /// As `Getopt`, and the first argument is a group of letters without a dash.
     Bundle,
 }
 
-/// Which arguments that are not options are harmless.
+/// The arguments that are harmless and not options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operands {
-    /// All: they are read.
+    /// All: the command only reads them.
     Any,
-    /// None, and without any argument it takes commands from its input.
+    /// None; without any argument the command reads commands from its input.
     Nothing,
     /// So many; one more would be written.
     UpTo(usize),
-    /// Those that contain none of these texts.
+    /// Operands that contain none of these texts.
     Without(&'static [&'static str]),
-    /// Those that begin so.
+    /// Operands that begin with this text.
     Starting(&'static str),
-    /// Paths below the place where the command starts, or in a folder for temporary files: they are written.
+    /// Paths below the starting directory, or in a folder for temporary files: they are written.
     Below,
-    /// The first begins a command that is looked at by itself.
+    /// The first begins a command that is judged separately.
     Followed,
-    /// The first is a program; a rule must name it, and the rest is for that program.
+    /// The first is a program; a rule must name it, and the rest are its arguments.
     Program,
     /// The first is a subcommand with a row of its own.
     Subcommand,
 }
 
-/// What `--` begins.
+/// The meaning of `--`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoubleDash {
-    /// Operands.
+    /// Operands follow.
     Operands,
-    /// Arguments of a program that the command runs anyway.
+    /// Arguments follow, for a program that the command runs anyway.
     Program,
 }
