@@ -38,7 +38,7 @@ pub struct DecisionDiff {
     /// The credentials that may be used.
     pub credentials: Option<(CredentialNames, CredentialNames)>,
     /// The level of data that may be disclosed.
-    pub data: Option<(DataLevel, DataLevel)>,
+    pub data: Option<(DisclosureLevel, DisclosureLevel)>,
     /// The session and the persona that answers there.
     pub session: Option<(Option<String>, Option<String>)>,
     /// The way a message reaches a busy session.

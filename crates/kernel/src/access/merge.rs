@@ -144,7 +144,7 @@ fn credentials<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> Credenti
 }
 
 /// Returns the lowest data level of all policies that set one; `None` if no policy does.
-fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDataLevel {
+fn data<'a>(allowing: impl Iterator<Item = &'a RankedPolicy>) -> AttributedDisclosureLevel {
     let said = allowing.filter_map(|one| Some((one.policy.permissions.data?, one)));
     match said.min_by_key(|(level, _)| *level) {
         Some((level, one)) => {

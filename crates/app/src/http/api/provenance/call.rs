@@ -117,36 +117,11 @@ impl ProvenanceChain<'_> {
             Event::CallStarted { call, by, under, edited } if call == id => {
                 self.started(seq, (by, under), edited.as_deref())?;
             }
-            Event::ConnectionEnded { call, connection } if call == id => {
-                let title = format!("connection to {}:{}", connection.host, connection.port);
-                let link = ProvenanceLink::new(seq, ProvenanceStage::Confinement, title);
-                self.add(match &connection.refused {
-                    Some(why) => link.detail(why.clone()).verdict(Verdict::Deny),
-                    None => link.detail("allowed").verdict(Verdict::Allow),
-                });
+            event => {
+                if let Some(link) = result_link(seq, id, event) {
+                    self.add(link);
+                }
             }
-            Event::CallRefused { call, why } if call == id => {
-                let link =
-                    ProvenanceLink::new(seq, ProvenanceStage::Result, "refused before it started");
-                self.add(link.detail(why.clone()).verdict(Verdict::Deny));
-            }
-            Event::CallWithheld { call, facts } if call == id => {
-                let title = "not started: the state that it depends on changed";
-                let link = ProvenanceLink::new(seq, ProvenanceStage::Result, title);
-                self.add(
-                    link.detail(facts.change_summary().unwrap_or_default()).verdict(Verdict::Ask),
-                );
-            }
-            Event::CallStopped { call } if call == id => {
-                self.add(ProvenanceLink::new(seq, ProvenanceStage::Result, "stop requested"));
-            }
-            Event::CallFinished { call, outcome } if call == id => {
-                let title = came(outcome.status);
-                self.add(
-                    ProvenanceLink::new(seq, ProvenanceStage::Result, title).detail(&*outcome.text),
-                );
-            }
-            _ => {}
         }
         Ok(())
     }
@@ -225,6 +200,34 @@ impl ProvenanceChain<'_> {
         );
         Ok(())
     }
+}
+
+/// Returns the link of an entry that says how the call went; none if the entry is about another call.
+fn result_link(seq: u64, id: &CallId, event: &Event) -> Option<ProvenanceLink> {
+    let link = |title: &str| ProvenanceLink::new(seq, ProvenanceStage::Result, title);
+    Some(match event {
+        Event::ConnectionEnded { call, connection } if call == id => {
+            let title = format!("connection to {}:{}", connection.host, connection.port);
+            let link = ProvenanceLink::new(seq, ProvenanceStage::Confinement, title);
+            match &connection.refused {
+                Some(why) => link.detail(why.clone()).verdict(Verdict::Deny),
+                None => link.detail("allowed").verdict(Verdict::Allow),
+            }
+        }
+        Event::CallRefused { call, why } if call == id => {
+            link("refused before it started").detail(why.clone()).verdict(Verdict::Deny)
+        }
+        Event::CallWithheld { call, facts } if call == id => {
+            link("not started: the state that it depends on changed")
+                .detail(facts.change_summary().unwrap_or_default())
+                .verdict(Verdict::Ask)
+        }
+        Event::CallStopped { call } if call == id => link("stop requested"),
+        Event::CallFinished { call, outcome } if call == id => {
+            link(came(outcome.status)).detail(&*outcome.text)
+        }
+        _ => return None,
+    })
 }
 
 fn with_report(link: ProvenanceLink, report: &HookReport) -> ProvenanceLink {
