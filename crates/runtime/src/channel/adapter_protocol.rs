@@ -1,6 +1,6 @@
-//! The lines between a channel's program and us.
+//! The lines of the protocol between a channel's adapter and the runtime.
 //!
-//! Must never: take a part that the program has no say in, or pass over a part that nobody knows.
+//! Must never: accept a field that only the runtime sets, or ignore an unknown field.
 
 use agentry_kernel::route::RUN;
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{ChannelCapabilities, OutgoingChunk};
 use crate::limits::TEXT_LIMIT_CHARS_MIN;
 
-/// What an event may have.
+/// The fields that an event may have.
 const EVENT_FIELDS: [&str; 21] = [
     "type",
     "event_id",
@@ -35,13 +35,13 @@ const EVENT_FIELDS: [&str; 21] = [
     "event_type",
     "hook_id",
 ];
-/// What only the runtime says of an event.
+/// Metadata that only the runtime sets.
 const RUNTIME_METADATA: [&str; 8] =
     ["turn_id", "run_id", "session", "session_id", "persona", "in_reply_to", "agentry", RUN];
-/// Kinds of events that no program makes.
+/// Event types that no adapter may use.
 const RUNTIME_EVENT_TYPES: [&str; 5] = ["timer", "timer_tick", "webhook", "agent", "heartbeat"];
 
-/// What a channel's program says.
+/// A message of an adapter.
 #[derive(Debug)]
 pub(super) enum AdapterMessage {
     Event(Box<Inbound>),
@@ -52,21 +52,21 @@ pub(super) enum AdapterMessage {
     Log { level: String, message: String },
 }
 
-/// A line that cannot be taken.
+/// A line that was refused, with the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AdapterLineError {
     pub(super) event_id: Option<String>,
     pub(super) why: String,
 }
 
-/// For whom a program speaks.
+/// The channel and account that an adapter speaks for.
 pub(super) struct AdapterIdentity<'a> {
     pub(super) channel: &'a str,
     pub(super) account_id: Option<&'a str>,
     pub(super) peer_kind: Option<PeerKind>,
 }
 
-/// What a line says.
+/// Parses a line of an adapter.
 pub(super) fn read(
     line: &[u8],
     own: &AdapterIdentity<'_>,
@@ -151,7 +151,7 @@ fn event(
     Ok(AdapterMessage::Event(Box::new(inbound)))
 }
 
-/// A program speaks for its own channel and account, and of what happened there.
+/// Checks that an event is of the adapter's own channel and account, with no reserved field.
 fn own_words(map: &Map<String, Value>, own: &AdapterIdentity<'_>) -> Result<(), String> {
     if let Some(name) = map.keys().find(|name| !EVENT_FIELDS.contains(&name.as_str())) {
         return Err(format!("an event has no `{name}`; what else there is goes to `metadata`"));
@@ -206,7 +206,7 @@ fn event_id(map: &Map<String, Value>, channel: &str) -> Result<String, String> {
     }
 }
 
-/// What became of an event that is kept or need not be.
+/// The reason why an adapter need not send an event again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckKind {
     New,
@@ -214,7 +214,7 @@ pub(super) enum AckKind {
     Filtered,
 }
 
-/// The line that tells a program that it need not hand an event in again.
+/// Returns the line that acknowledges an event.
 pub(super) fn ack(event_id: &EventId, acked: AckKind) -> String {
     let mut line = json!({ "type": "ack", "event_id": event_id });
     match acked {
@@ -225,7 +225,7 @@ pub(super) fn ack(event_id: &EventId, acked: AckKind) -> String {
     line.to_string()
 }
 
-/// The line that tells a program that a line of it was not taken.
+/// Returns the line that reports a refused line to the adapter.
 pub(super) fn refused(number: u64, unread: &AdapterLineError) -> String {
     match &unread.event_id {
         Some(id) => {
@@ -236,7 +236,7 @@ pub(super) fn refused(number: u64, unread: &AdapterLineError) -> String {
     .to_string()
 }
 
-/// The line that tells a program to send something.
+/// Returns the line that asks the adapter to send a chunk.
 pub(super) fn send(outgoing: &OutgoingChunk) -> String {
     json!({ "type": "send", "id": outgoing.id, "to": outgoing.to, "content": outgoing.content })
         .to_string()
@@ -262,7 +262,7 @@ mod tests {
         *inbound
     }
 
-    /// An event with one more part.
+    /// Returns an event line with one more field.
     fn with(part: &str) -> String {
         format!(r#"{{"type":"event","source_id":"1","sender_id":"u",{part}}}"#)
     }
