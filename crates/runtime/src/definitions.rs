@@ -148,7 +148,7 @@ impl Definitions {
         match self.library.programs.get(agent.id.as_str()) {
             Some(Ok(manifest)) => Ok(manifest),
             Some(Err(unknown)) => Err(Error::Definition(format!(
-                "it cannot be said what of `{}` would run: {unknown}",
+                "cannot determine the programs of `{}`: {unknown}",
                 agent.id
             ))),
             None => Err(Error::Definition(format!("the agent `{}` was not read", agent.id))),
@@ -166,7 +166,7 @@ impl Definitions {
             authority.left_out.retain(|one| one.name != name.as_str());
             authority.left_out.push(ExcludedTool {
                 name: name.as_str().to_owned(),
-                why: "a hook took it away for this turn".to_owned(),
+                why: "a hook removed it for this turn".to_owned(),
                 origin: Origin::named("hook"),
                 switched_off: false,
             });
@@ -292,7 +292,7 @@ impl Definitions {
                         return Err(Error::Definition(why));
                     }
                     TemplateOutcome::Budget { what } => {
-                        let why = format!("the template of `{}` costs too much: {what}", agent.id);
+                        let why = format!("the template of `{}` exceeds a limit: {what}", agent.id);
                         return Err(Error::Definition(why));
                     }
                 }

@@ -258,7 +258,7 @@ impl Dispatcher {
                 Err(error) => return Err(error),
             };
             if self.rest.unready.take().is_some() {
-                (self.say)("what comes in is taken again");
+                (self.say)("intake resumed");
             }
             self.rest.looked = !more;
             let arriving = arrivals.iter().filter_map(|arrival| arrival.event().cloned());
@@ -277,7 +277,7 @@ impl Dispatcher {
     fn wait_until_ready(&mut self, why: &str) {
         let before = self.rest.unready.take();
         if before.is_none_or(|(before, _)| before != why) {
-            (self.say)(&format!("nothing is taken in, and nobody is let in: {why}"));
+            (self.say)(&format!("intake paused: {why}"));
         }
         let at = self.host.ledger.now().saturating_add(UNREADY_WAIT_MS);
         self.rest.unready = Some((why.to_owned(), at));

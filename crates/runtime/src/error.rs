@@ -34,7 +34,7 @@ pub enum Error {
     },
     /// The ledger and this program's choices differ, so the run cannot be continued safely.
     #[error(
-        "{run} cannot go on: its record says\n  {recorded}\nand this program would do\n  {chosen}\n\
+        "{run} cannot be resumed: its record says\n  {recorded}\nand this program would do\n  {chosen}\n\
          it was recorded by another version of agentry; use that one, or fork the turn before"
     )]
     Diverged {
@@ -53,8 +53,8 @@ pub enum Error {
     Denied(String),
     /// The owner has not trusted the agent's programs in their present state.
     #[error(
-        "the agent `{agent}` brings programs that {}",
-        if *has_changed { "changed since somebody looked at them" } else { "nobody has looked at" }
+        "the programs of the agent `{agent}` {}",
+        if *has_changed { "have changed since they were trusted" } else { "are not trusted" }
     )]
     Untrusted {
         /// The id of the agent.
@@ -65,6 +65,6 @@ pub enum Error {
         has_changed: bool,
     },
     /// The turn's program stopped working, which is a defect of Agentry.
-    #[error("the turn stopped working: {0}")]
+    #[error("internal error: the turn stopped: {0}")]
     Halted(String),
 }

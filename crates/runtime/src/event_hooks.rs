@@ -171,7 +171,7 @@ impl HookRunner {
             }
             while rung.try_recv().is_ok() {}
             if let Err(error) = self.look() {
-                (self.say)(&format!("event hooks cannot be run now: {error}"));
+                (self.say)(&format!("event hooks failed: {error}; retrying later"));
             }
         }
     }
@@ -196,12 +196,12 @@ impl HookRunner {
     fn one(&self, open: &HookEventRow) {
         let done = self.evaluate(open).and_then(|()| self.settle(&open.event));
         if let Err(error) = done {
-            (self.say)(&format!("the hooks of {} could not be run: {error}", open.event));
+            (self.say)(&format!("event hooks of {} failed: {error}", open.event));
         }
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&open.event);
         // Another event may have waited for a free place.
         if let Err(error) = self.look() {
-            (self.say)(&format!("event hooks cannot be run now: {error}"));
+            (self.say)(&format!("event hooks failed: {error}; retrying later"));
         }
     }
 }

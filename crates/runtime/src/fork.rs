@@ -22,13 +22,13 @@ pub struct ForkedSession {
 #[derive(Debug, thiserror::Error)]
 pub enum ForkError {
     /// The turn is active or does not exist.
-    #[error("{0} is not over, so nothing can go on from it")]
+    #[error("{0} has not ended, so it cannot be forked")]
     UnderWay(TurnId),
     /// The turn belongs to no session, so its agent is unknown.
     #[error("{0} has no session")]
     NoSession(TurnId),
     /// The key is invalid.
-    #[error("a session cannot be called `{0}`; a name has letters")]
+    #[error("invalid session name `{0}`; use visible characters")]
     Name(String),
     /// The ledger failed to read or append.
     #[error(transparent)]

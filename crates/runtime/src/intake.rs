@@ -334,7 +334,7 @@ impl IntakePipeline {
         };
         match loaded.personas.available.iter().any(|one| one.id.as_str() == name) {
             true => Ok(Ok((agent, Some(name.to_owned())))),
-            false => Ok(Err(format!("`{name}` is no agent and no persona of `{agent}`"))),
+            false => Ok(Err(format!("`{name}` is neither an agent nor a persona of `{agent}`"))),
         }
     }
 
@@ -352,7 +352,7 @@ impl IntakePipeline {
                 if let Some(head) = &to.head
                     && self.ledger.turn(head)?.is_none_or(|turn| turn.ended_seq.is_none())
                 {
-                    return Ok(Err(format!("there is no turn `{head}` that is over")));
+                    return Ok(Err(format!("the turn `{head}` does not exist or has not ended")));
                 }
                 let session = SessionId::from_number((self.new_number)());
                 let (key, agent) = name.clone();

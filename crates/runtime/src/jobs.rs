@@ -78,7 +78,7 @@ fn looked_at(ledger: &Ledger, assignment: &Assignment) -> Result<Result<(), Stri
     Ok(match trusted {
         Some((trusted, _)) if trusted.hash == looked.hash => Ok(()),
         Some(_) | None => Err(format!(
-            "{} is not trusted as it is now; look at it with `agentry trust {}`",
+            "{} is not trusted as it is now; review it with `agentry trust {}`",
             assignment.job.program, looked.directory
         )),
     })
@@ -179,7 +179,7 @@ impl LeaseRenewal {
 fn reap_if_expired(ledger: &Ledger, holder: &JobId) -> Result<(), Error> {
     let expired = ledger.jobs_expired(ledger.now())?;
     match expired.iter().any(|row| row.job.id == *holder) {
-        true => lost(ledger, holder, "who had it did not say for too long that it runs"),
+        true => lost(ledger, holder, "its executor did not renew the lease in time"),
         false => Ok(()),
     }
 }
@@ -198,7 +198,7 @@ pub(crate) fn reap_of_run(ledger: &Ledger, run: &RunId) -> Result<(), Error> {
 /// If the ledger fails to append a change.
 pub fn reap_expired(ledger: &Ledger) -> Result<(), Error> {
     for row in ledger.jobs_expired(ledger.now())? {
-        lost(ledger, &row.job.id, "who had it did not say for too long that it runs")?;
+        lost(ledger, &row.job.id, "its executor did not renew the lease in time")?;
     }
     Ok(())
 }

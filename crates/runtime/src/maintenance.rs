@@ -36,7 +36,7 @@ impl MaintenanceThread {
         let work = move || {
             while !bell.is_set() {
                 if let Err(error) = run_once(&ledger, clock.now_ms()) {
-                    say(&format!("what is due cannot be noted: {error}"));
+                    say(&format!("maintenance failed: {error}"));
                 }
                 clock.wait(CHORES_MS, &bell);
             }

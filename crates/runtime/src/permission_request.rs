@@ -119,7 +119,7 @@ fn refuse_secrets(redactor: &Redactor, edit: &Value) -> Result<(), Error> {
     if redactor.hide(&text) == text {
         return Ok(());
     }
-    let why = "the arguments hold the value of a secret, which would be recorded and told to the model; \
+    let why = "the arguments hold the value of a secret, which would be recorded and sent to the model; \
                write the variable that has it instead (`agentry secret list`)";
     Err(Error::Definition(why.to_owned()))
 }

@@ -33,7 +33,9 @@ pub fn receive(
 ) -> Result<InboundReceipt, Error> {
     inbound.check().map_err(|wrong| Error::Definition(wrong.to_string()))?;
     if inbound.event_type.as_deref() == Some(FIRED) {
-        return Err(Error::Definition(format!("no channel can hand in a `{FIRED}`")));
+        return Err(Error::Definition(format!(
+            "a channel cannot send events of the type `{FIRED}`"
+        )));
     }
     hide(redactor, &mut inbound);
     let event = Event::Intake(IntakeStage::Received { inbound: Box::new(inbound) });

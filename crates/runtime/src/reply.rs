@@ -141,9 +141,9 @@ impl ReplySender {
         let channel = asked.place.channel.as_str();
         let lines = self.0.lines.get().and_then(|lines| lines.channels.get(channel));
         match lines {
-            Some(lines) => lines[line_of(row, lines.len())].send(row.id.clone()).map_err(|_| {
-                Error::Halted(format!("a thread that answers on `{channel}` is gone"))
-            }),
+            Some(lines) => lines[line_of(row, lines.len())]
+                .send(row.id.clone())
+                .map_err(|_| Error::Halted(format!("the sending thread of `{channel}` has ended"))),
             None if reads_the_ledger(channel) => self.send(host, row, &asked, &LocalChannelSender),
             None if self.0.is_whole => self.send(host, row, &asked, &MissingChannelSender),
             // A server of this home has the channel.
@@ -163,7 +163,7 @@ impl ReplySender {
                     Some(_) | None => Ok(()),
                 });
                 if let Err(error) = passed {
-                    say(&format!("the answer to {event} is not sent: {error}"));
+                    say(&format!("answer to {event} not sent: {error}"));
                 }
             }
             let next = due.first().map(|(at, _): &(u64, EventId)| at.saturating_sub(now));
@@ -191,7 +191,7 @@ impl ReplySender {
             }
         });
         if let Err(error) = sent {
-            say(&format!("the answer to {event} is not sent: {error}"));
+            say(&format!("answer to {event} not sent: {error}"));
         }
     }
 
@@ -385,7 +385,7 @@ fn short_error(asked: &Inbound, ending: Ending) -> Option<String> {
         // The sender knows the result, or asked for the end.
         Ending::Done | Ending::Cancelled => return None,
         Ending::Failed => "something went wrong",
-        Ending::Denied => "what it wanted to do was denied",
+        Ending::Denied => "the action was denied",
         Ending::LimitReached => "it reached a limit before it was done",
         Ending::ModelFailed => "the model did not answer",
     };

@@ -328,8 +328,8 @@ fn uncertain(repeat: Option<RepeatSafety>) -> ToolOutcome {
 
 /// Returns the report for a hook with an unknown ending: it has no effect and is not run again.
 pub(crate) fn uncertain_hook() -> HookReport {
-    let why = "the process stopped while it was under way, and nobody knows how far it came; it is not \
-               run again";
+    let why = "the process stopped while it was under way, so its result is unknown; it is not run \
+               again";
     let result = HookResult::Failed { why: why.to_owned() };
     HookReport { job: None, result, notes: Vec::new(), facts: None }
 }

@@ -9,7 +9,5 @@ use crate::error::Error;
 /// Runs `work` in a new thread of this name.
 pub(crate) fn start(name: String, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let spawned = thread::Builder::new().name(name).spawn(work);
-    spawned
-        .map(drop)
-        .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))
+    spawned.map(drop).map_err(|error| Error::Halted(format!("cannot start a thread: {error}")))
 }

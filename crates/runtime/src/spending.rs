@@ -91,7 +91,7 @@ impl SpendingLimiter {
                 (None, UnknownPrice::Allow) => {}
                 (None, UnknownPrice::Refuse) => {
                     return Err(over_limit(format!(
-                        "nobody knows what {model} costs, and `unknown` under [limits.spending] is \
+                        "the price of {model} is unknown, and `unknown` under [limits.spending] is \
                          `refuse`"
                     )));
                 }

@@ -161,7 +161,7 @@ fn gave_up() -> TemplateOutcome {
         return TemplateOutcome::Budget { what: "it nests too deep".to_owned() };
     }
     let words = words.lines().next().unwrap_or_default();
-    let message = format!("the template engine gave up on it: {words}");
+    let message = format!("the template engine failed: {words}");
     TemplateOutcome::Failed { message, place: None }
 }
 

@@ -88,7 +88,7 @@ impl TraceBuilder<'_> {
             | Direction::Observed
             | Direction::Created
             | Direction::Updated
-            | Direction::Deleted => "came in on",
+            | Direction::Deleted => "received on",
         };
         let result = format!("{way} {} as entry {}", inbound.place.channel, self.row.seq);
         let data = json!({
@@ -179,7 +179,7 @@ impl TraceBuilder<'_> {
                 format!("waits for {} in `{key}` ({})", told.agent, told.settings.mode)
             }
             (_, Some(waited)) => format!("{} in `{key}` after {waited} ms", told.agent),
-            (_, None) => format!("{} in `{key}`, told to the running turn", told.agent),
+            (_, None) => format!("{} in `{key}`, added to the running turn", told.agent),
         };
         let data = json!({
             "session_key": key,
@@ -219,14 +219,14 @@ impl TraceBuilder<'_> {
             (_, Some(TurnStatus::Ended(ending))) => {
                 let word = json!(ending).as_str().unwrap_or_default().to_owned();
                 let bad = self.row.status == InboundStatus::Failed;
-                (format!("turn over: {word}, {} calls", calls.len()), bad.then_some(word))
+                (format!("turn ended: {word}, {} calls", calls.len()), bad.then_some(word))
             }
             (_, Some(TurnStatus::UnderWay)) => ("under way".to_owned(), None),
             (InboundStatus::Failed, None) => {
                 let why = "the run ended before its turn began".to_owned();
                 (why.clone(), Some(why))
             }
-            (_, None) => ("is about to begin".to_owned(), None),
+            (_, None) => ("starting".to_owned(), None),
         };
         let uncertain: Vec<&str> = calls
             .iter()
@@ -252,7 +252,7 @@ impl TraceBuilder<'_> {
         let Some(delivery) = &self.row.delivery else { return Ok(()) };
         let Some(seq) = delivery.seq.filter(|_| delivery.status != DeliveryStatus::Pending) else {
             let now = self.ledger.now();
-            let result = format!("{} pieces went out so far", delivery.chunks_sent);
+            let result = format!("{} pieces sent so far", delivery.chunks_sent);
             self.add("delivery", now, result, json!({ "chunks_sent": delivery.chunks_sent }));
             return Ok(());
         };
@@ -260,7 +260,7 @@ impl TraceBuilder<'_> {
         let Event::Intake(IntakeStage::Delivered(delivered)) = entry.event else { return Ok(()) };
         let result = match (&delivered.error, delivered.chunks) {
             (Some(error), _) => error.to_string(),
-            (None, 0) => "there was nothing to send".to_owned(),
+            (None, 0) => "nothing to send".to_owned(),
             (None, chunks) => format!("{chunks} of {chunks} pieces sent"),
         };
         let data = json!({

@@ -39,7 +39,7 @@ pub(crate) fn record(ledger: &Ledger, turn: &TurnId) -> Result<TurnRecord, Error
     let plan = entries.find_map(|envelope| {
         if let Event::TurnStarted(plan) = envelope.event { Some(*plan) } else { None }
     });
-    let plan = plan.ok_or_else(|| Error::Halted(format!("{turn} has no beginning")))?;
+    let plan = plan.ok_or_else(|| Error::Halted(format!("{turn} has no start in the ledger")))?;
     let history = history::as_given(ledger, &plan)?;
     Ok(TurnRecord { plan, history, entries: entries.collect() })
 }
@@ -101,7 +101,8 @@ pub(crate) fn play(
             EventRole::Pointer(input) => {
                 played.taken.insert(input);
                 let entry = ledger.entry(input)?;
-                let entry = entry.ok_or_else(|| Error::Halted(format!("entry {input} is gone")))?;
+                let entry =
+                    entry.ok_or_else(|| Error::Halted(format!("entry {input} is missing")))?;
                 (entry.event, Some(entry.time))
             }
         };
@@ -176,8 +177,8 @@ fn check_level(charter: &Charter, today: ConfinementLevel) -> Result<(), Error> 
         return Ok(());
     }
     Err(Error::Definition(format!(
-        "the turn began under `{begun}`, and there is only `{today}` now; bring the sandbox back, or \
-         cancel the run and begin another"
+        "the turn began under `{begun}`, and only `{today}` is available now; restore the sandbox, \
+         or cancel the run and start a new one"
     )))
 }
 

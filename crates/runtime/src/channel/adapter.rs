@@ -91,8 +91,8 @@ impl Adapter {
         answer.unwrap_or_else(|| {
             Err(DeliveryError::Unknown {
                 message: format!(
-                    "the program of the channel `{}` did not say within {ADAPTER_ANSWER_MS_MAX} ms \
-                     whether it was sent",
+                    "the program of the channel `{}` did not confirm the message within \
+                     {ADAPTER_ANSWER_MS_MAX} ms",
                     self.shared.config.channel
                 ),
             })
@@ -216,7 +216,7 @@ impl AdapterContext {
         let last = state.complaints.last().map(|last| format!(": {last}")).unwrap_or_default();
         state.health.error = Some(format!("{why}{last}"));
         for (_, waiting) in state.waiting.drain() {
-            let message = "the channel's program ended before it said whether it was sent";
+            let message = "the channel's program ended before it confirmed the message";
             waiting.answer(Err(DeliveryError::Unknown { message: message.to_owned() }));
         }
     }
@@ -340,8 +340,8 @@ impl AdapterContext {
             return Err(DeliveryError::Unknown { message });
         }
         now.lines.try_send(adapter_protocol::send(outgoing)).map_err(|error| match error {
-            TrySendError::Full(_) => cut_off("does not read what it is told"),
-            TrySendError::Disconnected(_) => cut_off("does not listen any more"),
+            TrySendError::Full(_) => cut_off("does not read its input"),
+            TrySendError::Disconnected(_) => cut_off("has closed its input"),
         })?;
         let waiting = Arc::new(PendingSend::default());
         state.waiting.insert(outgoing.id.clone(), Arc::clone(&waiting));

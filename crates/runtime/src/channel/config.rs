@@ -100,7 +100,7 @@ pub enum StartError {
         error: io::Error,
     },
     /// This process cannot start another thread.
-    #[error("the channel `{channel}` cannot be watched: {error}")]
+    #[error("cannot start a thread for the channel `{channel}`: {error}")]
     Thread {
         /// The name of the channel.
         channel: String,

@@ -47,13 +47,13 @@ pub struct WebhookSource<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
     /// The name of the source cannot be part of an event id.
-    #[error("a source cannot be called `{name}`")]
+    #[error("invalid source name `{name}`")]
     Source {
         /// The name of the source.
         name: String,
     },
     /// The body is too large.
-    #[error("the body has {bytes} bytes, and may have {WEBHOOK_BODY_BYTES_MAX}")]
+    #[error("the body has {bytes} bytes; the limit is {WEBHOOK_BODY_BYTES_MAX}")]
     TooLarge {
         /// The length of the body, in bytes.
         bytes: usize,
@@ -68,14 +68,14 @@ pub enum WebhookError {
     )]
     Unsigned,
     /// The signature does not match.
-    #[error("the signature is not that of this body with the secret of `{name}`")]
+    #[error("the signature does not match this body and the secret of `{name}`")]
     WrongSignature {
         /// The name of the source.
         name: String,
     },
     /// The signature is valid, but the time that it covers is far off.
     #[error(
-        "the call was signed at another time: `{header}` is {off_s} s off, and may be {} s off",
+        "the signed time is too far off: `{header}` differs by {off_s} s; the limit is {} s",
         WEBHOOK_TIME_MS_MAX / 1000
     )]
     Stale {

@@ -106,7 +106,7 @@ fn item(ledger: &Ledger, row: &InboundRow) -> Result<MailboxItem, Error> {
     let inbound = ledger.inbound_received(row)?;
     let routed = ledger.inbound_routed(row)?;
     let routed =
-        routed.ok_or_else(|| Error::Halted(format!("{} waits and nobody said where", row.id)))?;
+        routed.ok_or_else(|| Error::Halted(format!("{} waits and has no route", row.id)))?;
     Ok(MailboxItem {
         id: row.id.clone(),
         sender: MailboxSender {

@@ -66,7 +66,7 @@ impl Dispatcher {
         );
         // The operator learns how to repair it; the sender learns no paths.
         let help = if let Error::Untrusted { place, .. } = error {
-            format!("; look at them with `agentry trust {place}`")
+            format!("; review them with `agentry trust {place}`")
         } else {
             String::new()
         };
@@ -74,7 +74,7 @@ impl Dispatcher {
             // Another try would not help, so the sender gets an answer.
             let Some(live) = self.live.get_mut(session) else { return Ok(()) };
             let (events, run) = (std::mem::take(&mut live.starting), live.run.clone());
-            (self.say)(&format!("{session}: {error}{help}"));
+            (self.say)(&format!("{session}: run failed: {error}{help}"));
             match run {
                 None => {
                     self.unrun(session, events, UnrunReason::NoAgent, Some(&error.to_string()))?
@@ -94,7 +94,7 @@ impl Dispatcher {
         let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
         let at = self.host.ledger.now().saturating_add(*wait);
         *wait = wait.saturating_mul(2).min(BUSY_SESSION_WAIT_MS_MAX);
-        (self.say)(&format!("{session}: {error}{help}; tried again later"));
+        (self.say)(&format!("{session}: run delayed: {error}{help}; retrying later"));
         // The waiting events are in the ledger; the next try loads them from there.
         self.live.remove(session);
         self.rest.wakes.insert((at, session.clone()));
@@ -112,14 +112,14 @@ impl Dispatcher {
             Ok(true) => self.answer_or_say(session, run),
             // It is resumed now.
             Ok(false) => {}
-            Err(error) => (self.say)(&format!("{session}: {error}")),
+            Err(error) => (self.say)(&format!("{session}: answer not sent: {error}")),
         }
     }
 
     /// Sends the answer of a run that has ended, or schedules another try.
     fn answer_or_say(&mut self, session: &SessionId, run: RunId) {
         if let Err(error) = self.worker.replies.answer(&self.host, &run) {
-            (self.say)(&format!("{session}: the answer is not sent: {error}; tried again later"));
+            (self.say)(&format!("{session}: answer delayed: {error}; retrying later"));
             let at = self.host.ledger.now().saturating_add(BUSY_SESSION_WAIT_MS);
             self.rest.left.insert(session.clone(), run);
             self.rest.wakes.insert((at, session.clone()));

@@ -96,7 +96,8 @@ impl RunLauncher {
         prompt: String,
     ) -> Result<RunRequest, Error> {
         let ledger = &self.host.ledger;
-        let unknown = || Error::Halted(format!("{session} or what waits in it is not recorded"));
+        let unknown =
+            || Error::Halted(format!("{session} or its waiting event is not in the ledger"));
         let row = ledger.session(session)?.ok_or_else(unknown)?;
         let last = items.last().ok_or_else(unknown)?;
         let came = ledger.inbound_whole(&last.id)?.ok_or_else(unknown)?;
@@ -135,7 +136,8 @@ struct RunExitReporter {
 
 impl Drop for RunExitReporter {
     fn drop(&mut self) {
-        let broke = || Err(Error::Halted("the thread of the run broke down".to_owned()));
+        let broke =
+            || Err(Error::Halted("the thread of the run panicked or did not start".to_owned()));
         let outcome = self.said.take().unwrap_or_else(broke);
         // A dispatcher that has ended needs no message.
         self.words

@@ -62,7 +62,7 @@ enum HookQuery {
 impl Callback for HookCallback {
     fn answer(&self, question: &Value, stop: &CancelToken) -> Result<Value, String> {
         let wanted: HookQuery = serde_json::from_value(question.clone())
-            .map_err(|error| format!("nobody understands this: {error}"))?;
+            .map_err(|error| format!("the query is invalid: {error}"))?;
         match wanted {
             HookQuery::Llm { prompt, system, json, max_tokens } => {
                 let system = system.unwrap_or_default();

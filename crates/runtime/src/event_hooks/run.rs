@@ -83,10 +83,10 @@ impl HookRunner {
         let trial = match (one.status, hook) {
             (InvocationStatus::Begun, _) => gone(
                 ledger.now(),
-                "the process stopped while it was under way, and nobody knows how far it came; it is \
-                 not run again",
+                "the process stopped while it was under way, so its result is unknown; it is not run \
+                 again",
             ),
-            (_, None) => gone(ledger.now(), "there is no such version any more"),
+            (_, None) => gone(ledger.now(), "this version of the hook no longer exists"),
             (InvocationStatus::Matched | InvocationStatus::Done, Some(hook)) => {
                 self.append(EventHookChange::Begun { invocation: one.id.clone() })?;
                 let model = self.model(inbound);
@@ -113,7 +113,7 @@ impl HookRunner {
         if circuit.opened_at != row.circuit.opened_at && circuit.opened_at.is_some() {
             let count = circuit.consecutive_errors;
             (self.say)(&format!(
-                "the hook `{name}` failed {count} times in a row and is left alone for 5 minutes"
+                "the hook `{name}` is paused for 5 minutes: it failed {count} times in a row"
             ));
         }
         let fired = trial.answer.as_ref().is_ok_and(|answer| answer.fire);
@@ -244,7 +244,7 @@ fn run(
         }
         (JobState::Succeeded, None, None) => Err("it ended without an answer".to_owned()),
         (_, _, _) => {
-            let why = performed.report.why.unwrap_or_else(|| "it did not work".to_owned());
+            let why = performed.report.why.unwrap_or_else(|| "it failed".to_owned());
             let said = performed.report.said.unwrap_or_default();
             Err(if said.is_empty() { why } else { format!("{why}: {}", said.trim()) })
         }

@@ -32,7 +32,7 @@ impl HookRunner {
         let mut detail = None;
         if !plan.dispatches.is_empty() && record.decision.session.is_none() {
             // No work is started, so no hook may end either.
-            let why = "hooks fired, but no policy that lets it in says which session it goes to";
+            let why = "hooks fired, but no policy that admits the event names a session";
             (self.say)(&format!("{event}: {why}; name one with `session` in the policy"));
             detail = Some(why.to_owned());
             plan = DispatchPlan::default();
@@ -89,7 +89,7 @@ impl HookRunner {
         match &result.agent {
             Some(wanted) if wanted != maker => {
                 (self.say)(&format!(
-                    "the hook `{}` was made by the agent {maker} and cannot set {wanted} to work",
+                    "the hook `{}` was made by the agent {maker} and cannot start the agent {wanted}",
                     hook.name
                 ));
                 FireResult { fire: false, ..result }

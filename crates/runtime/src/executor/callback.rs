@@ -57,7 +57,7 @@ impl Pipes {
             let answer = match line {
                 Err(why) => Err(why),
                 Ok(_) if asked > CALLBACKS_MAX => {
-                    Err(format!("a hook may ask {CALLBACKS_MAX} questions, and has"))
+                    Err(format!("a hook may ask at most {CALLBACKS_MAX} questions"))
                 }
                 Ok(line) => question(&line).and_then(|asked| callback.answer(&asked, over)),
             };

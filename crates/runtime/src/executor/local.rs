@@ -111,7 +111,7 @@ impl LocalExecutor {
         stop: &CancelToken,
     ) -> Result<JobOutcome, String> {
         let input = serde_json::to_vec(&assignment.input).map_err(|error| error.to_string())?;
-        let own = |error: std::io::Error| format!("its files cannot be made: {error}");
+        let own = |error: std::io::Error| format!("its files cannot be created: {error}");
         let ready = ready(assignment, slot, &input)?;
         let mut env = Self::env(assignment, slot, &ready);
         if let Some(folder) = &assignment.artifacts {
@@ -170,7 +170,7 @@ impl LocalExecutor {
         match finished {
             Ok(finished) => Ok(performed(assignment, slot, &finished, &refused)),
             Err(error @ (Error::ProgramNotFound { .. } | Error::NotExecutable { .. })) => {
-                Err(format!("{error}; look at its first line, which names what runs it"))
+                Err(format!("{error}; check its first line, which names its interpreter"))
             }
             Err(error) => Err(error.to_string()),
         }
@@ -225,7 +225,9 @@ impl Executor for LocalExecutor {
         };
         let slot = match self.slot(&key, user) {
             Ok(slot) => slot,
-            Err(error) => return JobOutcome::refused(format!("its files cannot be made: {error}")),
+            Err(error) => {
+                return JobOutcome::refused(format!("its files cannot be created: {error}"));
+            }
         };
         let done = self.run(assignment, &slot, hear, stop).unwrap_or_else(JobOutcome::refused);
         self.put_back(key, slot);
@@ -242,10 +244,10 @@ struct PreparedProgram {
 
 /// Compares a program with its trusted state, and writes its files.
 fn ready(assignment: &Assignment, slot: &Slot, input: &[u8]) -> Result<PreparedProgram, String> {
-    let own = |error: std::io::Error| format!("its files cannot be made: {error}");
+    let own = |error: std::io::Error| format!("its files cannot be created: {error}");
     match &assignment.program {
         JobProgram::File(path) => {
-            let looked = assignment.looked.as_ref().ok_or("nobody has looked at it")?;
+            let looked = assignment.looked.as_ref().ok_or("it is not trusted")?;
             let tree = program_copy::read_verified(looked)?;
             let file = tree.file(path).ok_or_else(|| format!("{path} is not there"))?;
             check_hash(assignment, &file.hash)?;
@@ -272,10 +274,7 @@ fn check_hash(assignment: &Assignment, hash: &ContentHash) -> Result<(), String>
     if *hash == assignment.job.hash {
         return Ok(());
     }
-    Err(format!(
-        "{} is not what it was when it was looked at, so it was not run",
-        assignment.job.program
-    ))
+    Err(format!("{} has changed since it was trusted, so it was not run", assignment.job.program))
 }
 
 type JobOutputListener<'a> = (&'a ProcessBounds, &'a dyn Fn(OutputSource, &[u8]));
@@ -322,7 +321,7 @@ fn performed(
             (JobState::TimedOut, None, Some(why))
         }
         ProcessEnding::OutOfMemory => {
-            (JobState::Failed, None, Some("it had more memory than it may".to_owned()))
+            (JobState::Failed, None, Some("it exceeded its memory limit".to_owned()))
         }
         ProcessEnding::Stopped => (JobState::Cancelled, None, Some("it was stopped".to_owned())),
     };
@@ -331,7 +330,7 @@ fn performed(
     denied.dedup();
     if state == JobState::Succeeded && !finished.violations.is_empty() {
         state = JobState::Failed;
-        why = Some("it touched what is protected; that was undone".to_owned());
+        why = Some("it changed protected files; the change was undone".to_owned());
     }
     let stderr = end_of(&finished.stderr);
     let (artifacts, notes) = match &assignment.artifacts {

@@ -26,7 +26,7 @@ pub(super) fn read_verified(looked: &TrustRequirement) -> Result<FileTree, Strin
         return Ok(tree);
     }
     Err(format!(
-        "the programs in {} are not what they were when they were looked at, so none was run; see \
+        "the programs in {} have changed since they were trusted, so none was run; see \
          `agentry trust {0}`",
         looked.directory
     ))

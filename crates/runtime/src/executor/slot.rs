@@ -181,7 +181,9 @@ impl Slot {
     pub(super) fn read_output(&self) -> Option<Result<Vec<u8>, String>> {
         let own = match open_directory(CWD, &self.own()) {
             Ok(own) => own,
-            Err(error) => return Some(Err(format!("its output cannot be looked for: {error}"))),
+            Err(error) => {
+                return Some(Err(format!("its output directory cannot be opened: {error}")));
+            }
         };
         match open_regular(&own, OsStr::new(OUTPUT)) {
             Ok(file) => Some(read_whole(file, JOB_OUTPUT_BYTES_MAX, "its output file")),
@@ -239,7 +241,7 @@ fn open_regular(at: &OwnedFd, name: &OsStr) -> Result<std::fs::File, SlotReadErr
             rustix::io::Errno::LOOP => {
                 SlotReadError::Other("a link, and links are not followed".to_owned())
             }
-            error => SlotReadError::Other(format!("not to be opened: {error}")),
+            error => SlotReadError::Other(format!("unreadable: {error}")),
         })?;
     let facts =
         rustix::fs::fstat(&opened).map_err(|error| SlotReadError::Other(error.to_string()))?;
@@ -247,7 +249,7 @@ fn open_regular(at: &OwnedFd, name: &OsStr) -> Result<std::fs::File, SlotReadErr
         return Err(SlotReadError::Other("not a regular file".to_owned()));
     }
     if facts.st_nlink != 1 {
-        return Err(SlotReadError::Other("a second name of another file".to_owned()));
+        return Err(SlotReadError::Other("a hard link, and links are not followed".to_owned()));
     }
     Ok(opened.into())
 }
@@ -278,14 +280,14 @@ impl ArtifactCollection {
             match std::str::from_utf8(name) {
                 Ok("." | "..") => {}
                 Ok(name) => names.push(name.to_owned()),
-                Err(_) => self.notes.push("a file has a name that is no text".to_owned()),
+                Err(_) => self.notes.push("left out: a file name is not UTF-8".to_owned()),
             }
         }
         names.sort();
         for name in names {
             let shown = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
             if self.artifacts.len() >= ARTIFACTS_MAX || depth > ARTIFACTS_DEPTH_MAX {
-                self.notes.push(format!("{shown} and what follows is left out: too much"));
+                self.notes.push(format!("{shown} and all later files are left out: limit reached"));
                 return;
             }
             if let Ok(inner) = open_directory(directory, Path::new(&name)) {

@@ -45,7 +45,7 @@ fn answered(host: &Host, spec: &HookSpec, performed: &JobOutcome) -> (HookResult
         (JobState::Succeeded | JobState::Failed, Some(code)) => code,
         _ => {
             let why = performed.report.why.clone();
-            return failed(why.unwrap_or_else(|| "it did not work".to_owned()));
+            return failed(why.unwrap_or_else(|| "it failed".to_owned()));
         }
     };
     // A program that touched protected files has no effect, even with exit code 0.

@@ -97,7 +97,7 @@ impl ShapingContext<'_> {
             return Err(format!("there is no persona `{name}`"));
         }
         if let Some(chosen) = self.chosen {
-            return Err(format!("the persona stays `{chosen}`: it was chosen by somebody"));
+            return Err(format!("the persona stays `{chosen}`: it was chosen for the run"));
         }
         let said = &personas.router;
         if said.value == PersonaRouter::Explicit && said.origin.line > 0 {
@@ -120,11 +120,11 @@ impl ShapingContext<'_> {
             return Err("this host has no such tool".to_owned());
         }
         if let Some(off) = authority.access.why_off(tool) {
-            return Err(format!("tool-access does not let it: {}", off.why));
+            return Err(format!("tool-access denies it: {}", off.why));
         }
         let scope = authority.scope.as_ref().and_then(|scope| scope.tools.as_ref());
         if scope.is_some_and(|tools| !tools.contains(tool)) {
-            return Err("the step does not work with it".to_owned());
+            return Err("the step does not include it".to_owned());
         }
         if !authority.is_offered(tool) {
             return Err("the sender may not have it".to_owned());

@@ -119,7 +119,10 @@ fn must_be_fresh(
     header: &'static str,
 ) -> Result<(), WebhookError> {
     let Ok(seconds) = time.parse::<u64>() else {
-        return Err(WebhookError::Delivery { header, why: "it is no time in seconds".to_owned() });
+        return Err(WebhookError::Delivery {
+            header,
+            why: "it is not a time in seconds".to_owned(),
+        });
     };
     let off = seconds.saturating_mul(1000).abs_diff(call.now_ms);
     match off <= WEBHOOK_TIME_MS_MAX {
