@@ -69,7 +69,7 @@ struct AgentExtensions {
     programs: Option<SharedPrograms>,
     /// The Stop hooks that this turn has run before.
     asked_to_end: BTreeSet<String>,
-    /// Resolves the files and hosts that calls depend on.
+    /// Resolves the paths and files that calls depend on.
     binding: Arc<CallFactResolver>,
 }
 
@@ -148,7 +148,7 @@ impl TurnEffects {
         }
     }
 
-    /// Returns the resolver of the files and hosts that calls depend on.
+    /// Returns the resolver of the paths and files that calls depend on.
     pub(crate) fn binding(&self) -> &CallFactResolver {
         &self.own.binding
     }
