@@ -57,14 +57,14 @@ function trace(id) {
   const record = records.find((other) => other.event_id === id);
   const stage = (name, after, latency, result, data, error) => ({ stage: name, timestamp: one.time + after, latency_ms: latency, result, data, ...(error ? { error } : {}) });
   const pipeline = [
-    stage('adapter', 0, 3, `came in on ${one.channel} as entry ${one.seq}`, { channel: one.channel, sender_id: one.sender, peer_kind: 'dm', direction: 'received', seq: one.seq }),
+    stage('adapter', 0, 3, `received on ${one.channel} as entry ${one.seq}`, { channel: one.channel, sender_id: one.sender, peer_kind: 'dm', direction: 'received', seq: one.seq }),
     stage('acl', 31, 0.023, record.effect === 'allow' ? `${record.principal.kind} ${record.principal.name}: allowed by ${record.matched.map((part) => part.policy).join(', ')}` : `${record.principal.kind} ${one.sender}: denied, no policy allows it`, { access_id: record.id, principal: record.principal, policies_evaluated: 5, matched: record.matched, grants: [] }),
   ];
   if (one.status === 'unrun') pipeline.push(stage('broker', 33, 0, 'no turn: \u001b[1m\u001b[31merror\u001b[0m: no event hook takes it up', { why: 'no_hook' }));
   if (one.runId) {
     pipeline.push(stage('broker', 40, 9, `${one.agent} in \`${record.session?.key}\` after 9 ms`, { session_key: record.session?.key, session_id: one.sessionId, agent_id: one.agent, persona: null, queue_mode: 'steer', waited_ms: 9 }));
     const bad = one.status === 'failed';
-    const over = { answered: 'turn over: done, 3 calls', failed: 'turn over: model_failed, 0 calls', paused: 'waits for a person' }[one.status];
+    const over = { answered: 'turn ended: done, 3 calls', failed: 'turn ended: model_failed, 0 calls', paused: 'waits for a person' }[one.status];
     pipeline.push(stage('agent', 33_040, 33_000, over, { run_id: one.runId, turn_id: 'trn_release0001', tool_calls: 3, uncertain: [], tokens_in: 12_100, tokens_out: 630 }, bad ? 'model_failed' : undefined));
     if (one.status === 'answered') {
       pipeline.push(stage('delivery', 33_060, 20, '1 of 1 pieces sent', { chunks_sent: 1, chunks: 1, message_ids: ['m_1'], total_chars: 812 }));

@@ -15,7 +15,7 @@ function health() {
   const now = Date.now();
   const problems = WELL ? [] : [
     'the channel `telegram` is not connected: the adapter ended with 1 (401 Unauthorized)',
-    'the provider `openai` does not take its key: `agentry secret set OPENAI_API_KEY`', 'the event hook `nightly-backup` failed five times in a row and is left alone until 14:20',
+    'the provider `openai` does not take its key: `agentry secret set OPENAI_API_KEY`', 'the event hook `nightly-backup` is paused until 14:20: it failed five times in a row',
   ];
   return {
     status: problems.length === 0 ? 'ok' : 'degraded', problems, warnings: soft.map(({ name, detail }) => `the ${name} is only watched, and can be overstepped for a moment: ${detail}`),

@@ -1,6 +1,6 @@
-//! Who speaks, and what was decided about them: the stages that all that comes in goes through.
+//! Identifies senders and decides access: the first stages for every inbound event.
 //!
-//! Must never: decide by anything but the policies, the grants and who is known.
+//! Must never: decide by anything but the policies, the grants and the known entities.
 
 use std::time::Instant;
 
@@ -16,16 +16,16 @@ use agentry_store::Ledger;
 use crate::error::Error;
 use crate::host::SharedHost;
 
-/// What a decision is made by, beside the policies.
+/// The data for an access decision, beside the policies.
 #[derive(Default)]
 pub(crate) struct AccessContext {
     pub(crate) people: EntityDirectory,
     pub(crate) grants: Vec<Grant>,
-    /// The tools there are.
+    /// The tools of the host, which the policies' patterns resolve to.
     pub(crate) tools: Vec<ToolName>,
 }
 
-/// When something is decided, and how the decision is called.
+/// The time and the id of an access decision.
 pub(crate) struct DecisionStamp {
     pub(crate) now: u64,
     pub(crate) local_time: LocalTime,
@@ -33,14 +33,14 @@ pub(crate) struct DecisionStamp {
 }
 
 impl AccessContext {
-    /// What the ledger says of people and grants.
+    /// Reloads the entities and grants from the ledger.
     pub(crate) fn refresh(&mut self, ledger: &Ledger) -> Result<(), Error> {
         self.people = EntityDirectory::of(ledger.entities()?);
         self.grants = ledger.grants(true)?;
         Ok(())
     }
 
-    /// Decides about something that came in.
+    /// Decides access for an inbound event.
     pub(crate) fn decide(
         &self,
         inbound: &Inbound,
@@ -60,10 +60,10 @@ impl AccessContext {
     }
 }
 
-/// What is decided in this process about something that came in, or that somebody made up.
+/// Decides access in this process, for an event that was received here or made up for a test.
 ///
 /// # Errors
-/// When the ledger does not say who is known.
+/// If the ledger cannot read the entities.
 pub fn decide_locally(
     host: &SharedHost,
     access: &AccessPolicies,

@@ -1,9 +1,9 @@
-//! Finds out what a call depends on: where its path leads, and the content that an approval of it is bound to.
+//! Resolves the dependencies of a call: its path, and the content that its approval is bound to.
 //!
-//! Looked at when a call is proposed and again right before it is made. Whatever differs then means that the call is
-//! not made and is judged again.
+//! They are resolved when a call is proposed and again right before it is made. If they differ, the
+//! call is withheld and judged again.
 //!
-//! Must never: take something for unchanged that it did not look at.
+//! Must never: treat content that it did not read as unchanged.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -29,30 +29,30 @@ use crate::definitions::Definitions;
 use crate::host::SharedHost;
 use crate::limits::{BOUND_BYTES_MAX, BOUND_DIFF_CHARS_MAX, BOUND_FILES_MAX, BOUND_TEXT_BYTES_MAX};
 
-/// The files of an agent that say what it may do.
+/// The files of an agent that define its permissions.
 const DEFINITIONS: [&str; 3] = ["agent.yml", "AGENT.md", "context/system_prompt.md"];
 const SHELL: &str = "bash";
 
-/// Finds out where the path among the arguments of a call leads.
+/// Resolves the path among the arguments of a call.
 pub fn paths(workspace: &Workspace, call: &ToolCall) -> BTreeMap<String, ResolvedPath> {
     let argument = path_argument(&call.tool).map(|argument| argument.name);
     let given = argument.and_then(|name| Some((name, call.input.get(name)?.as_str()?)));
     given.map(|(name, given)| (name.to_owned(), workspace.resolve(given))).into_iter().collect()
 }
 
-/// What allows a call, and what was known when it was allowed.
+/// The permit of a call, and its facts at the time of the permit.
 pub(crate) struct CallPermit {
     pub(crate) by: Permit,
     pub(crate) expected: Box<CallFacts>,
-    /// Whether a person put other arguments in the place of those that were asked about.
+    /// True if a person replaced the arguments while approving.
     pub(crate) by_edit: bool,
 }
 
-/// Where the content that calls depend on is looked up.
+/// Resolves the facts about the calls of one agent.
 pub(crate) struct CallFactResolver {
     host: SharedHost,
     workspace: Arc<Workspace>,
-    // The agent's directory; none if it does not load.
+    // The agent's directory; None if the agent does not load.
     directory: Option<PathBuf>,
     tools: BTreeMap<ToolName, OfferedTool>,
 }
@@ -74,17 +74,17 @@ impl CallFactResolver {
         }
     }
 
-    /// Finds out where the path of a call leads.
+    /// Resolves the path of a call.
     pub(crate) fn paths(&self, call: &ToolCall) -> BTreeMap<String, ResolvedPath> {
         paths(&self.workspace, call)
     }
 
-    /// Finds out everything about a call.
+    /// Resolves all facts about a call.
     pub(crate) fn facts(&self, call: &ToolCall) -> CallFacts {
         CallFacts { paths: self.paths(call), bound: self.bound(call), changes: Vec::new() }
     }
 
-    /// Looks at a call right before it is made: what was found, if it is not what was expected.
+    /// Checks a call right before it is made; returns its new facts if they changed.
     pub(crate) fn changed_facts(&self, call: &ToolCall, allowed: &CallPermit) -> Option<CallFacts> {
         let CallPermit { by, expected, by_edit } = allowed;
         let mut changes = self.moved(call, &expected.paths);
@@ -102,7 +102,7 @@ impl CallFactResolver {
         (!changes.is_empty()).then(|| CallFacts { changes, ..self.facts(call) })
     }
 
-    /// Paths that lead elsewhere now.
+    /// Returns the paths that resolve differently now.
     fn moved(
         &self,
         call: &ToolCall,
@@ -129,7 +129,7 @@ impl CallFactResolver {
         moved.collect()
     }
 
-    /// What a call depends on beside its arguments, as it is now.
+    /// Returns the present dependencies of a call, beside its arguments.
     fn bound(&self, call: &ToolCall) -> Vec<CallDependency> {
         let digest = self.tool(&call.tool);
         let name = call.tool.to_string();
@@ -151,7 +151,7 @@ impl CallFactResolver {
         items
     }
 
-    /// The hash of a tool: its name, and for one that the agent brings its program and what it says about itself.
+    /// Returns the hash of a tool: of its name, or of an agent tool's program and specification.
     fn tool(&self, name: &ToolName) -> Option<ContentHash> {
         let plain = || ContentHash::of(name.as_str().as_bytes());
         if name.as_str() == "load_skill" {
@@ -172,7 +172,7 @@ impl CallFactResolver {
         }
     }
 
-    /// The files that say what the agent may do.
+    /// Returns the agent's definition files as dependencies.
     fn definition(&self) -> Vec<CallDependency> {
         let Some(directory) = &self.directory else { return Vec::new() };
         let item = |name: &str| {
@@ -188,7 +188,7 @@ impl CallFactResolver {
         DEFINITIONS.into_iter().filter_map(item).collect()
     }
 
-    /// The files of the workspace that a command executes.
+    /// Returns the workspace files that a command executes.
     fn executed(&self, command: &str, cwd: &str) -> Vec<CallDependency> {
         let mut found: BTreeMap<String, CallDependency> = BTreeMap::new();
         let mut left = BOUND_BYTES_MAX;
@@ -213,7 +213,7 @@ impl CallFactResolver {
             };
             found.insert(name, item);
         }
-        // What was not looked at is never taken for unchanged.
+        // Files that were not read never count as unchanged.
         let rest = (!is_all).then(|| CallDependency {
             kind: DependencyKind::File,
             name: "more files than are looked at".to_owned(),
@@ -223,7 +223,7 @@ impl CallFactResolver {
         found.into_values().chain(rest).collect()
     }
 
-    /// The hash of a file, and its text if that is short. What is too long to be read counts by its size and times.
+    /// Returns a file's hash, and its text if short. Files over the limit count by size and times.
     fn content(&self, file: &mut std::fs::File, left: &mut u64) -> (ContentHash, Option<String>) {
         let Ok(metadata) = file.metadata() else {
             return (ContentHash::of(b"unreadable"), None);
@@ -254,7 +254,7 @@ impl CallFactResolver {
     }
 }
 
-/// Whether a file can be run by its name: it may be executed, or it begins with `#!`.
+/// True if a file can be run by its name: it is executable, or it begins with `#!`.
 fn is_program(file: &mut std::fs::File) -> bool {
     use std::io::{Seek, SeekFrom};
     let executable = file.metadata().is_ok_and(|one| one.permissions().mode() & 0o111 != 0);
@@ -264,7 +264,7 @@ fn is_program(file: &mut std::fs::File) -> bool {
     executable || begins || !rewound
 }
 
-/// What differs between what was approved and what there is.
+/// Returns the differences between the approved and the present dependencies.
 pub(crate) fn difference(was: &[CallDependency], is: &[CallDependency]) -> Vec<DependencyChange> {
     let is_there =
         |one: &&CallDependency| is.iter().any(|is| is.kind == one.kind && is.name == one.name);
@@ -274,9 +274,9 @@ pub(crate) fn difference(was: &[CallDependency], is: &[CallDependency]) -> Vec<D
     changes
 }
 
-/// What a call with other arguments depends on beside what was approved.
+/// Returns the dependencies of edited arguments that were not part of the approval.
 fn added(was: &[CallDependency], is: &[CallDependency]) -> Vec<DependencyChange> {
-    // A person who names another directory means it.
+    // A person who names another directory in an edit means it.
     compared(was, is).into_iter().filter(|one| one.kind != DependencyKind::Directory).collect()
 }
 

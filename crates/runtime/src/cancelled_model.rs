@@ -1,11 +1,11 @@
-//! A model for runs that are only to end.
+//! A model for runs that are about to be cancelled.
 //!
 //! Must never: answer.
 
 use agentry_model::{Model, ModelAnswer, ModelQuery};
 use agentry_protocol::message::{FailureKind, ModelFailure};
 
-/// Asks nobody.
+/// A model that fails every request.
 pub(crate) struct CancelledModel;
 
 impl Model for CancelledModel {

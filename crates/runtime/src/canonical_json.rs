@@ -1,13 +1,13 @@
-//! JSON with its keys in the order in which the ledger gives them back.
+//! JSON with its keys in the order in which the ledger returns them.
 //!
-//! A turn hashes what it is told. What it is told now and what it is told from the record must therefore
-//! be the same bytes.
+//! A turn hashes its inputs. Live inputs and inputs from the ledger must therefore have the same
+//! bytes.
 //!
 //! Must never: change a value.
 
 use serde_json::{Map, Value};
 
-/// The same value, its keys in the order of canonical JSON (RFC 8785: by UTF-16 units).
+/// Returns the value with its keys in canonical order (RFC 8785: by UTF-16 units).
 pub(crate) fn canonical(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

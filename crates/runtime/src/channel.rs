@@ -1,9 +1,9 @@
-//! Channels: where messages come in and answers go out.
+//! Channels: they receive messages and send answers.
 //!
-//! A channel's program writes one JSON object per line, and reads what it is told the same way; the guide
-//! has the lines. Timers and webhooks need no program.
+//! A channel's adapter is a program that reads and writes one JSON object per line, as the guide
+//! describes. Timers and webhooks need no program.
 //!
-//! Must never: acknowledge what is not on disk, or let a channel speak for another.
+//! Must never: acknowledge an event that is not on disk, or let a channel speak for another.
 
 use agentry_agentfile::manifest::channels::MarkdownFlavor;
 use agentry_protocol::inbound::{ChannelAddress, Inbound};
@@ -27,75 +27,75 @@ pub use config::{AdapterConfig, AdapterEnvironment, LinkPolicy, StartError};
 
 use crate::limits::TEXT_LIMIT_CHARS;
 
-/// Where what comes in goes; it returns when that is on disk, and may let its caller wait.
+/// Receives inbound events. Returns once the event is on disk, and may block its caller.
 pub trait InboundSink: Send + Sync {
-    /// Keeps what came in.
+    /// Records an inbound event.
     fn take(&self, inbound: Inbound) -> Result<InboundAcceptance, InboundRejection>;
 }
 
-/// What came of handing something in.
+/// The result of offering an inbound event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboundAcceptance {
-    /// It is kept.
+    /// The event is new and recorded.
     New,
-    /// It was there already.
+    /// The event was recorded before.
     Repeated,
 }
 
-/// Why something is not kept.
+/// The reason why an inbound event is not recorded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct InboundRejection {
-    /// In words.
+    /// The reason in words, for the channel.
     pub why: String,
 }
 
-/// Sends one piece of an answer.
+/// Sends one chunk of an answer.
 pub trait ChannelSender: Send + Sync {
-    /// Sends it, and waits until it is known whether it went out.
+    /// Sends a chunk, and blocks until the channel confirms it or the wait times out.
     fn send(&self, outgoing: &OutgoingChunk) -> Result<SentChunk, DeliveryError>;
 }
 
-/// One piece of an answer on its way out.
+/// One chunk of an answer to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingChunk {
-    /// The same for the same piece, however often it is tried.
+    /// The id of the chunk; it stays equal over all retries.
     pub id: String,
-    /// Where it goes.
+    /// The address to send it to.
     pub to: ChannelAddress,
-    /// What is said.
+    /// The text of the chunk.
     pub content: String,
 }
 
-/// A piece that went out.
+/// A chunk that the channel sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentChunk {
-    /// What the channel calls it.
+    /// The channel's own id of the message; None if it gave none.
     pub message_id: Option<String>,
 }
 
-/// How a channel is.
+/// The health of a channel's adapter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AdapterHealth {
-    /// Whether its program runs and does not say that it is cut off.
+    /// True if the adapter runs and has not reported that its connection is lost.
     pub connected: bool,
-    /// When something came in last, in milliseconds since 1970.
+    /// The time of its last event, in milliseconds since 1970.
     pub last_event_at: Option<u64>,
-    /// What went wrong last.
+    /// The last error; None if the connection is fine.
     pub error: Option<String>,
-    /// How often its program was started again.
+    /// The number of restarts of the adapter.
     pub restarts: u64,
-    /// When its program is started again, in milliseconds since 1970.
+    /// The time of its next restart, in milliseconds since 1970; None while it runs.
     pub next_try_ms: Option<u64>,
-    /// How many of its lines were refused.
+    /// The number of its lines that were refused.
     pub refused: u64,
-    /// How many of its events the filters kept out.
+    /// The number of its events that the filters dropped.
     pub filtered: u64,
-    /// The last lines that its program complained in.
+    /// The last lines of its standard error and its log lines, without secrets.
     pub complaints: Vec<String>,
 }
 
-/// What a channel can show.
+/// The capabilities of a channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ChannelCapabilities {
@@ -103,16 +103,16 @@ pub struct ChannelCapabilities {
     pub text_limit: Option<u64>,
     /// The longest text beside a picture, in characters.
     pub caption_limit: Option<u64>,
-    /// Whether it shows Markdown of any kind.
+    /// True if it displays Markdown of any flavor.
     pub supports_markdown: Option<bool>,
-    /// Which.
+    /// The flavor of Markdown that it displays.
     pub markdown_flavor: Option<MarkdownFlavor>,
-    /// What else it has.
+    /// Further features.
     #[serde(flatten)]
     pub features: ChannelFeatures,
 }
 
-/// What a channel has beside text.
+/// The features of a channel beside text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one word of the protocol")]
@@ -121,7 +121,7 @@ pub struct ChannelFeatures {
     pub supports_embeds: bool,
     /// Threads.
     pub supports_threads: bool,
-    /// Signs put to a message.
+    /// Reactions to a message.
     pub supports_reactions: bool,
     /// Polls.
     pub supports_polls: bool,
@@ -129,20 +129,20 @@ pub struct ChannelFeatures {
     pub supports_buttons: bool,
     /// Voice messages.
     pub supports_ptt: bool,
-    /// Changing a message that was sent.
+    /// Editing of a message that was sent.
     pub supports_edit: bool,
-    /// Taking a message back.
+    /// Deletion of a message that was sent.
     pub supports_delete: bool,
 }
 
 impl ChannelCapabilities {
-    /// The longest message, in characters.
+    /// Returns the longest message, in characters; a default if the channel declares none.
     pub fn limit(&self) -> usize {
         self.text_limit
             .map_or(TEXT_LIMIT_CHARS, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
     }
 
-    /// Which Markdown it reads.
+    /// Returns the flavor of Markdown that the channel displays.
     pub fn markdown(&self) -> MarkdownFlavor {
         match (self.markdown_flavor, self.supports_markdown) {
             (Some(markdown), _) => markdown,

@@ -1,10 +1,10 @@
-//! Sends an answer back where its question came from, piece by piece.
+//! Sends an answer to the channel of its question, chunk by chunk.
 //!
-//! Each piece is recorded right after it went out. Whoever sends the same answer again says how many pieces
-//! went out before, and only the rest is sent.
+//! Each chunk is recorded right after it was sent. A retry passes the number of chunks that were
+//! sent before, and only the rest is sent.
 //!
-//! Must never: send a piece before the one before it went out, or go on after one that could not be
-//! recorded.
+//! Must never: send a chunk before the previous one was sent, or continue after one that could not
+//! be recorded.
 
 use std::sync::Arc;
 
@@ -23,53 +23,53 @@ use crate::limits::{
     DELIVERY_RETRIES_MAX, DELIVERY_RETRY_AFTER_MS_MAX, DELIVERY_RETRY_MS, DELIVERY_RETRY_MS_MAX,
 };
 
-/// An answer, and where it goes.
+/// An answer and its address.
 pub struct OutgoingAnswer<'a> {
-    /// What is answered.
+    /// The event that is answered.
     pub event: &'a EventId,
-    /// The answer.
+    /// The text of the answer.
     pub text: &'a str,
-    /// What is done with addresses in each piece.
+    /// The link filter that is applied to each chunk.
     pub links: &'a LinkFilter,
-    /// Where it goes; its `reply_to_id` is carried by the first piece only.
+    /// The address; only the first chunk carries its `reply_to_id`.
     pub to: &'a ChannelAddress,
-    /// What the channel can show. It must be what it was for the pieces that went out before.
+    /// The channel's capabilities; they must be equal in all tries of one answer.
     pub capabilities: &'a ChannelCapabilities,
-    /// What the channel calls the pieces that went out before.
+    /// The channel's message ids of the chunks that were sent before.
     pub before: &'a [Option<String>],
-    /// What is to be known of it as an event: the turn, the persona.
+    /// Metadata of the sent event: the turn, the persona.
     pub metadata: Map<String, Value>,
 }
 
-/// A piece that went out just now.
+/// A chunk that was just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkReceipt<'a> {
-    /// Which piece, from zero.
+    /// The index of the chunk, from zero.
     pub chunk: u32,
-    /// What the channel calls it.
+    /// The channel's message id; None if it gave none.
     pub message_id: Option<&'a str>,
-    /// Whether it was the last one.
+    /// True for the last chunk.
     pub is_last: bool,
 }
 
-/// What sending needs.
+/// The means to send chunks.
 pub struct SendContext<'a> {
-    /// Sends one piece.
+    /// Sends one chunk.
     pub way: &'a dyn ChannelSender,
-    /// Waits between tries.
+    /// Waits between retries.
     pub clock: &'a dyn WaitClock,
-    /// Ends the waiting.
+    /// Ends a wait when set.
     pub stop: &'a Arc<Latch>,
 }
 
-/// The pieces of an answer for a channel, each looked through for addresses as it is sent.
+/// Splits an answer into chunks for a channel, with the link filter applied to each.
 pub fn pieces(text: &str, capabilities: &ChannelCapabilities, links: &LinkFilter) -> Vec<String> {
     let limit = capabilities.limit();
     let pieces = chunk::chunks(text, limit, capabilities.markdown());
     pieces.into_iter().flat_map(|piece| links.rewrite_piece(piece, limit)).collect()
 }
 
-/// Sends what is left of an answer. What could not be recorded ends it with the recorder's error.
+/// Sends the rest of an answer. An error of `record` ends it.
 pub fn deliver<E>(
     answer: &OutgoingAnswer<'_>,
     means: &SendContext<'_>,
@@ -123,7 +123,7 @@ fn try_again_and_again(
     }
 }
 
-/// How long to wait before another try; none if there is to be none.
+/// Returns the wait before a retry, in milliseconds; None for no retry.
 fn wait_after(error: &DeliveryError, retries: u32) -> Option<u64> {
     if retries >= DELIVERY_RETRIES_MAX {
         return None;
@@ -165,7 +165,7 @@ fn delivered(
     }
 }
 
-/// What was sent, as an event. Its id follows from that of what it answers.
+/// Returns the event of the sent answer. Its id derives from the id of the question.
 fn sent_event(answer: &OutgoingAnswer<'_>, content: String, now_ms: u64) -> Option<Inbound> {
     let channel = &answer.to.channel;
     let hash = agentry_protocol::ContentHash::of(answer.event.as_str().as_bytes());
@@ -176,7 +176,7 @@ fn sent_event(answer: &OutgoingAnswer<'_>, content: String, now_ms: u64) -> Opti
     metadata.insert("in_reply_to".to_owned(), answer.event.as_str().into());
     let sender_id = answer.to.account_id.clone().unwrap_or_else(|| "agentry".to_owned());
     Some(Inbound {
-        // A channel that nothing can come from cannot be answered on either.
+        // A channel whose name allows no event ids cannot receive answers either.
         event_id: id.ok()?,
         timestamp: now_ms,
         body: InboundContent { content, ..InboundContent::default() },

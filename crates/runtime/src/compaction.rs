@@ -1,9 +1,9 @@
-//! Makes room: cuts old outputs, or sums up older turns in a turn of their own.
+//! Makes a prompt fit: prunes old outputs, or summarizes older turns in a turn of its own.
 //!
-//! A compaction is a turn like any other: it is planned, recorded and driven the same way, and the head moves
-//! to it when it is over. What is decided here is decided by the kernel.
+//! A compaction is a turn like any other: it is planned, recorded and driven in the same way, and
+//! the head moves to it when it ends. The kernel makes all decisions.
 //!
-//! Must never: begin a turn that stands for nothing, or ask a model for what is recorded already.
+//! Must never: begin a compaction of no turns, or ask a model for an already recorded summary.
 
 use agentry_kernel::charter::Charter;
 use agentry_kernel::compaction::{
@@ -27,17 +27,17 @@ use crate::run::{ActiveRun, RunOutcome, RunRequest, Runner};
 use crate::session::{TurnExit, halted};
 use crate::step::{StepExit, finish};
 
-/// What came of making room for a turn.
+/// The result of making a prompt fit.
 pub(crate) enum PromptFit {
-    /// The turn can begin, and is shown this.
+    /// The turn can begin, with these messages as its history.
     Ready(Vec<Message>),
-    /// A compaction did not come to its end.
+    /// A compaction did not succeed; its exit is that of the step.
     Exited(StepExit),
-    /// What must be sent does not get shorter.
+    /// The prompt cannot be made short enough.
     Stuck(CompactionError),
 }
 
-/// A compaction that is to be made.
+/// A compaction that is about to run.
 struct PendingCompaction {
     compact: SummaryPlan,
     trigger: CompactionTrigger,
@@ -46,8 +46,8 @@ struct PendingCompaction {
 }
 
 impl Runner<'_> {
-    /// Sums up the older turns of a session because somebody asks for it. None means that there is nothing
-    /// that a summary could stand for; then nothing is recorded.
+    /// Compacts the older turns of a session on request. Returns None, and records nothing, if
+    /// there is nothing to compact.
     pub fn compact(
         &self,
         order: RunRequest,
@@ -76,7 +76,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The step of a run that only sums up.
+    /// Runs the step of a run that only compacts.
     pub(crate) fn compact_asked(
         &self,
         underway: &mut ActiveRun,
@@ -101,7 +101,7 @@ impl Runner<'_> {
         )
     }
 
-    /// Makes room for a turn, and writes into its plan where it begins and what is cut.
+    /// Makes a turn's prompt fit, and writes its parent and its pruning into the plan.
     pub(crate) fn make_room(
         &self,
         underway: &mut ActiveRun,
@@ -144,7 +144,7 @@ impl Runner<'_> {
                 Err(CompactionError::Broken(broken)) => {
                     return Err(Error::Halted(broken.to_string()));
                 }
-                // Our count is a guess: before it is asked, nobody knows what the provider takes.
+                // Our token count is a guess: only the provider knows the real limit.
                 Err(CompactionError::TooLarge { .. }) if trigger == CompactionTrigger::Request => {}
                 Err(stuck) => return Ok(PromptFit::Stuck(stuck)),
             }
@@ -200,7 +200,7 @@ impl Runner<'_> {
     }
 }
 
-/// What is summed up when somebody asks for it, if there is something.
+/// Plans a compaction on request; returns None if there is nothing to compact.
 fn asked(
     branch: &Branch,
     limits: &CompactionLimits,
@@ -221,13 +221,13 @@ fn asked(
     }
 }
 
-/// What is sent beside the talk: the system prompt and the tools.
+/// Returns the tokens of the prompt beside the messages: system prompt and tools.
 fn beside(charter: &Charter, limits: &CompactionLimits) -> u64 {
     let tools = serde_json::to_string(&charter.tools).expect("tools are plain JSON");
     tokens::of_texts(&[&charter.system, &tools], limits.window)
 }
 
-/// The words that hooks of other runtimes know.
+/// Returns the trigger word that hooks of other runtimes know.
 fn trigger_word(trigger: CompactionTrigger) -> &'static str {
     match trigger {
         CompactionTrigger::Asked => "manual",

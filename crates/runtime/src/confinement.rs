@@ -1,6 +1,6 @@
-//! Looks at the machine for what a confinement is worked out from: links, toolchains, definition files.
+//! Collects what the confinement of an agent depends on: links, toolchains, definition files.
 //!
-//! Must never: decide. It only says what is there.
+//! Must never: decide. It only reports the present files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use agentry_protocol::protected::{AGENT_DIRECTORIES, AGENT_FILES, CONTEXT_FOLDER
 use crate::definitions::Definitions;
 use crate::error::Error;
 
-/// What an agent's processes may do, and what of its requests was left out.
+/// Returns an agent's confinement, and the requested settings that were dropped.
 pub(crate) fn of_agent(
     definitions: &Definitions,
     agent: &Agent,
@@ -38,7 +38,7 @@ pub(crate) fn of_agent(
         .map_err(|refused| Error::Definition(refused.to_string()))
 }
 
-/// Where an agent lives, without links.
+/// Returns the directory of an agent, without links.
 pub(crate) fn directory(definitions: &Definitions, agent: &Agent) -> PathBuf {
     let home = definitions.home.as_deref().map(Path::new);
     let directory = match (agent.directory.strip_prefix("~/"), home) {
@@ -68,7 +68,7 @@ fn place(definitions: &Definitions, agent: &Agent) -> ConfinementContext {
     }
 }
 
-/// What the operator's settings hand to programs: each secret with those who get it, and each variable.
+/// Lists the credentials in the operator's settings: each secret with its receivers, each variable.
 fn credentials(config: &Config) -> Vec<String> {
     let secrets = config.secrets.named.iter().flat_map(|(name, secret)| {
         let variable = secret.variable.as_deref().unwrap_or(name);
@@ -80,7 +80,7 @@ fn credentials(config: &Config) -> Vec<String> {
     all
 }
 
-/// The files and directories that say what the agent is and may do.
+/// Lists the files and directories that define the agent and its permissions.
 fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
     let below = |names: &[&str]| -> Vec<String> {
         names.iter().map(|name| plain(&project.join(name))).collect()
@@ -103,7 +103,7 @@ fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
     all
 }
 
-/// Lists the files and folders of an agent's directory that its trust covers; nobody writes them while it runs.
+/// Lists an agent's files and folders that its trust covers; no call writes them during a run.
 pub(crate) fn trusted_paths(agent: &Agent, directory: &Path) -> Vec<PathBuf> {
     match trust::brings_programs(agent) {
         true => TrustCoverage::of(agent).paths().map(|path| directory.join(path)).collect(),
@@ -111,7 +111,7 @@ pub(crate) fn trusted_paths(agent: &Agent, directory: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Where a path leads, if it is not where it seems to be. Of what is not there the part above counts.
+/// Returns the real path if it differs; missing parts at the end of the path are kept.
 fn leads_to(path: &str) -> Option<String> {
     let mut rest: Vec<&std::ffi::OsStr> = Vec::new();
     let mut above = Path::new(path);
@@ -126,7 +126,7 @@ fn leads_to(path: &str) -> Option<String> {
     }
 }
 
-/// Without links, as far as it is there.
+/// Returns the path without links, as far as it exists.
 fn plain(path: &Path) -> String {
     let text = path.display().to_string();
     leads_to(&text).unwrap_or(text)

@@ -1,6 +1,6 @@
-//! From an agent's definition to the charter of a turn.
+//! Builds the charter of a turn from an agent's definition.
 //!
-//! Must never: keep anything between turns; an agent is read when a turn begins.
+//! Must never: keep state between turns; an agent is read when a turn begins.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -37,55 +37,55 @@ use crate::programs;
 use crate::redact::Redactor;
 use crate::template_process::Renderer;
 
-/// What was read of a project, and where a run of it works.
+/// The loaded definitions of a project, with the places of its runs.
 pub struct Definitions {
-    /// What the project defines.
+    /// The agents, tasks and skills of the project.
     pub library: Library,
-    /// The directory that was read.
+    /// The directory that the definitions were read from.
     pub project: PathBuf,
     /// The directory that commands and file tools work in.
     pub workspace: PathBuf,
-    /// Where the runtime keeps what is its own.
+    /// The directory of the runtime's own state; None if there is none.
     pub state: Option<PathBuf>,
-    /// The operator's own settings file.
+    /// The path of the operator's settings file.
     pub settings_file: String,
-    /// What confines processes.
+    /// The sandbox level of new confinements.
     pub level: ConfinementLevel,
-    /// The user's home.
+    /// The user's home directory; None if unknown.
     pub home: Option<String>,
-    /// The variables that bound the tools.
+    /// The variables that set limits for tools.
     pub environment: BTreeMap<String, String>,
-    /// What the host's tools look like.
+    /// The specifications of the host's tools.
     pub specs: Vec<ToolSpec>,
     /// Renders templates.
     pub renderer: Mutex<Renderer>,
-    /// Takes the values of secrets out of prompts.
+    /// Removes the values of secrets from prompts.
     pub redactor: Arc<Redactor>,
 }
 
-/// What a run settles beside the definitions.
+/// The settings of a run beside the definitions.
 #[derive(Clone, Debug)]
 pub struct RunSettings {
-    /// The model: provider and name.
+    /// The model, as provider and name.
     pub model: String,
-    /// Those that are asked when it does not answer, in order.
+    /// The models that are asked in order if the first one fails.
     pub fallbacks: Vec<String>,
-    /// The mode.
+    /// The mode of the run.
     pub mode: Mode,
-    /// How much it may do.
+    /// The limits on steps, calls and time.
     pub limits: RunLimits,
-    /// The command that checks whether the work is done.
+    /// The command that checks the work; None for no such check.
     pub check: Option<String>,
-    /// The persona that the agent wears; none means its own choice.
+    /// The persona of the agent; None means the agent's default.
     pub persona: Option<String>,
-    /// What access decided about the sender; none for the one at the machine.
+    /// The bounds that access set for the sender; None for the user at this machine.
     pub bounds: Option<Bounds>,
-    /// What the hooks before the turn made of it.
+    /// The changes that pre-turn hooks made to the turn.
     pub shaping: TurnShape,
 }
 
 impl Definitions {
-    /// The agent of this id.
+    /// Returns the agent with this id.
     pub fn agent(&self, id: &AgentId) -> Result<&Agent, Error> {
         self.library.agents.get(id.as_str()).ok_or_else(|| {
             if let Some(file) = self.library.broken_agents.get(id.as_str()) {
@@ -98,7 +98,7 @@ impl Definitions {
         })
     }
 
-    /// The charter of a turn of this agent, perhaps within a step of a task.
+    /// Builds the charter of an agent's turn, within a step of a task if there is one.
     pub fn charter(
         &self,
         id: &AgentId,
@@ -130,32 +130,32 @@ impl Definitions {
             check: terms.check.clone(),
             hooks: programs::hooks(agent).filter(|hook| is_inside(hook.moment)).cloned().collect(),
         };
-        // As it will be read again: the record is what counts.
+        // Parsed back from its recorded form, because the ledger is the authority.
         let recorded = canonical(serde_json::to_value(&charter).expect("a charter is plain JSON"));
         Ok(serde_json::from_value(recorded).expect("a charter is read as it was written"))
     }
 
-    /// Where an agent lives, without links.
+    /// Returns the directory of an agent, without links.
     pub fn directory(&self, agent: &Agent) -> PathBuf {
         confinement::directory(self, agent)
     }
 
-    /// What of an agent would run.
+    /// Returns the manifest of the programs that an agent brings.
     ///
     /// # Errors
-    /// When that cannot be said; then nothing of it may run.
+    /// If the programs cannot be determined; then none of them may run.
     pub fn manifest(&self, agent: &Agent) -> Result<&TrustManifest, Error> {
         match self.library.programs.get(agent.id.as_str()) {
             Some(Ok(manifest)) => Ok(manifest),
             Some(Err(unknown)) => Err(Error::Definition(format!(
-                "it cannot be said what of `{}` would run: {unknown}",
+                "cannot determine the programs of `{}`: {unknown}",
                 agent.id
             ))),
             None => Err(Error::Definition(format!("the agent `{}` was not read", agent.id))),
         }
     }
 
-    /// What hooks add to and take from the tools of a turn.
+    /// Applies the tools that hooks added and removed to the authority of a turn.
     fn shape(&self, authority: &mut Authority, shaping: &TurnShape) {
         for name in &shaping.additions {
             let spec = self.specs.iter().find(|spec| spec.name == *name);
@@ -166,19 +166,19 @@ impl Definitions {
             authority.left_out.retain(|one| one.name != name.as_str());
             authority.left_out.push(ExcludedTool {
                 name: name.as_str().to_owned(),
-                why: "a hook took it away for this turn".to_owned(),
+                why: "a hook removed it for this turn".to_owned(),
                 origin: Origin::named("hook"),
                 switched_off: false,
             });
         }
     }
 
-    /// What an agent's processes may do for the owner, and what of its and the project's requests was left out.
+    /// Returns an agent's confinement for the owner, and the requested settings that were dropped.
     pub fn confinement(&self, agent: &Agent) -> Result<(Confinement, Vec<DroppedSetting>), Error> {
         confinement::of_agent(self, agent, None)
     }
 
-    /// The skills that can be loaded on request, with their texts.
+    /// Returns the texts of the skills that can be loaded on request, by id.
     pub(crate) fn loadable(
         &self,
         id: &AgentId,
@@ -190,7 +190,7 @@ impl Definitions {
         Ok(folders.map(|skill| (skill.id.as_str().to_owned(), told(skill))).collect())
     }
 
-    /// What the tool-access file says now. An agent that does not load any more may nothing.
+    /// Reads the tool-access file. An agent that no longer loads may call no tool.
     pub(crate) fn access_now(&self, charter: &Charter) -> ToolAccess {
         let Some(agent) = self.library.agents.get(charter.agent.as_str()) else {
             let why = format!("the agent `{}` does not load any more", charter.agent);
@@ -203,7 +203,7 @@ impl Definitions {
             match std::fs::read(Path::new(directory).join(file)) {
                 Ok(bytes) => tree.insert(file, FileTreeEntry::File(FileContent::new(bytes, false))),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                // There and not readable: it must not pass for absent.
+                // The file exists and is unreadable: it must not count as absent.
                 Err(_) => {
                     tree.insert(file, FileTreeEntry::File(FileContent::new(Vec::new(), false)))
                 }
@@ -212,7 +212,7 @@ impl Definitions {
         tool_access::read(&tree, &[], &self.environment, &mut Findings::default())
     }
 
-    /// An agent's skills, or only those that a step names.
+    /// Returns an agent's skills, or only those that a step names.
     fn skills(&self, agent: &Agent, step: Option<(&Task, usize)>) -> Vec<&Skill> {
         let own = agent.skills.iter().map(|skill| skill.value.as_str());
         let own = own.filter_map(|id| self.library.skill(agent, id));
@@ -292,7 +292,7 @@ impl Definitions {
                         return Err(Error::Definition(why));
                     }
                     TemplateOutcome::Budget { what } => {
-                        let why = format!("the template of `{}` costs too much: {what}", agent.id);
+                        let why = format!("the template of `{}` exceeds a limit: {what}", agent.id);
                         return Err(Error::Definition(why));
                     }
                 }
@@ -310,7 +310,7 @@ impl Definitions {
     }
 }
 
-/// The persona that an agent wears: one that somebody wants, else its own choice.
+/// Returns the wanted persona, else the agent's default; None if there is neither.
 pub(crate) fn persona<'a>(
     agent: &'a Agent,
     wanted: Option<&str>,
@@ -328,7 +328,7 @@ pub(crate) fn persona<'a>(
     }
 }
 
-/// What hooks add to the system prompt, marked as what it is: the agent's own words, for this turn.
+/// Returns the text that hooks add to the system prompt, each part under its program's name.
 fn appended(shaping: &TurnShape) -> Option<String> {
     let texts = shaping.appended.iter();
     let texts: Vec<String> =
@@ -336,7 +336,7 @@ fn appended(shaping: &TurnShape) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
-/// Whether a hook of this moment runs inside of a turn.
+/// True if a hook of this moment runs within a turn.
 fn is_inside(moment: HookMoment) -> bool {
     match moment {
         HookMoment::AfterToolCall
@@ -352,8 +352,8 @@ fn is_inside(moment: HookMoment) -> bool {
     }
 }
 
-/// What a model sees: the tools of the agent, without those that a step leaves out or that the sender cannot
-/// have.
+/// Returns the tools that a model sees: the agent's tools without those that the step or the bounds
+/// of the sender exclude.
 fn offered(authority: &Authority) -> Vec<ToolSpec> {
     let list = authority.scope.as_ref().and_then(|scope| scope.tools.as_ref());
     let in_scope = |spec: &&ToolSpec| list.is_none_or(|names| names.contains(&spec.name));
@@ -361,7 +361,7 @@ fn offered(authority: &Authority) -> Vec<ToolSpec> {
     authority.tools.iter().filter(in_scope).filter(in_bounds).cloned().collect()
 }
 
-/// An agent's own skills are its own words; loading one shows them to it.
+/// Allows `load_skill` without approval: an agent's skills are its own text.
 fn may_load_skills() -> ApprovalRule {
     ApprovalRule {
         subject: "load_skill".to_owned(),
@@ -372,7 +372,7 @@ fn may_load_skills() -> ApprovalRule {
     }
 }
 
-/// A skill as the model gets it.
+/// Returns a skill in the form that the model receives.
 fn told(skill: &Skill) -> String {
     let mut text = format!("<skill name=\"{}\">\n{}\n</skill>", skill.id, skill.body.value.trim());
     if !skill.resources.is_empty() {

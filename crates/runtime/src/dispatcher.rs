@@ -1,10 +1,10 @@
-//! The desk: all mailboxes of this process, who may start next, and the runs under way.
+//! The dispatcher: all mailboxes of this process, the order of their turns, and the active runs.
 //!
-//! One thread owns the mailboxes. It is told what came in and what became of runs, asks the mailbox of the
-//! session, records what that wants, and does it. A session with nothing to do is a row in the ledger and
-//! nothing else; its mailbox is made again from there when something comes for it.
+//! One thread owns the mailboxes. It receives new inbound events and the exits of runs, informs the
+//! mailbox of the session, and records and performs the actions that the mailbox returns. An idle
+//! session is only a row in the ledger; its mailbox is rebuilt from there when an event arrives.
 //!
-//! Must never: hold something in memory only, or start a turn that the ledger does not say waits.
+//! Must never: hold state in memory only, or start a turn that is not waiting in the ledger.
 
 mod active_session;
 mod run_exit;
@@ -35,85 +35,85 @@ use crate::run::RunOutcome;
 use active_session::ActiveSession;
 use run_launcher::{RunAction, RunLauncher};
 
-/// What a desk is for.
+/// The events that a dispatcher serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DispatcherScope {
-    /// All that comes, until it is told to stop.
+    /// All events, until a stop.
     All,
     /// One event, until it is settled.
     One(EventId),
 }
 
-/// Somebody who is told what the operator should know.
+/// Receives notices for the operator, one line each.
 pub type NoticeSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What a desk is made of.
+/// The services and limits of a dispatcher.
 pub struct DispatcherOptions {
-    /// The parts.
+    /// The shared services.
     pub host: Arc<crate::Host>,
-    /// The definitions, as they are now.
+    /// The current definitions.
     pub office: Arc<dyn DefinitionSource>,
-    /// Who looks on.
+    /// The observer of all runs.
     pub witness: Arc<dyn RunObserver>,
-    /// Who is told what the operator should know.
+    /// The sink of notices for the operator.
     pub say: NoticeSink,
-    /// How much may run and wait.
+    /// The limits on running and waiting turns.
     pub limits: SchedulerLimits,
-    /// What sends answers back.
+    /// The sender of answers.
     pub replies: ReplySender,
-    /// That nobody else has a desk for this home.
+    /// The lock that makes this the only dispatcher of the home.
     pub sole: IntakeLock,
 }
 
-/// What the desk is told.
+/// A message to the dispatcher.
 pub(crate) enum DispatcherMessage {
-    /// Something came in.
+    /// New world entries are in the ledger.
     WorldChanged(WorldChanges),
-    /// A run is on disk.
+    /// A run is recorded.
     RunBegan(SessionId, RunId),
-    /// A turn began.
+    /// A turn started.
     TurnBegan {
         session: SessionId,
         turn: TurnId,
-        /// Whether it only makes room for the one after it.
+        /// True if the turn is a compaction.
         compacts: bool,
     },
-    /// Such a turn is over.
+    /// The compaction of a session ended.
     Compacted(SessionId),
-    /// A turn took notice of an entry.
+    /// A turn took an input, by its sequence number.
     SteerTaken(SessionId, u64),
     /// A run left its thread.
     RunExited(SessionId, Result<RunOutcome, Error>),
-    /// Nobody can see any more what comes in.
+    /// The ledger cannot be followed any more, for this reason.
     Failed(String),
-    /// No more is to be begun.
+    /// Start no more runs.
     Stop,
 }
 
-/// What of the world concerns the desk itself.
+/// The world entries that concern the dispatcher.
 #[derive(Default)]
 pub(crate) struct WorldChanges {
-    /// Whether something came in.
+    /// True if an inbound event was received.
     pub(crate) received: bool,
-    /// Sessions in which a person answered a question.
+    /// Sessions in which a person answered an approval.
     pub(crate) answered: BTreeSet<SessionId>,
-    /// Sessions of which somebody asked the run to end.
+    /// Sessions with a request to cancel their run.
     pub(crate) cancelled: BTreeSet<SessionId>,
 }
 
-/// A way to tell a desk to stop.
+/// A handle that can stop a dispatcher.
 #[derive(Clone)]
 pub struct DispatcherHandle(Sender<DispatcherMessage>);
 
 impl DispatcherHandle {
-    /// No more is begun; what runs may come to its end for a while.
+    /// Starts no more runs; active runs have some time to end.
     pub fn stop(&self) {
-        // A desk that is gone has stopped.
+        // A dispatcher that has ended needs no stop.
         self.0.send(DispatcherMessage::Stop).unwrap_or_default();
     }
 }
 
-/// The desk.
+/// The dispatcher of one home.
 pub struct Dispatcher {
     host: SharedHost,
     intake: IntakePipeline,
@@ -130,28 +130,28 @@ pub struct Dispatcher {
     _sole: IntakeLock,
 }
 
-/// What is left for later.
+/// Work that the dispatcher has yet to do.
 #[derive(Default)]
 struct DispatcherBacklog {
-    /// What is in the ledger and was not told to its mailbox yet.
+    /// Events that are in the ledger and not yet in their mailbox.
     arriving: HashSet<EventId>,
-    /// Turns that there was no room for in the schedule.
+    /// Turns that the full schedule did not accept yet.
     held: VecDeque<TurnRequest>,
-    /// When which session is looked at again.
+    /// The times at which sessions are checked again, in milliseconds since 1970.
     wakes: BTreeSet<(u64, SessionId)>,
-    /// How long a session is left alone the next time it cannot begin.
+    /// The next wait of a session that another process owns, in milliseconds.
     waits: HashMap<SessionId, u64>,
-    /// Runs that another process may have ended, whose answers are to be sent then.
+    /// Runs that another process may have ended, with answers that are still to be sent.
     left: HashMap<SessionId, RunId>,
-    /// Whether nothing may have come in since it was last looked for.
+    /// True if the backlog was drained since the last wake-up.
     looked: bool,
-    /// Why nothing can be taken in, and when that is tried again.
+    /// The reason why intake is paused, and the time of the next try.
     unready: Option<(String, u64)>,
     stopping: bool,
 }
 
 impl Dispatcher {
-    /// A desk for a home.
+    /// Opens the dispatcher of a home.
     pub fn open(furniture: DispatcherOptions, scope: DispatcherScope) -> Result<Self, Error> {
         let DispatcherOptions { host, office, witness, say, limits, replies, sole } = furniture;
         let words = mpsc::channel();
@@ -176,12 +176,12 @@ impl Dispatcher {
         })
     }
 
-    /// A way to tell it to stop.
+    /// Returns a handle that can stop it.
     pub fn handle(&self) -> DispatcherHandle {
         DispatcherHandle(self.words.0.clone())
     }
 
-    /// Works until it is told to stop and nothing runs, or until its one event is settled.
+    /// Works until it was stopped and no run is active, or until its one event is settled.
     pub fn work(mut self) -> Result<(), Error> {
         let _looking = active_session::watch_world(&self.host, self.words.0.clone())?;
         if self.scope == DispatcherScope::All {
@@ -190,7 +190,7 @@ impl Dispatcher {
             }
         }
         self.worker.replies.begin(&self.host, &self.say)?;
-        // Who waits for one event leaves its hooks to a server.
+        // A dispatcher for one event leaves hooks to the server.
         let hooks = match self.scope {
             DispatcherScope::All => Some(HookRunner::start(
                 self.host.clone(),
@@ -229,7 +229,7 @@ impl Dispatcher {
                 let row = self.host.ledger.inbound(event)?;
                 let left = |status: InboundStatus| {
                     status.is_settled()
-                        // Only a person can bring it on.
+                        // Only a person can continue it.
                         || status == InboundStatus::Paused
                         // Only a server runs its hooks.
                         || status == InboundStatus::Hooked
@@ -240,7 +240,7 @@ impl Dispatcher {
         }
     }
 
-    /// Takes what came in, as long as there is room for it.
+    /// Moves received events into mailboxes, as long as the schedule accepts turns.
     fn take_in(&mut self) -> Result<(), Error> {
         let now = self.host.ledger.now();
         let is_early = self.rest.unready.as_ref().is_some_and(|(_, at)| *at > now);
@@ -258,7 +258,7 @@ impl Dispatcher {
                 Err(error) => return Err(error),
             };
             if self.rest.unready.take().is_some() {
-                (self.say)("what comes in is taken again");
+                (self.say)("intake resumed");
             }
             self.rest.looked = !more;
             let arriving = arrivals.iter().filter_map(|arrival| arrival.event().cloned());
@@ -273,11 +273,11 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// What came stays where it is, and somebody is told why, once.
+    /// Pauses intake and notifies the operator, once per reason. The events stay in the ledger.
     fn wait_until_ready(&mut self, why: &str) {
         let before = self.rest.unready.take();
         if before.is_none_or(|(before, _)| before != why) {
-            (self.say)(&format!("nothing is taken in, and nobody is let in: {why}"));
+            (self.say)(&format!("intake paused: {why}"));
         }
         let at = self.host.ledger.now().saturating_add(UNREADY_WAIT_MS);
         self.rest.unready = Some((why.to_owned(), at));
@@ -323,7 +323,7 @@ impl Dispatcher {
         }
     }
 
-    /// Tells the mailbox of a session something, and does what it wants.
+    /// Passes an input to the mailbox of a session and performs the resulting actions.
     fn with(&mut self, session: &SessionId, input: MailboxInput) -> Result<(), Error> {
         if !self.live.contains_key(session) {
             let live = ActiveSession::load(&self.host.ledger, session, &self.rest.arriving)?;
@@ -353,7 +353,7 @@ impl Dispatcher {
         }
     }
 
-    /// Does what a mailbox wants; what came of it is told to the mailbox next.
+    /// Performs an action of a mailbox; its result is the next input of the mailbox.
     fn act(
         &mut self,
         session: &SessionId,
@@ -370,7 +370,7 @@ impl Dispatcher {
                 self.unrun(session, vec![item.id], why, None)?;
                 Ok(None)
             }
-            // The ledger refused it before; it cannot come here twice.
+            // The ledger rejected the repeated event before; it cannot arrive here twice.
             MailboxAction::Repeated { .. } => Ok(None),
             MailboxAction::WakeAt(at) => {
                 self.rest.wakes.insert((at, session.clone()));
@@ -388,7 +388,7 @@ impl Dispatcher {
         let Some(run) = live.run.clone() else {
             return Ok(Some(MailboxInput::SteerFailed(item.id)));
         };
-        // Whoever took it in may not know all secrets of this process.
+        // The process that received the message may not know all secrets of this one.
         let content = self.host.redactor.hide(&item.text);
         let event = Event::SteerReceived { content, event: Some(item.id.clone()) };
         let about = EntrySubject { session: Some(session.clone()), run: Some(run), turn: None };
@@ -430,7 +430,7 @@ impl Dispatcher {
             RunAction::Start { items, .. } => {
                 items.first().map_or("", |item| item.sender.authority.as_str()).to_owned()
             }
-            // They were let in before.
+            // They were admitted before.
             RunAction::Resume(run) | RunAction::End(run) => run.to_string(),
         };
         self.jobs.insert(ticket, job);
@@ -492,7 +492,7 @@ impl Dispatcher {
     }
 }
 
-/// Whether what went wrong may be over by itself, or when somebody mends a file.
+/// True if the error may pass by itself, or after a person repairs a file.
 fn may_pass(error: &Error) -> bool {
     matches!(error, Error::Unready(_) | Error::Ledger(agentry_store::Error::Locked { .. }))
 }

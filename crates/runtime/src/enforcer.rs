@@ -1,6 +1,6 @@
-//! What confines the processes of runs: a sandbox, nothing because the operator wants it so, or nothing at all.
+//! The enforcer of confinements: a sandbox, or none because it is switched off or missing.
 //!
-//! Must never: let a call run that should be confined and is not.
+//! Must never: let a call run unconfined that should be confined.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,27 +15,27 @@ use agentry_protocol::event::Event;
 use agentry_sandbox::{PrivateDirectory, Sandbox};
 use agentry_tools::{SandboxSession, ToolSandbox};
 
-/// What confines.
+/// The enforcer of all confinements of this process.
 pub enum Enforcer {
-    /// A sandbox that was tried and holds.
+    /// A sandbox that passed its escape tests.
     Sandbox(Box<AttestedSandbox>),
-    /// Nothing; the operator wants it so.
+    /// No sandbox, by the operator's choice.
     Off,
-    /// Nothing, and calls that need a sandbox are refused. This is why.
+    /// No sandbox, for this reason; calls that need one are refused.
     Missing(String),
 }
 
-/// A sandbox that was tried and holds.
+/// A sandbox with the results of its escape tests.
 pub struct AttestedSandbox {
     sandbox: Arc<Sandbox>,
     attestation: Attestation,
-    /// Where the homes of runs are made.
+    /// The directory in which the homes of runs are created.
     run_homes: PathBuf,
-    /// One for each confinement and workspace, so that their helpers live on from turn to turn.
+    /// One session per confinement and workspace, so that helpers live on from turn to turn.
     confined: Mutex<HashMap<ContentHash, Arc<SandboxSession>>>,
 }
 
-/// The same for one turn.
+/// The sandbox placement resolved for one turn.
 #[derive(Clone)]
 pub(crate) enum TurnSandbox {
     In(Arc<SandboxSession>),
@@ -44,14 +44,14 @@ pub(crate) enum TurnSandbox {
 }
 
 impl Enforcer {
-    /// A sandbox, with what it was found to be worth, and where the homes of runs are made.
+    /// Returns an enforcer with an attested sandbox that creates run homes in `run_homes`.
     pub fn sandbox(sandbox: Sandbox, attestation: Attestation, run_homes: PathBuf) -> Self {
         let (sandbox, confined) = (Arc::new(sandbox), Mutex::default());
         Self::Sandbox(Box::new(AttestedSandbox { sandbox, attestation, run_homes, confined }))
     }
 
-    /// Where the tools of a turn of a run do their work: as `confining`, with the home that the run has for this
-    /// authority. A home that cannot be made means that nothing runs.
+    /// Returns the placement of a turn's tools, as `confining` does, with the run's home for this
+    /// authority. If the home cannot be created, no call runs.
     pub(crate) fn confining_in_run(
         &self,
         confinement: &Confinement,
@@ -75,7 +75,7 @@ impl Enforcer {
         }
     }
 
-    /// What a confinement that is made now is enforced by. Without a sandbox it is the one that is missing.
+    /// Returns the level that a new confinement gets; without a sandbox, that of the missing one.
     pub fn level(&self) -> ConfinementLevel {
         match self {
             Self::Sandbox(opened) => opened.attestation.level,
@@ -84,7 +84,7 @@ impl Enforcer {
         }
     }
 
-    /// What the sandbox was found to be worth; none without one.
+    /// Returns the results of the escape tests; None without a sandbox.
     pub fn attestation(&self) -> Option<&Attestation> {
         match self {
             Self::Sandbox(opened) => Some(&opened.attestation),
@@ -92,7 +92,7 @@ impl Enforcer {
         }
     }
 
-    /// What a run records about it.
+    /// Returns the event that records the sandbox of a run; None if it is switched off.
     pub(crate) fn event(&self) -> Option<Event> {
         match self {
             Self::Sandbox(opened) => {
@@ -103,8 +103,8 @@ impl Enforcer {
         }
     }
 
-    /// Where the tools of a turn do their work. A turn that began under another level, or without one, does not
-    /// go on with less.
+    /// Returns the placement of a turn's tools. A turn that began under another level, or with a
+    /// sandbox that is off now, is refused: it must not continue with less.
     pub(crate) fn confining(&self, confinement: &Confinement, workspace: &Path) -> TurnSandbox {
         match (self, confinement.level) {
             (Self::Off, ConfinementLevel::Off) => TurnSandbox::Off,
@@ -127,7 +127,7 @@ impl Enforcer {
     }
 }
 
-/// The homes of one run, removed with it: one for each authority, since the steps of a task may have several agents.
+/// The homes of one run, one per authority (task steps may differ in agent); dropped with the run.
 #[derive(Debug, Default)]
 pub(crate) struct RunHomes(Mutex<HashMap<Option<ContentHash>, PrivateDirectory>>);
 
@@ -143,8 +143,8 @@ impl RunHomes {
 }
 
 impl AttestedSandbox {
-    /// Whether commands keep a home within a run. Agents from elsewhere do not; nor does the user that root's commands
-    /// run as where files cannot be lent to it, since it could not reach the home.
+    /// True if commands keep a home within a run. Not for untrusted agents, nor for the separate
+    /// user of root's commands where files cannot be lent to it: it could not reach the home.
     fn gives_run_home(&self, confinement: &Confinement) -> bool {
         let cannot_lend =
             self.attestation.level == ConfinementLevel::Landlock && self.attestation.own_user;
@@ -159,7 +159,7 @@ impl AttestedSandbox {
         let mut known = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             if let Some(home) = &confinement.home {
-                // If it cannot be made, the first call says so: the sandbox cannot be built without it.
+                // On failure the first call reports it: the sandbox needs the home.
                 make_home(Path::new(home)).unwrap_or_default();
             }
             let (sandbox, workspace) = (self.sandbox.clone(), workspace.to_owned());
@@ -169,14 +169,14 @@ impl AttestedSandbox {
     }
 }
 
-/// A home that persists, which only we enter.
+/// Creates a persistent home that only this user may enter.
 fn make_home(home: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home)
 }
 
 impl TurnSandbox {
-    /// The same, with somebody who is told of connections.
+    /// Returns a copy that reports each network connection to a listener.
     pub(crate) fn telling(
         &self,
         tell: impl FnOnce() -> Arc<dyn Fn(Connection) + Send + Sync>,
@@ -187,7 +187,7 @@ impl TurnSandbox {
         }
     }
 
-    /// What may be reached; nothing means that nobody says.
+    /// Returns the network access of the tools; None if no sandbox limits it.
     pub(crate) fn network(&self) -> Option<&NetworkAccess> {
         match self {
             Self::In(confined) => Some(&confined.confinement().network),
@@ -196,7 +196,7 @@ impl TurnSandbox {
         }
     }
 
-    /// The same for the tools.
+    /// Returns the placement in the form that the tools take.
     pub(crate) fn confines(&self) -> ToolSandbox<'_> {
         match self {
             Self::In(confined) => ToolSandbox::In(confined),

@@ -1,70 +1,70 @@
-//! Why a run cannot begin or go on.
+//! Errors that keep a run from starting or continuing.
 //!
 //! Must never: stand for a failing tool or model; those are answers, and are recorded.
 
 use agentry_protocol::{AgentId, RunId};
 
-/// What went wrong.
+/// An error that ends or prevents a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The ledger did not take or give something.
+    /// The ledger failed to read or append.
     #[error(transparent)]
     Ledger(#[from] agentry_store::Error),
-    /// There is no such model.
+    /// The model cannot be opened.
     #[error(transparent)]
     Model(#[from] agentry_model::ModelOpenError),
-    /// The directory to work in cannot be used.
+    /// The workspace cannot be opened.
     #[error("cannot work in {path}: {why}")]
     Workspace {
-        /// The directory.
+        /// The workspace directory.
         path: String,
-        /// Why.
+        /// The reason from the operating system.
         why: String,
     },
-    /// The definitions do not give what the run needs.
+    /// The definitions lack what the run needs.
     #[error("{0}")]
     Definition(String),
-    /// The run is over.
+    /// The run has ended already.
     #[error("{run} has ended: {status}")]
     Ended {
-        /// The run.
+        /// The id of the run.
         run: RunId,
-        /// How.
+        /// The final status of the run.
         status: &'static str,
     },
-    /// The record and the program do not agree, so nobody can say what would happen next.
+    /// The ledger and this program's choices differ, so the run cannot be continued safely.
     #[error(
-        "{run} cannot go on: its record says\n  {recorded}\nand this program would do\n  {chosen}\n\
+        "{run} cannot be resumed: its record says\n  {recorded}\nand this program would do\n  {chosen}\n\
          it was recorded by another version of agentry; use that one, or fork the turn before"
     )]
     Diverged {
-        /// The run.
+        /// The id of the run.
         run: RunId,
-        /// What was recorded.
+        /// The recorded move.
         recorded: String,
-        /// What would be done.
+        /// The move that this program would choose.
         chosen: String,
     },
-    /// The definitions cannot be read now; whoever came waits until they can.
+    /// The definitions do not load now; inbound events wait until they do.
     #[error("{0}")]
     Unready(String),
-    /// Access does not let in who said it.
+    /// Access denies the sender of the prompt.
     #[error("{0}")]
     Denied(String),
-    /// The owner has not looked at the programs of the agent as they are now.
+    /// The owner has not trusted the agent's programs in their present state.
     #[error(
-        "the agent `{agent}` brings programs that {}",
-        if *has_changed { "changed since somebody looked at them" } else { "nobody has looked at" }
+        "the programs of the agent `{agent}` {}",
+        if *has_changed { "have changed since they were trusted" } else { "are not trusted" }
     )]
     Untrusted {
-        /// The agent.
+        /// The id of the agent.
         agent: AgentId,
-        /// What to give to `agentry trust`.
+        /// The path to pass to `agentry trust`.
         place: String,
-        /// Whether somebody looked at them before.
+        /// True if an earlier state of the programs was trusted.
         has_changed: bool,
     },
-    /// The turn's program stopped working. A defect of ours.
-    #[error("the turn stopped working: {0}")]
+    /// The turn's program stopped working, which is a defect of Agentry.
+    #[error("internal error: the turn stopped: {0}")]
     Halted(String),
 }

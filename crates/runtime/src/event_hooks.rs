@@ -1,10 +1,10 @@
-//! Hooks that look at events: which are set off, their programs, and what they want done.
+//! Event hooks: their triggers, their programs, and the work that they start.
 //!
-//! The way in records with an event which hooks it sets off. This desk runs their programs side by side, records
-//! each answer, and when all are there puts what they want done into the ledger as an event of its own, which goes the
-//! same way in. A program that was under way when the process ended is not run again.
+//! Intake records the hooks that an event triggers. The hook runner runs their programs in parallel
+//! and records each answer. Once all are recorded, their work becomes a new event, which passes
+//! intake itself. A program that was interrupted by the end of the process is not run again.
 //!
-//! Must never: run a program whose event was not let in, or have something done twice.
+//! Must never: run a program whose event access denied, or start the same work twice.
 
 mod hook_callback;
 mod run;
@@ -38,24 +38,24 @@ use crate::spawn;
 pub use crate::authorize::decide_locally;
 pub use run::{HookTrial, try_hook};
 
-/// What set hooks off, for an event by which they have something done.
+/// Returns the origin of an event that hooks created; None for any other event.
 pub(crate) fn fired_by(inbound: &Inbound) -> Option<EventHookOrigin> {
     let is_fired = inbound.event_type.as_deref() == Some(FIRED);
     let said = inbound.metadata.get(FIRED_BY).filter(|_| is_fired)?;
     serde_json::from_value(said.clone()).ok()
 }
 
-/// The hooks as the way in knows them.
+/// The active hooks, as intake knows them.
 #[derive(Default)]
 pub(crate) struct IntakeHooks {
     hooks: Mutex<EventHooks>,
-    /// The last change that is known here.
+    /// The sequence number of the last change that is loaded.
     changed: Option<u64>,
     is_any: AtomicBool,
 }
 
 impl IntakeHooks {
-    /// Looks whether the hooks have changed.
+    /// Reloads the hooks if they have changed.
     pub(crate) fn refresh(&mut self, ledger: &Ledger) -> Result<(), Error> {
         let changed = ledger.event_hooks_changed()?;
         if self.changed != Some(changed) {
@@ -67,7 +67,7 @@ impl IntakeHooks {
         Ok(())
     }
 
-    /// The hooks that an event sets off, each with the number that its running will have.
+    /// Returns the hooks that an event triggers, each with the id of its new invocation.
     pub(crate) fn match_event(
         &self,
         (inbound, principal): (&Inbound, &Principal),
@@ -93,30 +93,30 @@ impl IntakeHooks {
         Some(EventHookChange::Matched { event, access, invocations })
     }
 
-    /// Whether any was set off since this was last asked.
+    /// Returns true if a hook was triggered since the last call.
     pub(crate) fn take(&self) -> bool {
         self.is_any.swap(false, Ordering::SeqCst)
     }
 
-    /// What was decided was not recorded, so that it must be looked at again.
+    /// Forces a reload, because the last decision was not recorded.
     pub(crate) fn forget(&mut self) {
         self.changed = None;
     }
 }
 
-/// What runs the programs of hooks in this process.
+/// Runs the programs of hooks in this process.
 #[derive(Clone)]
 pub(crate) struct HookRunner {
     pub(crate) host: SharedHost,
     pub(crate) office: Arc<dyn DefinitionSource>,
     pub(crate) say: NoticeSink,
-    /// What an answer does to a breaker is looked up and recorded by one at a time.
+    /// Serializes breaker updates: each is read and recorded under this lock.
     recording: Arc<Mutex<()>>,
     running: Arc<Mutex<HashSet<EventId>>>,
     stopping: Arc<AtomicBool>,
 }
 
-/// A way to tell the desk of hooks that there is something to do. It ends when all of these are gone.
+/// A handle that wakes the hook runner, which ends when all handles are dropped.
 pub(crate) struct HookRunnerHandle {
     sender: Sender<()>,
     stopping: Arc<AtomicBool>,
@@ -125,11 +125,11 @@ pub(crate) struct HookRunnerHandle {
 
 impl HookRunnerHandle {
     pub(crate) fn ring(&self) {
-        // A desk that is gone has said so.
+        // A runner that ended has reported why.
         self.sender.send(()).unwrap_or_default();
     }
 
-    /// Lets no more begin, and waits a while for those that run.
+    /// Stops new programs, and waits a limited time for the running ones.
     pub(crate) fn finish(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         let until = Instant::now() + Duration::from_millis(HOOKS_FINISH_MS_MAX);
@@ -141,7 +141,7 @@ impl HookRunnerHandle {
 }
 
 impl HookRunner {
-    /// Begins, with what an earlier process left.
+    /// Starts the runner, with the work that an earlier process left.
     pub(crate) fn start(
         host: SharedHost,
         office: Arc<dyn DefinitionSource>,
@@ -171,12 +171,12 @@ impl HookRunner {
             }
             while rung.try_recv().is_ok() {}
             if let Err(error) = self.look() {
-                (self.say)(&format!("event hooks cannot be run now: {error}"));
+                (self.say)(&format!("event hooks failed: {error}; retrying later"));
             }
         }
     }
 
-    /// Begins with all events whose hooks are not through, as many at once as may be.
+    /// Starts the pending events, up to the limit of parallel events.
     fn look(&self) -> Result<(), Error> {
         for open in self.host.ledger.hook_events_open(HOOK_EVENTS_MAX)? {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -196,12 +196,12 @@ impl HookRunner {
     fn one(&self, open: &HookEventRow) {
         let done = self.evaluate(open).and_then(|()| self.settle(&open.event));
         if let Err(error) = done {
-            (self.say)(&format!("the hooks of {} could not be run: {error}", open.event));
+            (self.say)(&format!("event hooks of {} failed: {error}", open.event));
         }
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&open.event);
-        // Somebody may have waited for the room.
+        // Another event may have waited for a free place.
         if let Err(error) = self.look() {
-            (self.say)(&format!("event hooks cannot be run now: {error}"));
+            (self.say)(&format!("event hooks failed: {error}; retrying later"));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Those who run the programs of agents: hooks and custom tools.
+//! Executors: they run the programs of agents, which are hooks and custom tools.
 //!
-//! One trait for all of them. The one that is here runs a program in this machine's sandbox; another may hand it to
-//! a machine elsewhere. Both get the same job, speak for it under the same lease (`jobs`) and give the same back.
+//! All share one trait. The local executor uses this machine's sandbox; another may use a remote
+//! machine. Each gets the same job, renews its lease (`jobs`) and returns the same result.
 //!
 //! Must never: decide whether a program may run, or write to the ledger.
 
@@ -25,52 +25,52 @@ use crate::enforcer::TurnSandbox;
 pub use callback::Callback;
 pub use local::LocalExecutor;
 
-/// One job with all that its program is given.
+/// A job with all inputs of its program.
 pub struct Assignment {
-    /// The job.
+    /// The job as recorded in the ledger.
     pub job: Job,
-    /// The program itself.
+    /// The program that the job runs.
     pub program: JobProgram,
-    /// What it is given beside its input.
+    /// The arguments of the program.
     pub args: Vec<String>,
-    /// Which variables name its files.
+    /// The names of the variables that point to its files.
     pub names: FileVariables,
-    /// What it reads.
+    /// The content of its input file.
     pub input: Value,
-    /// What it gets in its environment beside the minimum.
+    /// Variables beside the minimal environment; the values may be secrets.
     pub env: Vec<(String, SecretString)>,
-    /// Where its agent lives, if it has one.
+    /// The directory of the agent; None for a hook without an agent.
     pub agent_directory: Option<PathBuf>,
-    /// What the owner must have looked at; none for a text that was kept.
+    /// The trust that the owner must have given; None for a stored text.
     pub looked: Option<TrustRequirement>,
-    /// Where it runs.
+    /// The sandbox in which it runs.
     pub(crate) confining: TurnSandbox,
-    /// The folder in which it leaves files, if it says so.
+    /// The folder for files that the program leaves; None if it leaves none.
     pub artifacts: Option<String>,
-    /// Who answers what it asks while it runs, if it may ask.
+    /// Answers the program's questions while it runs; None if it may ask none.
     pub callback: Option<Arc<dyn Callback>>,
 }
 
-/// What the owner must have looked at before a program runs: all that it can load, as it was read.
+/// The trust that a program needs: a hash over all files that it can load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustRequirement {
     /// The agent's directory, without links.
     pub directory: String,
-    /// Which part of the directory programs can load.
+    /// The parts of the directory that programs can load.
     pub parts: TrustCoverage,
-    /// The hash of all of it.
+    /// The hash of all these files.
     pub hash: ContentHash,
 }
 
-/// What runs.
+/// The program of a job.
 pub enum JobProgram {
-    /// A file of the agent, below its directory; it must be what it was when it was looked at.
+    /// A file below the agent's directory; it must be unchanged since the owner trusted it.
     File(String),
-    /// A text that was kept.
+    /// The text of a script that the ledger stores.
     Stored(Vec<u8>),
 }
 
-/// Which variables name the files of a program: `AGENTRY_…` and, as in seed 000, `CYBROS_…`.
+/// The variables that name a program's files: `AGENTRY_…`, and `CYBROS_…` as an alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileVariables {
     /// `…_HOOK_INPUT` and `…_HOOK_OUTPUT`.
@@ -79,45 +79,45 @@ pub enum FileVariables {
     Tool,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug)]
 pub struct JobOutcome {
-    /// How it ended.
+    /// The final state of the job.
     pub state: JobState,
-    /// What is known of it.
+    /// The facts about the execution, for the ledger.
     pub report: JobReport,
-    /// What it left behind.
+    /// The output and files of the program.
     pub left: JobOutput,
 }
 
-/// What a program left behind.
+/// The output and files that a program left.
 #[derive(Debug, Default)]
 pub struct JobOutput {
-    /// Its output file: none if it wrote none, or why it cannot be read.
+    /// Its output file; None if it wrote none, an error text if the file cannot be read.
     pub output: Option<Result<Vec<u8>, String>>,
-    /// Its standard output, or why it cannot be used.
+    /// Its standard output; an error text if it cannot be used.
     pub stdout: Option<Result<Vec<u8>, String>>,
     /// The end of its standard error.
     pub stderr: String,
-    /// The files it left in its folder.
+    /// The files it left in its artifact folder.
     pub artifacts: Vec<Artifact>,
 }
 
 /// A file that a program left.
 #[derive(Debug)]
 pub struct Artifact {
-    /// Its path in the folder.
+    /// The path of the file inside the artifact folder.
     pub name: String,
-    /// What is in it.
+    /// The content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Somebody who runs jobs.
+/// Runs jobs; shared by the threads of all runs.
 pub trait Executor: Send + Sync {
-    /// Who it is.
+    /// Returns the executor's name, as recorded with each job.
     fn name(&self) -> &str;
 
-    /// Runs a job to its end, or ends it. `hear` is told each line that it says beside its output.
+    /// Runs a job until it ends or `stop` is raised. Calls `hear` with each line of standard error.
     fn perform(
         &self,
         assignment: &Assignment,
@@ -127,7 +127,7 @@ pub trait Executor: Send + Sync {
 }
 
 impl JobOutcome {
-    /// It was not begun, and nothing happened.
+    /// Returns the outcome of a job that was not started and had no effect.
     pub fn refused(why: impl Into<String>) -> Self {
         let report = JobReport { why: Some(why.into()), ..JobReport::default() };
         Self { state: JobState::Failed, report, left: JobOutput::default() }

@@ -1,4 +1,4 @@
-//! New sessions that go on from a turn of another one.
+//! New sessions that continue from a turn of another session.
 //!
 //! Must never: change the session that the turn belongs to.
 
@@ -7,35 +7,35 @@ use agentry_protocol::event::Event;
 use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
 use agentry_store::{Error as StoreError, Ledger};
 
-/// A session that was begun.
+/// A session that was forked from a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkedSession {
-    /// Which one.
+    /// The id of the new session.
     pub session: SessionId,
-    /// What people call it.
+    /// The key of the new session, by which users address it.
     pub key: SessionKey,
-    /// Who it is with.
+    /// The agent of the session.
     pub agent: AgentId,
 }
 
-/// Why nothing can go on from a turn.
+/// The reason why a turn cannot be forked.
 #[derive(Debug, thiserror::Error)]
 pub enum ForkError {
-    /// It is under way, or there is none.
-    #[error("{0} is not over, so nothing can go on from it")]
+    /// The turn is active or does not exist.
+    #[error("{0} has not ended, so it cannot be forked")]
     UnderWay(TurnId),
-    /// It belongs to no session, so nobody knows with whom it would go on.
+    /// The turn belongs to no session, so its agent is unknown.
     #[error("{0} has no session")]
     NoSession(TurnId),
-    /// The session cannot be called so.
-    #[error("a session cannot be called `{0}`; a name has letters")]
+    /// The key is invalid.
+    #[error("invalid session name `{0}`; use visible characters")]
     Name(String),
-    /// The ledger did not take or give something.
+    /// The ledger failed to read or append.
     #[error(transparent)]
     Ledger(#[from] StoreError),
 }
 
-/// Begins a session that goes on from a turn, with this name or a made-up one.
+/// Opens a session that continues from a turn, under the given key or a generated one.
 pub fn fork(
     ledger: &Ledger,
     turn: &TurnId,

@@ -1,10 +1,10 @@
-//! What a branch has said so far, as a model is shown it.
+//! The past of a branch, in the form that a model sees.
 //!
-//! The newest compaction of a branch says where its reading ends: nothing before the first turn that it keeps is
-//! shown, so nothing before it is read. Records from before there were compactions say themselves what they
-//! were shown.
+//! The newest compaction of a branch limits the history: turns before the first one that it keeps
+//! are not visible, so they are not read. Records that are older than compactions name their first
+//! visible turn themselves.
 //!
-//! Must never: read more of a branch than is needed, or leave something out silently.
+//! Must never: read more of a branch than needed, or leave turns out without a note.
 
 use agentry_kernel::compaction::{self, BranchPruning, BranchTurn, Kind, RebuildMode};
 use agentry_protocol::TurnId;
@@ -16,11 +16,11 @@ use agentry_store::{Ledger, TurnRow};
 use crate::error::Error;
 use crate::limits::{HISTORY_BYTES_MAX, HISTORY_PAGE_TURNS, HISTORY_TURNS_MAX};
 
-/// The part of a branch that can be shown, oldest first.
+/// The visible part of a branch, oldest turn first.
 #[derive(Debug, Default)]
 pub(crate) struct Branch {
     turns: Vec<PastTurn>,
-    /// All that was cut on it.
+    /// The outputs that are pruned on the branch.
     pub(crate) pruned: BranchPruning,
 }
 
@@ -32,13 +32,13 @@ struct PastTurn {
 }
 
 impl Branch {
-    /// Reads what leads to a head, back to the first turn that its newest compaction keeps.
+    /// Reads the turns up to a head, from the first one that the newest compaction keeps.
     pub(crate) fn read(ledger: &Ledger, head: Option<&TurnId>) -> Result<Self, Error> {
         let mut turns: Vec<PastTurn> = Vec::new();
         let mut until = HistoryDepth::Root;
         let mut next = head.cloned();
         while let Some(head) = next {
-            // Oldest first.
+            // A page is ordered oldest first.
             let page = ledger.branch(&head, HISTORY_PAGE_TURNS)?;
             next = page.first().and_then(|oldest| oldest.parent.clone());
             for row in page.into_iter().rev() {
@@ -56,19 +56,19 @@ impl Branch {
         Ok(Self { turns, pruned })
     }
 
-    /// The same as the kernel looks at it.
+    /// Returns the turns in the kernel's form.
     pub(crate) fn view(&self) -> Vec<BranchTurn<'_>> {
         self.turns.iter().map(PastTurn::view).collect()
     }
 
-    /// What a model is shown of it.
+    /// Returns the messages that a model sees.
     pub(crate) fn visible_messages(&self) -> Result<Vec<Message>, Error> {
         let shown = compaction::assemble(&self.view(), &self.pruned, RebuildMode::Compacted);
         shown.map_err(|broken| Error::Halted(broken.to_string()))
     }
 }
 
-/// How far back a branch is read.
+/// The depth to which a branch is read.
 enum HistoryDepth {
     Root,
     Turn(TurnId),
@@ -76,7 +76,7 @@ enum HistoryDepth {
 }
 
 impl HistoryDepth {
-    /// Only the newest compaction says it, and it is met first.
+    /// Takes the depth from the newest compaction, which is met first.
     fn after(self, past: &PastTurn) -> Self {
         match (self, &past.context.compaction) {
             (Self::Root, Some(one)) => one.first_kept.clone().map_or(Self::Here, Self::Turn),
@@ -116,7 +116,7 @@ fn ended(ledger: &Ledger, row: &TurnRow) -> Result<Option<Event>, Error> {
     Ok(entry.map(|envelope| envelope.event))
 }
 
-/// Whether a turn that is over stands for turns before it.
+/// True if a turn that ended is a compaction.
 pub(crate) fn is_compaction(ledger: &Ledger, row: &TurnRow) -> Result<bool, Error> {
     Ok(match ended(ledger, row)? {
         Some(Event::TurnEnded { context, .. }) => context.compaction.is_some(),
@@ -124,7 +124,7 @@ pub(crate) fn is_compaction(ledger: &Ledger, row: &TurnRow) -> Result<bool, Erro
     })
 }
 
-/// The past that a turn was given when it began.
+/// Returns the history that a turn received when it began.
 pub(crate) fn as_given(ledger: &Ledger, plan: &TurnPlan) -> Result<Vec<Message>, Error> {
     if plan.compaction.is_some() {
         return Ok(Vec::new());
@@ -137,7 +137,7 @@ pub(crate) fn as_given(ledger: &Ledger, plan: &TurnPlan) -> Result<Vec<Message>,
     branch.visible_messages()
 }
 
-/// The same for records from before there were compactions.
+/// Returns the history of a turn that is older than compactions.
 fn before_compactions(
     ledger: &Ledger,
     parent: &TurnId,
@@ -156,7 +156,7 @@ fn before_compactions(
     Ok(with_note(left_out, shown.into_iter().rev().flatten()))
 }
 
-/// What is left out is said, where it would have stood.
+/// Adds a note in the place of the turns that are left out.
 fn with_note(left_out: u64, messages: impl Iterator<Item = Message>) -> Vec<Message> {
     let content = format!("[{left_out} earlier turns of this session are not shown.]");
     let note = (left_out > 0).then_some(Message::user(content));
@@ -165,7 +165,7 @@ fn with_note(left_out: u64, messages: impl Iterator<Item = Message>) -> Vec<Mess
 
 type TurnMessages = (TurnId, Vec<Message>, u64);
 
-/// Newest first, no further than could be shown.
+/// Reads the turns from newest to oldest, up to the limit on visible bytes.
 fn walk(ledger: &Ledger, head: &TurnId) -> Result<Vec<TurnMessages>, Error> {
     let mut told = Vec::new();
     let mut bytes = 0;

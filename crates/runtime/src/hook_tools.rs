@@ -1,7 +1,7 @@
-//! The tools by which an agent makes, lists and ends hooks that look at events.
+//! The tools with which an agent makes, lists and ends event hooks.
 //!
-//! A call of one is judged and asked about like any other. What an agent makes carries its name, runs with nothing
-//! but its input, and sets nobody else to work; and an agent ends only what it made.
+//! Their calls are judged and approved like any other. A hook of an agent carries the agent's name,
+//! runs with only its input, and starts only that agent; and an agent ends only its own hooks.
 //!
 //! Must never: let an agent change a hook that is not its own.
 
@@ -27,12 +27,12 @@ use crate::limits::{
 
 const NAMES: [&str; 5] = ["create_hook", "list_hooks", "get_hook", "disable_hook", "delete_hook"];
 
-/// Whether a name is one of these tools'.
+/// True if a name is that of a hook tool.
 pub fn is_hook_tool(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// How they are offered.
+/// Returns the specifications of the hook tools.
 pub fn specs() -> impl Iterator<Item = ToolSpec> {
     NAMES.into_iter().map(|name| {
         let known = find_known_tool(name).expect("the dictionary has it");
@@ -106,10 +106,10 @@ struct HookIdArgs {
     reason: Option<String>,
 }
 
-/// Runs a call of one of them.
+/// Runs a call of a hook tool.
 ///
 /// # Errors
-/// When the ledger does not take or give something.
+/// If the ledger fails to read or append.
 pub(crate) fn run(
     host: &Host,
     (about, agent): (&EntrySubject, &AgentId),
@@ -138,11 +138,11 @@ pub(crate) fn run(
     }
 }
 
-/// Why a call came to nothing.
+/// The reason why a call failed.
 enum HookToolError {
-    /// The model is told.
+    /// An error that the model receives as the outcome.
     Rejected(String),
-    /// The ledger does not do its part.
+    /// An error of the ledger, which ends the run.
     Failed(Error),
 }
 

@@ -1,6 +1,6 @@
-//! What the program is made of, handed in at the start.
+//! The shared services of a process (ledger, models, tools, clock), built once by the binary.
 //!
-//! Must never: be reached for from elsewhere; there is no other way to a clock, an id or the ledger.
+//! Must never: be bypassed; no other path leads to a clock, an id or the ledger.
 
 use std::sync::Arc;
 
@@ -26,53 +26,53 @@ use crate::redact_values;
 use crate::secrets::SecretRegistry;
 use crate::spending::SpendingLimiter;
 
-/// The parts.
+/// The shared services that the binary passes to the runtime at start.
 pub struct Host {
-    /// Where everything is recorded.
+    /// The ledger of this home; it also provides the time.
     pub ledger: Ledger,
-    /// Who can be asked.
+    /// The models that a run may ask.
     pub models: HostModels,
-    /// What may be spent on them.
+    /// The limit on the cost of model requests.
     pub purse: SpendingLimiter,
-    /// What can be called.
+    /// The tools that a model may call.
     pub tools: Toolset,
-    /// Which private addresses may be fetched.
+    /// The private addresses that `fetch` may reach.
     pub fetch: FetchRules,
-    /// What confines the processes of agents.
+    /// The sandbox of the agents' processes, or the reason why there is none.
     pub enforcer: Enforcer,
-    /// What commands get in their environment beside the minimum.
+    /// Variables that commands receive beside the minimal environment.
     pub env: Vec<(String, String)>,
-    /// Values for those who may have them.
+    /// The secrets, each with its receivers.
     pub secrets: SecretRegistry,
-    /// Takes all those values out of what is recorded or read.
+    /// Removes all values of secrets from recorded and displayed texts.
     pub redactor: Arc<Redactor>,
-    /// Brings sessions under way what comes in for them.
+    /// Delivers new ledger entries to the sessions that follow it.
     pub mail: LedgerFollower,
-    /// A number that nobody else has, later ones larger.
+    /// Returns a unique number; later numbers are larger.
     pub new_number: fn() -> u128,
-    /// Who runs the programs of agents.
+    /// The executor for programs of agents: hooks and custom tools.
     pub executor: Arc<dyn Executor>,
 }
 
-/// Who can be asked.
+/// The models that a run may ask.
 pub struct HostModels {
-    /// Those who serve them.
+    /// The providers that serve them.
     pub providers: ProviderRegistry,
-    /// How many tokens a model reads and writes together, where the settings say it.
+    /// The context window from the settings, in tokens; None means that of the model.
     pub window: Option<u64>,
-    /// Finds out who serves a model that a hook names.
+    /// Resolves a model name that a hook gives.
     pub named: ModelNameResolver,
 }
 
-/// The full name of a model that an agent may use, or why it is not to be had.
+/// Resolves to the full name of a model that the agent may use, or an error text for the hook.
 pub type ModelNameResolver =
     Box<dyn Fn(&ProviderRegistry, &AgentModels, &str) -> Result<String, String> + Send + Sync>;
 
 impl HostModels {
-    /// A model, and those that are asked when it does not answer.
+    /// Opens a model with its fallbacks, which are asked in order if it fails.
     ///
     /// # Errors
-    /// When nobody serves it.
+    /// If no provider serves it.
     pub fn open(
         &self,
         model: &str,
@@ -83,21 +83,21 @@ impl HostModels {
 }
 
 impl Host {
-    /// How many tokens a model reads and writes together.
+    /// Returns the context window of a model, in tokens; an assumed one if it is unknown.
     pub fn window(&self, model: &str) -> u64 {
         let known = self.models.window.or_else(|| self.purse.window(model));
         known.unwrap_or(WINDOW_TOKENS_ASSUMED)
     }
 
-    /// The full name of a model that an agent may use.
+    /// Returns the full name of a model that an agent may use.
     ///
     /// # Errors
-    /// Why it is not to be had.
+    /// The reason why the agent cannot use it.
     pub fn model_named(&self, agent: &AgentModels, name: &str) -> Result<String, String> {
         (self.models.named)(&self.models.providers, agent, name)
     }
 
-    /// What a program that runs for a tool gets in its environment beside the minimum.
+    /// Returns the variables that a tool's program receives beside the minimal environment.
     pub(crate) fn env_for(
         &self,
         tool: &ToolName,
@@ -107,7 +107,7 @@ impl Host {
         plain.chain(self.secrets.env_for(tool, credentials)).collect()
     }
 
-    /// What a call would change, looked up under the confinement that it would be made under.
+    /// Describes the change that a call would make, under the confinement of the call itself.
     pub fn preview(
         &self,
         call: &ToolCall,
@@ -127,7 +127,7 @@ impl Host {
         self.tools.preview(call, &context)
     }
 
-    /// A command of the person at the terminal, run the way a command of the agent would be.
+    /// Runs a command of the person at the terminal, confined like a command of the agent.
     pub fn shell(
         &self,
         command: &str,
@@ -153,17 +153,17 @@ impl Host {
     }
 }
 
-/// Somebody who looks on: told what was recorded, in order, and pieces of replies as they come.
+/// Receives recorded entries in order, and pieces of replies while they stream.
 pub trait RunObserver: Send + Sync {
-    /// Something was recorded.
+    /// Receives an entry that was recorded.
     fn on_entry(&self, envelope: &Envelope);
 
-    /// A piece of a reply to the request that was recorded as `asked`. Safe to miss.
+    /// Receives a piece of the reply to the request recorded as `asked`. Safe to miss.
     fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta);
 
-    /// A line that a tool says while it works. Safe to miss.
+    /// Receives a progress line of a running tool. Safe to miss.
     fn on_progress(&self, about: &EntrySubject, call: &CallId, line: &str);
 }
 
-/// Shared by the threads of a run.
+/// The host, shared by the threads of a run.
 pub(crate) type SharedHost = Arc<Host>;

@@ -1,10 +1,10 @@
-//! The way in, in order: who speaks, may they, where does it go, how does it wait.
+//! The intake, in order: identify the sender, decide access, route, choose the delivery.
 //!
-//! A channel puts an event into the ledger. From there it is taken here, stage after stage, and what came of
-//! all stages is recorded together: an event is either still to be looked at, or settled, or in a mailbox.
-//! What follows — the mailbox, the turn, the answer — is the desk's.
+//! A channel records an event. The intake then passes it through all stages and records their
+//! results together: an event is either untouched, or settled, or in a mailbox. The rest (mailbox,
+//! turn, answer) is the task of the dispatcher.
 //!
-//! Must never: let an event past that no policy let in, or look at one twice.
+//! Must never: admit an event that no policy allows, or triage one twice.
 
 mod hook_intake;
 
@@ -34,15 +34,15 @@ use crate::error::Error;
 use crate::event_hooks::{self, IntakeHooks};
 use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
 
-/// What the way in must be told and that is not in the ledger: the definitions as they are now.
+/// The current definitions, which the intake needs and the ledger does not hold.
 pub trait DefinitionSource: Send + Sync {
-    /// The policies.
+    /// Returns the access policies.
     fn access(&self) -> Result<Arc<AccessPolicies>, Error>;
 
-    /// The agents.
+    /// Returns the loaded definitions.
     fn definitions(&self) -> Result<Arc<Definitions>, Error>;
 
-    /// What holds for a run of an agent, with what its asker wants for it.
+    /// Returns the settings for a run of an agent, with the wishes of its sender.
     fn terms(
         &self,
         definitions: &Definitions,
@@ -50,59 +50,59 @@ pub trait DefinitionSource: Send + Sync {
         wish: &RunWish,
     ) -> Result<RunSettings, Error>;
 
-    /// Who answers on a channel where nobody is named.
+    /// Returns the agent that answers on a channel by default.
     fn default_agent(&self, channel: &str) -> Result<AgentId, Error>;
 
-    /// What the owner's clock shows.
+    /// Returns the local time of the owner.
     fn local_time(&self, now: u64) -> LocalTime;
 
-    /// How messages of a channel wait, and those of all channels.
+    /// Returns the queue preferences of a channel, and those of all channels.
     fn wishes(&self, channel: &str) -> Result<(QueuePreferences, QueuePreferences), Error>;
 
-    /// The directory of the definitions.
+    /// Returns the directory of the definitions.
     fn project(&self) -> String;
 }
 
-/// The stages before the mailbox, with what they look up.
+/// The stages before the mailbox, with the data that they look up.
 pub(crate) struct IntakePipeline {
     pub(crate) ledger: Ledger,
     pub(crate) office: Arc<dyn DefinitionSource>,
     pub(crate) new_number: fn() -> u128,
     known: AccessContext,
-    /// The last change of who may do what that is known here.
+    /// The sequence number of the last access change that `known` contains.
     changed_seq: u64,
-    /// The hooks that look at events.
+    /// The event hooks, and the events that they match.
     hooks: IntakeHooks,
 }
 
-/// What the mailbox of a session is to be told of an event.
+/// The input for the mailbox of a session that an event leads to.
 pub(crate) struct Arrival {
     pub(crate) session: SessionId,
     pub(crate) told: MailboxInput,
-    /// What is recorded only when the mailbox has done what it was told.
+    /// Entries to record only after the mailbox has handled its input.
     pub(crate) then: Vec<Draft>,
 }
 
 impl Arrival {
-    /// The event that lies in the mailbox from then on.
+    /// Returns the event that is in the mailbox from then on.
     pub(crate) fn event(&self) -> Option<&EventId> {
         if let MailboxInput::Arrived(item) = &self.told { Some(&item.id) } else { None }
     }
 }
 
-/// What an event orders that is not a message.
+/// A command of an event that carries no message.
 enum ControlCommand {
     Queue(Option<QueuePreferences>),
     Stop(AuthorityFilter),
 }
 
-/// What came of looking at one event.
+/// The entries and the mailbox input that one event leads to.
 struct TriageOutcome {
     drafts: Vec<Draft>,
     arrival: Option<Arrival>,
 }
 
-/// Why something goes into a mailbox: what came in, who said it, and what was decided about that.
+/// The reason for a mailbox input: the original event, its sender and the access decision.
 struct Cause<'a> {
     origin: &'a Inbound,
     principal: &'a Principal,
@@ -110,7 +110,7 @@ struct Cause<'a> {
     access: &'a AccessPolicies,
 }
 
-/// Sessions that this batch opens or found, by name and agent.
+/// Sessions that this batch opened or found, by key and agent.
 type BatchSessions = HashMap<(SessionKey, AgentId), SessionId>;
 
 impl IntakePipeline {
@@ -125,7 +125,7 @@ impl IntakePipeline {
         Ok(Self { ledger, office, new_number, known, changed_seq: 0, hooks })
     }
 
-    /// Whoever is decided about is decided about by what holds when they came in, or later.
+    /// Reloads entities, grants and hooks if they changed, so that no decision uses older ones.
     fn look_who_is_known(&mut self) -> Result<(), Error> {
         let changed_seq = self.ledger.access_changed()?;
         if changed_seq != self.changed_seq {
@@ -135,12 +135,12 @@ impl IntakePipeline {
         self.hooks.refresh(&self.ledger)
     }
 
-    /// Whether something came in since this was last asked that sets hooks off.
+    /// Returns true if an event triggered hooks since the last call.
     pub(crate) fn set_off(&self) -> bool {
         self.hooks.take()
     }
 
-    /// Takes what came in, as much as there is at once; the bool tells whether there may be more.
+    /// Triages one batch of received events; the bool is true if more events may wait.
     pub(crate) fn take(&mut self, only: Option<&EventId>) -> Result<(Vec<Arrival>, bool), Error> {
         let mut came = match only {
             None => self.ledger.inbounds_received(INTAKE_EVENTS_MAX)?,
@@ -159,7 +159,7 @@ impl IntakePipeline {
             let is_order = one.arrival.as_ref().is_some_and(|arrival| !arrival.then.is_empty());
             looked.push(one);
             if is_order {
-                // What came after it must not lie in a mailbox before it is done.
+                // Later events must not reach a mailbox before the command is done.
                 more |= looked.len() < came.len();
                 break;
             }
@@ -168,7 +168,7 @@ impl IntakePipeline {
         let drafts = looked.iter_mut().flat_map(|one| std::mem::take(&mut one.drafts));
         match self.ledger.append(drafts.collect()) {
             Ok(_) => {}
-            // Somebody else opened a session or took one of them; the others must not suffer for it.
+            // Another process opened a session or took one event; the rest must not suffer for it.
             Err(error) if came.len() > 1 && is_about_one(&error) => {
                 looked.clear();
                 self.hooks.forget();
@@ -197,7 +197,7 @@ impl IntakePipeline {
         }
     }
 
-    /// All stages for one event.
+    /// Passes one event through all stages.
     fn look(
         &self,
         seq: u64,
@@ -253,7 +253,7 @@ impl IntakePipeline {
             Err(why) => return unrun(stages, UnrunReason::NoAgent, why),
         };
         if let Some(ControlCommand::Stop(whose)) = order {
-            // It is settled when it is done: whoever dies in between does it again.
+            // The event is settled only after the stop: after a crash the stop is repeated.
             let found = self.found(&to, &agent, opened)?;
             let mut looked = unrun(stages, UnrunReason::Directive, String::new())?;
             looked.arrival = found.map(|session| {
@@ -274,7 +274,7 @@ impl IntakePipeline {
         self.put_in(stages, (inbound, to, session), (id, agent, persona), &from)
     }
 
-    /// Puts an event into the mailbox of its session.
+    /// Adds an event to the mailbox of its session.
     fn put_in(
         &self,
         stages: IntakeDrafts,
@@ -311,8 +311,8 @@ impl IntakePipeline {
         Ok(looked)
     }
 
-    /// A persona that a policy or the owner names is an agent, or one of those of the channel's agent. There
-    /// is no other to fall back to.
+    /// Returns the agent and persona that answer. A wanted persona is the id of an agent, or a
+    /// persona of the channel's default agent; there is no other fallback.
     fn who_answers(
         &self,
         inbound: &Inbound,
@@ -334,7 +334,7 @@ impl IntakePipeline {
         };
         match loaded.personas.available.iter().any(|one| one.id.as_str() == name) {
             true => Ok(Ok((agent, Some(name.to_owned())))),
-            false => Ok(Err(format!("`{name}` is no agent and no persona of `{agent}`"))),
+            false => Ok(Err(format!("`{name}` is neither an agent nor a persona of `{agent}`"))),
         }
     }
 
@@ -352,7 +352,7 @@ impl IntakePipeline {
                 if let Some(head) = &to.head
                     && self.ledger.turn(head)?.is_none_or(|turn| turn.ended_seq.is_none())
                 {
-                    return Ok(Err(format!("there is no turn `{head}` that is over")));
+                    return Ok(Err(format!("the turn `{head}` does not exist or has not ended")));
                 }
                 let session = SessionId::from_number((self.new_number)());
                 let (key, agent) = name.clone();
@@ -365,7 +365,7 @@ impl IntakePipeline {
         Ok(Ok(session))
     }
 
-    /// The session, if there is one already.
+    /// Returns the session of a destination; None if it does not exist yet.
     fn found(
         &self,
         to: &Destination,
@@ -378,7 +378,7 @@ impl IntakePipeline {
         }
     }
 
-    /// When an answer that is held back may go: as soon as no policy holds it back any more.
+    /// Returns the time at which no policy delays the answer any more; None if it may go at once.
     fn answer_after(
         &self,
         inbound: &Inbound,
@@ -400,19 +400,19 @@ impl IntakePipeline {
         let minutes = (1..=DELAY_LOOKAHEAD_MINUTES).map(|minute| now + minute * 60_000);
         let mut minutes = minutes.map(|at| (at, self.office.local_time(at)));
         let free = minutes.find(|(at, time)| {
-            // Only there can another policy begin to hold, or where the clock is set.
+            // Only at these minutes can another policy apply, or where the clock is set.
             let is_set = time.minute != (before + 1) % MINUTES_PER_DAY;
             before = time.minute;
             let asked = AccessQuery::of(principal, inbound, *time);
             (is_set || turns.contains(&time.minute))
                 && !is_held(&access.decide(&asked, &self.known.grants, *at))
         });
-        // A policy that always holds back would never let an answer go; then it goes at once.
+        // A policy that always delays would never let an answer go; then it goes at once.
         free.map(|(at, _)| at - at % 60_000)
     }
 }
 
-/// What is recorded of one event, in order.
+/// The entries to record for one event, in order.
 struct IntakeDrafts {
     seq: u64,
     drafts: Vec<Draft>,
@@ -455,7 +455,7 @@ fn item(
     }
 }
 
-/// Whether an append was refused because of one event that somebody else got at.
+/// True if an append was rejected because another process handled one of the events.
 fn is_about_one(error: &agentry_store::Error) -> bool {
     matches!(
         error,

@@ -1,9 +1,9 @@
-//! The record of a job, from the queue to its end, and the lease under which an executor speaks for it.
+//! The record of a job, from the queue to its end, and the lease that its executor holds.
 //!
-//! Recorded, then run: a job whose process is gone is found in the record and is called uncertain. It is never run
-//! again by itself. Who lost a job cannot speak for it any more: the ledger refuses the words of an old taking.
+//! Recorded, then run: a job whose process died is found in the ledger and marked as uncertain. It
+//! is never rerun automatically. The ledger rejects reports with a stale fence.
 //!
-//! Must never: run a program that the owner has not looked at, or one before its job is on disk.
+//! Must never: run a program that the owner has not trusted, or one before its job is on disk.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
@@ -21,10 +21,10 @@ use crate::executor::{Assignment, JobOutcome};
 use crate::host::Host;
 use crate::limits::{JOB_LEASE_MS, JOB_LOCK_POLL_MS, JOB_LOCK_WAIT_MS_MAX, JOB_RENEW_MS};
 
-/// Runs a job to its end.
+/// Runs a job to its end and records its changes.
 ///
 /// # Errors
-/// When the ledger does not take what happens to it.
+/// If the ledger fails to append a change.
 pub fn run(
     host: &Host,
     about: &EntrySubject,
@@ -60,7 +60,7 @@ pub fn run(
     };
     match under.append(vec![ended]) {
         Ok(()) => Ok(performed),
-        // Somebody took it for lost; what it did is not for us to say any more.
+        // Another process marked the job as lost; its result no longer counts.
         Err(Error::Ledger(StoreError::Fenced { .. } | StoreError::JobMoved { .. })) => {
             let mut lost = JobOutcome::refused("its lease was lost while it ran");
             lost.state = JobState::Uncertain;
@@ -70,21 +70,21 @@ pub fn run(
     }
 }
 
-/// Whether the owner has looked at a program of an agent, as it is.
+/// Checks that the owner has trusted the agent's program in its present state.
 fn looked_at(ledger: &Ledger, assignment: &Assignment) -> Result<Result<(), String>, Error> {
-    // A text that was kept was handed in by somebody who may.
+    // A stored text comes from a sender that was authorized to submit it.
     let Some(looked) = &assignment.looked else { return Ok(Ok(())) };
     let trusted = ledger.trusted(&looked.directory)?;
     Ok(match trusted {
         Some((trusted, _)) if trusted.hash == looked.hash => Ok(()),
         Some(_) | None => Err(format!(
-            "{} is not trusted as it is now; look at it with `agentry trust {}`",
+            "{} is not trusted as it is now; review it with `agentry trust {}`",
             assignment.job.program, looked.directory
         )),
     })
 }
 
-/// One job in the ledger.
+/// A job in the ledger with its lease.
 struct LeasedJob<'a> {
     ledger: &'a Ledger,
     about: &'a EntrySubject,
@@ -99,7 +99,7 @@ impl LeasedJob<'_> {
         Ok(())
     }
 
-    /// Puts the job into the ledger and takes it, once its workspace is free.
+    /// Queues the job and takes its lease, once its workspace is free.
     fn take(
         &self,
         host: &Host,
@@ -139,13 +139,13 @@ impl LeasedJob<'_> {
         }
     }
 
-    /// Says that the job still runs, until it does not. Who lost it ends it.
+    /// Renews the lease until the job ends. If the lease is lost, the job is stopped.
     fn renew(&self, lease: &Lease, renewing: &LeaseRenewal, stop: &CancelToken) {
         while renewing.wait(Duration::from_millis(JOB_RENEW_MS)) {
             let expires_at = self.ledger.now().saturating_add(JOB_LEASE_MS);
             let (job, fence) = (self.job.clone(), lease.fence);
             let renewed = self.append(vec![JobChange::Renewed { job, fence, expires_at }]);
-            // A ledger that is busy now is told the next time; the lease lasts longer than that.
+            // A busy ledger gets the renewal next time; the lease lasts longer than that.
             if let Err(Error::Ledger(StoreError::Fenced { .. } | StoreError::JobMoved { .. })) =
                 renewed
             {
@@ -155,7 +155,7 @@ impl LeasedJob<'_> {
     }
 }
 
-/// Tells the thread that renews a lease when the job is over.
+/// Tells the renewing thread that the job has ended.
 #[derive(Default)]
 struct LeaseRenewal {
     is_over: Mutex<bool>,
@@ -168,7 +168,7 @@ impl LeaseRenewal {
         self.changed.notify_all();
     }
 
-    /// Waits; no if the job is over.
+    /// Waits for `time`; returns false if the job has ended.
     fn wait(&self, time: Duration) -> bool {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(is_over, time, |is_over| !*is_over);
@@ -179,12 +179,12 @@ impl LeaseRenewal {
 fn reap_if_expired(ledger: &Ledger, holder: &JobId) -> Result<(), Error> {
     let expired = ledger.jobs_expired(ledger.now())?;
     match expired.iter().any(|row| row.job.id == *holder) {
-        true => lost(ledger, holder, "who had it did not say for too long that it runs"),
+        true => lost(ledger, holder, "its executor did not renew the lease in time"),
         false => Ok(()),
     }
 }
 
-/// Calls the jobs of a run uncertain that another process left; who calls this owns the run's session.
+/// Marks jobs that another process left in a run as uncertain. The caller owns its session.
 pub(crate) fn reap_of_run(ledger: &Ledger, run: &RunId) -> Result<(), Error> {
     for row in ledger.jobs_of_run(run)?.into_iter().filter(|row| !row.state.is_over()) {
         lost(ledger, &row.job.id, "the process stopped while it was under way")?;
@@ -192,13 +192,13 @@ pub(crate) fn reap_of_run(ledger: &Ledger, run: &RunId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Calls all jobs uncertain whose lease is over.
+/// Marks all jobs with an expired lease as uncertain.
 ///
 /// # Errors
-/// When the ledger does not take it.
+/// If the ledger fails to append a change.
 pub fn reap_expired(ledger: &Ledger) -> Result<(), Error> {
     for row in ledger.jobs_expired(ledger.now())? {
-        lost(ledger, &row.job.id, "who had it did not say for too long that it runs")?;
+        lost(ledger, &row.job.id, "its executor did not renew the lease in time")?;
     }
     Ok(())
 }
@@ -206,7 +206,7 @@ pub fn reap_expired(ledger: &Ledger) -> Result<(), Error> {
 fn lost(ledger: &Ledger, job: &JobId, why: &str) -> Result<(), Error> {
     let Some(row) = ledger.job(job)? else { return Ok(()) };
     let report = JobReport { why: Some(why.to_owned()), ..JobReport::default() };
-    // What nobody had begun did certainly not happen.
+    // A job that no executor had begun certainly had no effect.
     let state = match row.state {
         JobState::Queued | JobState::Leased => JobState::Cancelled,
         JobState::Running
@@ -219,7 +219,7 @@ fn lost(ledger: &Ledger, job: &JobId, why: &str) -> Result<(), Error> {
     let ended = JobChange::Ended { job: job.clone(), fence: None, state, report };
     let draft = Draft { cause: None, about: row.about.clone(), event: Event::Job(ended) };
     match ledger.append(vec![draft]) {
-        // Somebody else has said so, or it came to its end after all.
+        // Another process has marked it, or it ended after all.
         Ok(_) | Err(StoreError::Fenced { .. } | StoreError::JobMoved { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }

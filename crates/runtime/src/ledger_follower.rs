@@ -1,8 +1,8 @@
-//! Brings what comes in to the sessions that are under way in this process, and to who looks out for it.
+//! Delivers new world entries to this process's running sessions and to its world listeners.
 //!
-//! One thread follows the ledger for all of them, and only while there is somebody.
+//! One thread follows the ledger for all of them; it ends when the last subscriber leaves.
 //!
-//! Must never: bring an entry twice, out of order, or to another session.
+//! Must never: deliver an entry twice, out of order, or to another session.
 
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;
@@ -17,19 +17,19 @@ use crate::limits::{TAIL_LOOK_TIME_MAX, TURN_ENTRIES_MAX};
 use crate::session::SessionMessage;
 use crate::spawn;
 
-/// Where sessions under way have their mail brought from.
+/// The follower of the ledger that all subscribers of this process share.
 #[derive(Clone, Default)]
 pub struct LedgerFollower(Arc<Mutex<LedgerSubscribers>>);
 
-/// Those who are brought their mail.
+/// The subscribers and the position of the follower thread.
 #[derive(Default)]
 struct LedgerSubscribers {
     sessions: HashMap<SessionId, SessionSubscriber>,
     lookouts: HashMap<u64, WorldListener>,
-    /// Whether the thread goes round; it ends when it finds nobody.
+    /// True while the follower thread runs; it ends when no subscriber is left.
     goes: bool,
     next_number: u64,
-    /// All up to here was brought.
+    /// The sequence number up to which all entries were delivered.
     after_seq: u64,
 }
 
@@ -39,10 +39,10 @@ struct SessionSubscriber {
     news: Sender<SessionMessage>,
 }
 
-/// Somebody who sees all that comes in, or hears why no more can be seen.
+/// A listener that receives all world entries, or the reason why no more will come.
 pub(crate) type WorldListener = Box<dyn Fn(Result<&[Envelope], &str>) + Send>;
 
-/// Ends the looking out when it goes.
+/// A subscription to all world entries; dropping it ends it.
 pub(crate) struct WorldSubscription {
     mail: LedgerFollower,
     number: u64,
@@ -54,7 +54,7 @@ impl Drop for WorldSubscription {
     }
 }
 
-/// Ends the following when it goes.
+/// A session's subscription to its world entries; dropping it ends it.
 pub(crate) struct SessionSubscription {
     mail: LedgerFollower,
     session: SessionId,
@@ -71,7 +71,7 @@ impl Drop for SessionSubscription {
 }
 
 impl LedgerFollower {
-    /// From now on brings a session what comes in for it after an entry.
+    /// Subscribes a session to its world entries after `after_seq`.
     pub(crate) fn follow(
         &self,
         ledger: &Ledger,
@@ -81,7 +81,7 @@ impl LedgerFollower {
     ) -> Result<SessionSubscription, Error> {
         let mut round = self.round();
         self.see_that_it_goes(&mut round, ledger, after_seq)?;
-        // What the others were brought already.
+        // Entries that the thread delivered to earlier subscribers already.
         let mut seen = after_seq;
         if round.after_seq > after_seq {
             let stream = Some(LedgerStream::World);
@@ -99,7 +99,7 @@ impl LedgerFollower {
         Ok(SessionSubscription { mail: self.clone(), session: session.clone(), number })
     }
 
-    /// From now on somebody sees all that comes in, at the latest what comes after the last entry of now.
+    /// Subscribes a listener to all world entries from now on; earlier ones may be among them.
     pub(crate) fn watch(
         &self,
         ledger: &Ledger,
@@ -171,7 +171,7 @@ impl LedgerSubscribers {
     }
 
     fn tell_all(&mut self, why: &str) {
-        // Who was told stops; nobody is brought anything after that.
+        // The follower failed: each subscriber hears the reason and is removed.
         for (_, one) in self.sessions.drain() {
             one.news.send(SessionMessage::Fatal(why.to_owned())).unwrap_or_default();
         }
@@ -181,7 +181,7 @@ impl LedgerSubscribers {
     }
 }
 
-/// The session may be over; then nobody wants it.
+/// Sends an input to a session; a session that has ended needs none.
 fn bring(news: &Sender<SessionMessage>, envelope: Envelope) {
     news.send(SessionMessage::Input(Box::new(envelope))).unwrap_or_default();
 }

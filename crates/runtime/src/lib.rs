@@ -1,8 +1,8 @@
-//! Does what was decided: reads directories, drives turns, calls models and tools, keeps the record.
+//! Performs the kernel's decisions: reads definitions, drives turns, calls models, keeps records.
 //!
-//! Read `session.rs` first: take, tell, record, perform.
+//! Read `session.rs` first: receive a message, advance the turn, append to the ledger, perform.
 //!
-//! Must never: print, read the command line, or decide what the kernel can decide.
+//! Must never: print, read the command line, or decide a matter that the kernel can decide.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::wildcard_enum_match_arm)]
 
 mod authorize;

@@ -1,6 +1,6 @@
-//! The tool by which a model loads a skill in full.
+//! The tool with which a model loads the full text of a skill.
 //!
-//! Must never: give a skill that the agent does not have.
+//! Must never: return a skill that the agent does not have.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use agentry_protocol::tool::{ToolName, find_known_tool};
 use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
-/// The skills of an agent: name and text.
+/// The texts of an agent's skills, by name.
 pub(crate) type SkillTexts = BTreeMap<String, String>;
 
-/// How the tool is offered, for skills of these names.
+/// Returns the specification of the tool, with these names as choices.
 pub fn spec(names: &[&str]) -> ToolSpec {
     let known = find_known_tool("load_skill").expect("the dictionary has it");
     ToolSpec {
@@ -29,7 +29,7 @@ pub fn spec(names: &[&str]) -> ToolSpec {
     }
 }
 
-/// The text of a skill.
+/// Returns the text of a skill.
 pub(crate) fn run(skills: &SkillTexts, input: &Value) -> ToolOutcome {
     let name = input.get("name").and_then(Value::as_str).unwrap_or_default();
     match skills.get(name) {

@@ -1,9 +1,9 @@
-//! Lets in what is said to this very process, at the terminal or over stdio.
+//! Admits prompts that this process itself received, at the terminal or over stdio.
 //!
-//! It is decided about like all that comes in. Whoever says it also says where it goes, and waits here for the
-//! answer; so all stages are recorded together with the run, and no other process takes it up.
+//! Access decides about them as about any event. The sender also names the session and waits here
+//! for the answer; so all stages are recorded with the run, and no other process resumes it.
 //!
-//! Must never: begin a run for somebody who was not let in.
+//! Must never: begin a run for a sender that access did not admit.
 
 use agentry_agentfile::access::LocalTime;
 use agentry_kernel::access::AccessPolicies;
@@ -25,29 +25,29 @@ use crate::receive;
 use crate::run::RunRequest;
 use crate::trace;
 
-/// Who sits at this machine.
+/// The sender id of the user at this machine.
 const LOCAL: &str = "local";
 
-/// What is known when somebody speaks.
+/// The context in which a local prompt is admitted.
 pub struct LocalIntake<'a> {
-    /// The parts.
+    /// The shared services.
     pub host: &'a SharedHost,
-    /// The policies.
+    /// The access policies.
     pub access: &'a AccessPolicies,
-    /// What the owner's clock shows.
+    /// The local time of the owner.
     pub local_time: LocalTime,
-    /// How often others may ask.
+    /// The limits on permission requests of other senders.
     pub requests: RequestLimits,
 }
 
-/// Something that was said here and is let in.
+/// A prompt of this process that access admitted.
 pub struct AdmittedPrompt {
     inbound: Box<Inbound>,
     record: Box<AccessRecord>,
 }
 
 impl LocalIntake<'_> {
-    /// Lets an order in that was given on a channel of this process, within what its sender may.
+    /// Admits a prompt of a channel of this process, with the bounds of its sender.
     pub fn admit(&self, channel: &str, order: RunRequest) -> Result<RunRequest, Error> {
         let inbound = self.inbound(channel, &order)?;
         let record = decide_locally(self.host, self.access, &inbound, self.local_time)?;
@@ -93,13 +93,13 @@ impl LocalIntake<'_> {
 }
 
 impl AdmittedPrompt {
-    /// That it came in, and what was decided.
+    /// Returns the entries for the received event and the access decision.
     pub(crate) fn intake_events(&self) -> [Event; 2] {
         let (inbound, record) = (self.inbound.clone(), self.record.clone());
         [IntakeStage::Received { inbound }, IntakeStage::Decided { record }].map(Event::Intake)
     }
 
-    /// That it goes to a session of an agent.
+    /// Returns the entry that routes it to a session of an agent.
     pub(crate) fn routed_event(&self, agent: &AgentId, persona: Option<&str>) -> Event {
         let Self { inbound, record } = self;
         let source = SenderKind::Person;
@@ -118,7 +118,7 @@ impl AdmittedPrompt {
     }
 }
 
-/// An entry that is about no session.
+/// Returns a draft that belongs to no session.
 pub(crate) fn sessionless_draft(event: Event) -> Draft {
     Draft { cause: None, about: EntrySubject::default(), event }
 }

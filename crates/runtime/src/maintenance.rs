@@ -1,7 +1,7 @@
-//! What is done each minute, whether or not anything comes: what nobody answered in time is marked, powers
-//! whose time is over are noted, and audit records that are too old are not listed any more.
+//! The maintenance of each minute: marks expired approval requests, records expired grants, and
+//! removes old audit records from the lists.
 //!
-//! Must never: delete an entry of the ledger; only what lists show becomes less.
+//! Must never: delete an entry of the ledger; only the lists become shorter.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::limits::{AUDIT_ACCESS_MS, AUDIT_GRANTS_MS, CHORES_MS};
 use crate::permission_request;
 use crate::spawn;
 
-/// The thread that does them.
+/// The thread that runs the maintenance; dropping it stops it.
 pub struct MaintenanceThread {
     stop: Arc<Latch>,
 }
 
 impl MaintenanceThread {
-    /// Does them now, and then each minute.
+    /// Runs the maintenance now, and then once per minute.
     pub fn start(
         ledger: Ledger,
         clock: Arc<dyn WaitClock>,
@@ -36,7 +36,7 @@ impl MaintenanceThread {
         let work = move || {
             while !bell.is_set() {
                 if let Err(error) = run_once(&ledger, clock.now_ms()) {
-                    say(&format!("what is due cannot be noted: {error}"));
+                    say(&format!("maintenance failed: {error}"));
                 }
                 clock.wait(CHORES_MS, &bell);
             }
@@ -52,7 +52,7 @@ impl Drop for MaintenanceThread {
     }
 }
 
-/// Does them once. To do them again changes nothing.
+/// Runs the maintenance once. Repeating it changes nothing.
 pub fn run_once(ledger: &Ledger, now: u64) -> Result<(), Error> {
     permission_request::expire_requests(ledger, now)?;
     jobs::reap_expired(ledger)?;

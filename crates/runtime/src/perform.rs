@@ -1,8 +1,8 @@
-//! Does the moves of a turn: each in a thread of its own, each with a way to stop it.
+//! Performs the moves of a turn: each in a thread of its own, each with a cancel token.
 //!
-//! A move is recorded before it comes here. What comes of it goes back to the session as news.
+//! A move is recorded before it is performed. Its result goes back to the session as a message.
 //!
-//! Must never: record, or tell the turn.
+//! Must never: append to the ledger, or inform the turn.
 
 mod worker;
 
@@ -41,48 +41,48 @@ use crate::spending::SpendReservation;
 use crate::turn_hooks;
 use worker::{EffectWorker, missing_agent_report};
 
-/// Those who do the moves of one turn.
+/// The running effects of one turn.
 pub(crate) struct TurnEffects {
     pub(crate) host: SharedHost,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) workspace: Arc<Workspace>,
-    /// What tools may do; known when the turn is.
+    /// The permissions of tools; set when the turn is known.
     powers: TurnPermissions,
-    /// What the agent brings itself.
+    /// The skills and programs of the agent.
     own: AgentExtensions,
     pub(crate) witness: Arc<dyn RunObserver>,
     pub(crate) news: Sender<SessionMessage>,
     pub(crate) about: EntrySubject,
-    /// Those who are asked when the model does not answer; their price counts too.
+    /// The fallback models; the reservation covers their prices too.
     pub(crate) fallbacks: Vec<String>,
-    /// Whether the pieces of answers are nobody's to look at: the agent does not speak.
+    /// True if replies are not streamed to the observer, as in a compaction.
     pub(crate) quiet: bool,
     under_way: HashMap<EffectKey, CancelToken>,
     held: HashMap<EffectKey, SpendReservation>,
 }
 
-/// What an agent brings itself.
+/// The skills and programs of an agent.
 #[derive(Clone)]
 struct AgentExtensions {
     skills: Arc<SkillTexts>,
     /// None if its definition is gone; then none of its programs runs.
     programs: Option<SharedPrograms>,
-    /// The hooks that were asked in this turn whether it may end.
+    /// The Stop hooks that this turn has run before.
     asked_to_end: BTreeSet<String>,
-    /// Where the content that calls depend on is looked up.
+    /// Resolves the paths and files that calls depend on.
     binding: Arc<CallFactResolver>,
 }
 
-/// What the tools of a turn may do.
+/// The permissions of the tools of a turn.
 #[derive(Clone)]
 struct TurnPermissions {
-    /// Where they do their work.
+    /// The sandbox in which they run.
     confining: TurnSandbox,
-    /// Which credentials they may use; all, if nobody says.
+    /// The credentials that they may use; None allows all.
     credentials: Option<Credentials>,
 }
 
-/// Something under way.
+/// The key of a running effect.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum EffectKey {
     /// A request to the model.
@@ -95,24 +95,24 @@ pub(crate) enum EffectKey {
     Hook(u32),
 }
 
-/// A hook that a turn wants to hear.
+/// A hook that a turn runs.
 pub(crate) struct HookCall {
     pub(crate) number: u32,
     pub(crate) hook: Box<HookSpec>,
-    /// The call that it is about.
+    /// The call that the hook is about; None for other moments.
     pub(crate) call: Option<ToolCall>,
-    /// What came of that call.
+    /// The outcome of that call; None before the call.
     pub(crate) outcome: Option<ToolOutcome>,
-    /// Whether it kept the turn from ending before.
+    /// True if the hook ran before in this turn, for Stop hooks.
     pub(crate) again: bool,
 }
 
 /// One request to the model.
 pub(crate) struct StepRequest {
     pub(crate) step: u32,
-    /// Which request of the run it is.
+    /// The number of the request within the run.
     pub(crate) number: u64,
-    /// The entry it was recorded as.
+    /// The sequence number of its entry.
     pub(crate) seq: u64,
     pub(crate) request: ModelRequest,
     pub(crate) bytes: u64,
@@ -148,12 +148,12 @@ impl TurnEffects {
         }
     }
 
-    /// Where the content that calls depend on is looked up.
+    /// Returns the resolver of the paths and files that calls depend on.
     pub(crate) fn binding(&self) -> &CallFactResolver {
         &self.own.binding
     }
 
-    /// From now on tools do their work within this.
+    /// Sets the sandbox and credentials for the tools of the turn.
     pub(crate) fn confine(&mut self, authority: &Authority, homes: &RunHomes) {
         let (enforcer, workspace) = (&self.host.enforcer, self.workspace.path());
         let confining = enforcer.confining_in_run(&authority.confinement, workspace, homes);
@@ -161,7 +161,7 @@ impl TurnEffects {
         self.powers = TurnPermissions { confining, credentials };
     }
 
-    /// Asks, once there is money set aside for the dearest answer.
+    /// Asks the model, after reserving the maximum cost of the dearest candidate.
     pub(crate) fn ask_model(&mut self, asking: StepRequest) {
         let work = EffectKey::Step(asking.step);
         let names = std::iter::once(asking.request.model.as_str());
@@ -190,7 +190,7 @@ impl TurnEffects {
                 session: about.session.as_ref().map_or("", |session| session.as_str()),
                 tell: &|trouble| {
                     let event = trouble_event(&host.redactor, asking.step, trouble);
-                    // The session may be over; then nobody wants to know.
+                    // A session that has ended needs no message.
                     news.send(SessionMessage::RecordOnly(Box::new(event))).unwrap_or_default();
                 },
                 hear: &|delta| hearing.take(delta),
@@ -204,7 +204,7 @@ impl TurnEffects {
                     let asked = &asking.request.model;
                     let answered = reply.model.as_ref().unwrap_or(asked);
                     reply.cost_nano_usd = host.purse.cost(answered, &reply.usage);
-                    // Who was asked is in the plan already.
+                    // The plan names the first model already.
                     reply.model = reply.model.filter(|model| model != asked);
                     Event::ModelReplied { step: asking.step, reply, facts: Vec::new() }
                 }
@@ -222,7 +222,7 @@ impl TurnEffects {
         let worker = self.worker(stop, bounds, is_of_a_person(&allowed.by));
         let (own, news) = (self.own.clone(), self.news.clone());
         self.spawn(format!("call {}", call.tool), move || {
-            // Nothing comes between this look and the act.
+            // No other work may come between this check and the call.
             if let Some(facts) = worker.binding.changed_facts(&call, &allowed) {
                 return tell(&news, Event::CallWithheld { call: call.id, facts });
             }
@@ -248,7 +248,7 @@ impl TurnEffects {
         });
     }
 
-    /// Runs a hook that the turn wants to hear.
+    /// Runs a hook for the turn.
     pub(crate) fn run_hook(&mut self, turn: &Turn, mut consulted: HookCall) {
         if consulted.hook.moment == HookMoment::Stop {
             consulted.again = !self.own.asked_to_end.insert(consulted.hook.program.clone());
@@ -277,7 +277,7 @@ impl TurnEffects {
         });
     }
 
-    /// What is recorded of something that came of a move: a hook may keep something about the session.
+    /// Returns the entries to record for an event; a finished hook may also keep session state.
     pub(crate) fn settled(&self, event: Event) -> Result<Vec<Event>, Error> {
         match (event, &self.about.session) {
             (Event::Hook(change), Some(session)) => {
@@ -316,14 +316,14 @@ impl TurnEffects {
         }
     }
 
-    /// Asks something that is under way to end. What comes of it is news as always.
+    /// Cancels an effect. Its result still arrives as a message.
     pub(crate) fn stop(&mut self, work: &EffectKey) {
         if let Some(stop) = self.under_way.get(work) {
             stop.stop();
         }
     }
 
-    /// Whatever is under way and not wanted any more ends.
+    /// Cancels all effects that are not in `wanted`.
     pub(crate) fn stop_all_but(&mut self, wanted: &[EffectKey]) {
         for (work, stop) in &self.under_way {
             if !wanted.contains(work) {
@@ -336,7 +336,7 @@ impl TurnEffects {
         self.under_way.remove(work);
     }
 
-    /// What came of it is recorded, with what it cost: what was set aside for it is free again.
+    /// Releases the reservation of an effect, once its result and cost are recorded.
     pub(crate) fn release_reservation(&mut self, work: &EffectKey) {
         drop(self.held.remove(work));
     }
@@ -354,7 +354,7 @@ impl TurnEffects {
     }
 }
 
-/// The session may be over; then nobody wants to know.
+/// Sends a result to the session; a session that has ended needs none.
 fn tell(news: &Sender<SessionMessage>, event: Event) {
     news.send(SessionMessage::EffectResult(Box::new(event))).unwrap_or_default();
 }
@@ -376,7 +376,7 @@ fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event 
     }
 }
 
-/// A person who was asked about a call answers for the host that it names; a rule or a mode does not.
+/// True if a person approved the call and thereby its host; a rule or a mode does not.
 fn is_of_a_person(by: &Permit) -> bool {
     match by {
         Permit::Approval { .. } | Permit::Earlier { .. } => true,
@@ -384,7 +384,7 @@ fn is_of_a_person(by: &Permit) -> bool {
     }
 }
 
-/// Gives the calls their ids and their one form, and counts what the provider did not count.
+/// Gives calls their ids and canonical form, and estimates usage that the provider left out.
 fn reply(answer: ModelAnswer, asking: &StepRequest, new_number: fn() -> u128) -> ModelReply {
     let ModelAnswer { text, thinking, calls, sealed, model, usage } = answer;
     let calls = calls.into_iter().map(|call| {
@@ -411,7 +411,7 @@ fn reply(answer: ModelAnswer, asking: &StepRequest, new_number: fn() -> u128) ->
     ModelReply { text, thinking, calls, sealed, model, usage, cost_nano_usd: None }
 }
 
-/// How many tokens the model had to read.
+/// Estimates the input tokens of a request.
 fn read(asking: &StepRequest) -> u64 {
     let StepRequest { request, bytes, .. } = asking;
     let about = bytes / 4;

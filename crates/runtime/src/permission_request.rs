@@ -1,5 +1,5 @@
-//! Answers to questions, and requests for permission on their way through the ledger: how much room somebody
-//! has, what an answer gives, and what nobody answered in time.
+//! Approval answers and permission requests in the ledger: the quota of a sender, the grant that an
+//! answer gives, and the expiry of requests.
 //!
 //! Must never: answer for the owner, or answer twice.
 
@@ -25,10 +25,10 @@ use crate::redact::Redactor;
 
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 
-/// Who gives what a request asked for.
+/// The name under which grants from requests are recorded.
 const OWNER: &str = "owner";
 
-/// What somebody may still ask the owner for; nothing for those who may not ask.
+/// Returns the quota of a principal for requests; None if it may not request anything.
 pub fn room(
     ledger: &Ledger,
     principal: &Principal,
@@ -45,7 +45,7 @@ pub fn room(
     }))
 }
 
-/// How often others may ask, as the operator says.
+/// Returns the limits on requests from the operator's settings.
 pub fn limits(said: &RequestsToml) -> RequestLimits {
     let usual = permission_request::LIMITS;
     let ms = |hours: u64| hours.saturating_mul(HOUR_MS);
@@ -58,7 +58,7 @@ pub fn limits(said: &RequestsToml) -> RequestLimits {
     }
 }
 
-/// What binds the calls of a turn: a decision, and what its sender may still ask for.
+/// Returns the bounds of a turn: the access decision and the sender's quota for requests.
 pub fn bounds(
     ledger: &Ledger,
     record: &AccessRecord,
@@ -67,7 +67,7 @@ pub fn bounds(
     Ok(Bounds::from_record(record, room(ledger, &record.principal, limits)?))
 }
 
-/// The bounds of a turn that begins now: what was asked for meanwhile counts.
+/// Returns the bounds of a turn that begins now, with requests made meanwhile counted.
 pub(crate) fn renewed(ledger: &Ledger, bounds: Bounds) -> Result<Bounds, Error> {
     let limits = bounds.requests.as_ref().map(|requests| requests.limits);
     let requests = match limits {
@@ -77,8 +77,8 @@ pub(crate) fn renewed(ledger: &Ledger, bounds: Bounds) -> Result<Bounds, Error> 
     Ok(Bounds { requests, ..bounds })
 }
 
-/// Records an answer, and the grant that comes with it if it is one that lasts. An answer that does not fit
-/// its question, that comes too late, or whose arguments hold the value of a secret, is refused.
+/// Records an answer, with its grant if it is lasting. Refuses an answer that does not fit its
+/// approval, that is too late, or whose arguments hold the value of a secret.
 pub fn answer(
     (ledger, redactor): (&Ledger, &Redactor),
     approval: &ApprovalId,
@@ -92,7 +92,7 @@ pub fn answer(
     permission_request::check_answer(&row.approval, &answer)
         .map_err(|wrong| Error::Definition(wrong.to_string()))?;
     let tool = &row.approval.call.tool;
-    // The same form as a model's own arguments.
+    // Brings the arguments into the canonical form of a model's own.
     let edit = answer.edit.map(|input| canonical(normalize_arguments(tool, input)));
     if let Some(edit) = &edit {
         refuse_secrets(redactor, edit)?;
@@ -113,24 +113,24 @@ pub fn answer(
     Ok(AnsweredApproval { row, grant, recorded })
 }
 
-/// What takes the place of a call's arguments is run as it is, recorded, and told to the model.
+/// Refuses edited arguments that hold secrets: they are recorded and sent to the model.
 fn refuse_secrets(redactor: &Redactor, edit: &Value) -> Result<(), Error> {
     let text = edit.to_string();
     if redactor.hide(&text) == text {
         return Ok(());
     }
-    let why = "the arguments hold the value of a secret, which would be recorded and told to the model; \
+    let why = "the arguments hold the value of a secret, which would be recorded and sent to the model; \
                write the variable that has it instead (`agentry secret list`)";
     Err(Error::Definition(why.to_owned()))
 }
 
-/// What came of an answer.
+/// The result of answering an approval.
 pub struct AnsweredApproval {
-    /// The question, as it stood before.
+    /// The approval, as it was before.
     pub row: ApprovalRow,
-    /// What was given with it.
+    /// The grant that the answer gave; None without a lasting yes.
     pub grant: Option<Grant>,
-    /// The entries.
+    /// The entries of the answer and the grant.
     pub recorded: Vec<Envelope>,
 }
 
@@ -144,7 +144,7 @@ fn answered(row: &ApprovalRow, answer: ApprovalAnswer) -> Draft {
     }
 }
 
-/// What a yes to a request gives beyond the call.
+/// Returns the grant of an allowed request; None unless it lasts beyond the session.
 fn granted(
     request: &PermissionRequest,
     reach: ApprovalScope,
@@ -173,13 +173,13 @@ fn granted(
     })
 }
 
-/// Marks the requests whose time is over, and says which they are. To do it again changes nothing.
+/// Marks expired requests and returns their ids. Repeating it changes nothing.
 pub fn expire_requests(ledger: &Ledger, now: u64) -> Result<Vec<ApprovalId>, Error> {
     let mut expired = Vec::new();
     for row in ledger.requests_due(now)? {
         match ledger.append(vec![answered(&row, ApprovalAnswer::expired())]) {
             Ok(_) => expired.push(row.approval.id),
-            // Somebody answered, or marked it, a moment ago.
+            // Another process answered or marked it a moment ago.
             Err(StoreError::NotWaiting { .. }) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,6 +1,6 @@
-//! What a run is going to do: steps, inputs, hashes of what defines it.
+//! The plan of a run: its steps, its inputs and the hashes of its definitions.
 //!
-//! Must never: do any of it.
+//! Must never: perform any of it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,12 +16,12 @@ use crate::definitions::{Definitions, RunSettings};
 use crate::error::Error;
 use crate::run::RunRequest;
 
-/// What a step uses that only sums up older turns.
+/// The `uses` value of a step that only compacts older turns.
 pub const COMPACT: &str = "compact";
-/// The input that says what a summary gives most room to.
+/// The input that names the focus of a summary.
 pub(crate) const FOCUS: &str = "focus";
 
-/// The plan of a run, as it was recorded.
+/// Returns the plan of a run from the ledger.
 pub fn recorded(ledger: &Ledger, run: &RunId) -> Result<RunPlan, Error> {
     let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
     let entries = ledger.read_from(0, &filter, 8)?;
@@ -31,13 +31,13 @@ pub fn recorded(ledger: &Ledger, run: &RunId) -> Result<RunPlan, Error> {
     plan.ok_or_else(|| Error::Halted(format!("{run} has no plan in the ledger")))
 }
 
-/// What the calls of a turn run under, as its charter says.
+/// Returns the confinement of a turn from its charter.
 pub fn confinement(plan: &TurnPlan) -> Option<Confinement> {
     let recorded = plan.charter.pointer("/authority/confinement")?.clone();
     serde_json::from_value(recorded).ok()
 }
 
-/// What a run is going to do.
+/// Builds the plan of a run from its request.
 pub(crate) fn of_order(definitions: &Definitions, order: &RunRequest) -> Result<RunPlan, Error> {
     let library = &definitions.library;
     let task = order.task.as_ref().map(|id| task_named(definitions, id)).transpose()?;
@@ -97,7 +97,7 @@ pub(crate) fn of_order(definitions: &Definitions, order: &RunRequest) -> Result<
     })
 }
 
-/// The task of a plan, as it is defined now.
+/// Returns the task of a plan, in its present definition.
 pub(crate) fn task<'a>(
     definitions: &'a Definitions,
     plan: &RunPlan,
@@ -110,7 +110,7 @@ fn task_named<'a>(definitions: &'a Definitions, id: &TaskId) -> Result<&'a Task,
     tasks.get(id.as_str()).ok_or_else(|| Error::Definition(format!("there is no task `{id}`")))
 }
 
-/// The command that decides about done: as asked for, else the task's. The guard looks at it too.
+/// Returns the check command: the requested one, else the task's. Refuses a dangerous one.
 fn check(
     definitions: &Definitions,
     order: &RunRequest,
@@ -130,7 +130,7 @@ fn check(
     }
 }
 
-/// What of a plan goes into the charter of a step.
+/// Returns the settings for the charter of a step.
 pub(crate) fn terms(plan: &RunPlan, at: usize) -> RunSettings {
     RunSettings {
         model: plan.asked.model.clone(),
@@ -144,7 +144,7 @@ pub(crate) fn terms(plan: &RunPlan, at: usize) -> RunSettings {
     }
 }
 
-/// What a turn is asked: the prompt, or the text of a step with its inputs.
+/// Returns the prompt of a turn: that of the run, or the text of a step with its inputs.
 pub(crate) fn prompt(plan: &RunPlan, task: Option<&Task>, at: usize) -> String {
     let Some(step) = task.and_then(|task| task.steps.get(at)) else { return plan.prompt.clone() };
     let mut text = step.body.value.trim().to_owned();
@@ -160,7 +160,7 @@ pub(crate) fn prompt(plan: &RunPlan, task: Option<&Task>, at: usize) -> String {
     text
 }
 
-/// What a task is given, with its defaults. What it does not know, or lacks, is an error.
+/// Returns a task's inputs with defaults. Fails on unknown and missing inputs.
 pub fn inputs(
     task: Option<&Task>,
     given: &BTreeMap<String, String>,

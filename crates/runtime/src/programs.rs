@@ -1,6 +1,6 @@
-//! The programs that an agent brings: its tools and its hooks, each run as a job.
+//! The programs of an agent: its tools and its hooks, each run as a job.
 //!
-//! Must never: run one otherwise than as a job.
+//! Must never: run a program except as a job.
 
 mod hook;
 pub(crate) mod input;
@@ -33,32 +33,32 @@ pub use trial::{ToolTrial, try_tool};
 /// The programs of one agent, as they were read.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    /// Whose they are.
+    /// The id of the agent.
     pub agent: AgentId,
-    /// Where they lie.
+    /// The agent's directory, without links.
     pub directory: PathBuf,
-    /// What the owner must have looked at.
+    /// The trust that the programs need.
     pub looked: TrustRequirement,
-    /// The tools by name.
+    /// The agent's own tools, by name.
     pub tools: BTreeMap<String, AgentTool>,
-    /// The hooks that are on, in the order they are declared in.
+    /// The enabled hooks, in the order of their declaration.
     pub hooks: Vec<HookSpec>,
-    /// What the agent's programs are told each time.
+    /// The fixed arguments that all programs of the agent receive.
     pub args: Map<String, Value>,
-    /// The persona that the agent wears, where that is known.
+    /// The active persona of the agent; None if unknown.
     pub persona: Option<String>,
 }
 
-/// A tool that an agent brings.
+/// A tool of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentTool {
-    /// The tool.
+    /// The definition of the tool.
     pub custom: CustomTool,
-    /// The schema of its arguments.
+    /// The JSON Schema of its arguments.
     pub parameters: Value,
 }
 
-/// Where and how a program runs.
+/// The services and limits under which a program runs.
 pub(crate) struct ProgramContext<'a> {
     pub(crate) host: &'a Host,
     pub(crate) about: &'a EntrySubject,
@@ -70,10 +70,10 @@ pub(crate) struct ProgramContext<'a> {
 }
 
 impl Programs {
-    /// The programs of an agent.
+    /// Collects the programs of an agent.
     ///
     /// # Errors
-    /// When it cannot be said what the owner would have to look at.
+    /// If the trust that they need cannot be determined.
     pub fn of(definitions: &Definitions, agent: &Agent) -> Result<Self, Error> {
         let directory = definitions.directory(agent);
         let tools = agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
@@ -98,12 +98,12 @@ impl Programs {
         })
     }
 
-    /// The hooks of a moment, in the order they are declared in.
+    /// Returns the hooks of a moment, in the order of their declaration.
     pub(crate) fn hooks_at(&self, moment: HookMoment) -> impl Iterator<Item = &HookSpec> {
         self.hooks.iter().filter(move |hook| hook.moment == moment)
     }
 
-    /// One running of one of them.
+    /// Builds the assignment for one execution of a program.
     fn assignment(
         &self,
         ground: &ProgramContext<'_>,
@@ -138,7 +138,7 @@ impl Programs {
     }
 }
 
-/// The hooks of an agent that are on, in the order they are declared in.
+/// Returns the enabled hooks of an agent, in the order of their declaration.
 pub(crate) fn hooks(agent: &Agent) -> impl Iterator<Item = &HookSpec> {
     agent.powers.hooks.iter().filter_map(|hook| match &hook.switch {
         HookSwitch::On(spec) => Some(spec),
@@ -146,5 +146,5 @@ pub(crate) fn hooks(agent: &Agent) -> impl Iterator<Item = &HookSpec> {
     })
 }
 
-/// Shared by the threads of a turn.
+/// The programs, shared by the threads of a turn.
 pub(crate) type SharedPrograms = Arc<Programs>;

@@ -1,6 +1,6 @@
-//! Puts what a channel hands in into the ledger. From then on it is accepted.
+//! Records the inbound events of channels. A recorded event is accepted.
 //!
-//! Must never: say that something is accepted before it is on disk.
+//! Must never: report an event as accepted before it is on disk.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::channel::{InboundAcceptance, InboundRejection, InboundSink};
 use crate::error::Error;
 use crate::redact::Redactor;
 
-/// Something that stands in the ledger.
+/// The receipt of an inbound event that is in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InboundReceipt {
-    /// Whether it is new there.
+    /// Tells if the event is new or was recorded before.
     pub taken: InboundAcceptance,
-    /// The entry.
+    /// The sequence number of its entry.
     pub seq: u64,
 }
 
-/// Takes something in. Values of secrets are taken out of it first.
+/// Records an inbound event, after removing the values of secrets.
 pub fn receive(
     ledger: &Ledger,
     redactor: &Redactor,
@@ -33,7 +33,9 @@ pub fn receive(
 ) -> Result<InboundReceipt, Error> {
     inbound.check().map_err(|wrong| Error::Definition(wrong.to_string()))?;
     if inbound.event_type.as_deref() == Some(FIRED) {
-        return Err(Error::Definition(format!("no channel can hand in a `{FIRED}`")));
+        return Err(Error::Definition(format!(
+            "a channel cannot send events of the type `{FIRED}`"
+        )));
     }
     hide(redactor, &mut inbound);
     let event = Event::Intake(IntakeStage::Received { inbound: Box::new(inbound) });
@@ -49,7 +51,7 @@ pub fn receive(
     }
 }
 
-/// Takes values of secrets out of all that is somebody's own words. Ids stay, since they decide who it is.
+/// Removes values of secrets from all texts of the sender. Ids stay, as they identify it.
 pub(crate) fn hide(redactor: &Redactor, inbound: &mut Inbound) {
     let hide = |text: &mut String| *text = redactor.hide(text);
     hide(&mut inbound.body.content);
@@ -71,11 +73,11 @@ fn hide_in(redactor: &Redactor, value: &mut Value) {
     }
 }
 
-/// Hands what channels bring to the ledger.
+/// Records the inbound events of channels in the ledger.
 pub struct LedgerSink {
-    /// The ledger.
+    /// The ledger of this home.
     pub ledger: Ledger,
-    /// Takes values of secrets out.
+    /// Removes the values of secrets.
     pub redactor: Arc<Redactor>,
 }
 

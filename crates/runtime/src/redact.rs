@@ -1,11 +1,11 @@
-//! Takes the values of secrets out of texts before anybody records or reads them.
+//! Removes the values of secrets from texts before they are recorded or read.
 //!
-//! Known values are found exactly: plain, backwards, base64, base32, percent-encoded, hexadecimal, escaped, as
-//! entities, in UTF-16, with signs between the letters, and as `xxd`, `hexdump` and `od` show them; also where a
-//! stream comes in pieces, and in halves beside a place where something was cut out. A value that is changed
-//! in another way is not known any more and is not found; see `docs/guide/secrets.md`.
+//! Known values are found exactly: plain, backwards, base64, base32, percent-encoded, hexadecimal,
+//! escaped, as entities, in UTF-16, with signs between the letters, and in dumps of `xxd`,
+//! `hexdump` and `od`; also in streams, and in halves beside a cut in the text. Values that are
+//! changed in other ways are not found; see `docs/guide/secrets.md`.
 //!
-//! Must never: hold back more of a stream than could still become a value, or print what it looks for.
+//! Must never: hold more of a stream than could become a value, or print the values it searches.
 
 mod dump;
 mod form;
@@ -21,32 +21,32 @@ use dump::ByteOrder;
 use form::{Needles, SecretForms, TextSide};
 use view::TextView;
 
-/// A text cut by us has this at the place.
+/// The mark at a place where our code cut a text.
 const CUT_MARK: &str = "…";
 
-/// Knows values, and replaces them by `[secret <name>]`.
+/// Finds values and replaces them by `[secret <name>]`.
 #[derive(Default)]
 pub struct Redactor {
     forms: Option<SecretForms>,
-    /// What the finds are called.
+    /// The names of the values, by index.
     names: Vec<String>,
 }
 
-/// A text without values.
+/// A text without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedactedText {
-    /// The text.
+    /// The text with all values replaced.
     pub text: String,
-    /// How many places were replaced.
+    /// The number of places that were replaced.
     pub count: u64,
 }
 
-/// Whether a text was cut at its own beginning or end.
+/// Tells if a text was cut at its beginning or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextEdges {
-    /// It is as it was.
+    /// The text is complete.
     Whole,
-    /// Something may be missing there.
+    /// Text may be missing at both ends.
     Cut,
 }
 
@@ -56,7 +56,7 @@ struct SecretMatch {
     start: usize,
     end: usize,
     name: usize,
-    /// The byte after it belongs to it too, and is not there yet.
+    /// True if the next byte, which is still missing, may belong to the match.
     grows: bool,
 }
 
@@ -67,14 +67,14 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Knows these values, by name. Of two names for one value the first counts.
+    /// Creates a redactor of named values. Of two names for one value the first counts.
     pub fn new(values: impl IntoIterator<Item = (String, SecretString)>) -> Self {
         let (names, values): (Vec<_>, Vec<_>) = values.into_iter().unzip();
         let forms = SecretForms::of(&values);
         Self { forms, names }
     }
 
-    /// A whole text without values.
+    /// Redacts a whole text and counts the replaced places.
     pub fn text(&self, text: &str, ends: TextEdges) -> RedactedText {
         let Some(forms) = &self.forms else {
             return RedactedText { text: text.to_owned(), count: 0 };
@@ -101,12 +101,12 @@ impl Redactor {
         RedactedText { text: String::from_utf8_lossy(&out).into_owned(), count }
     }
 
-    /// A whole text without values, where nobody counts.
+    /// Redacts a whole text.
     pub fn hide(&self, text: &str) -> String {
         self.text(text, TextEdges::Whole).text
     }
 
-    /// For a text that comes in pieces.
+    /// Returns a redactor for a text that arrives in pieces.
     pub fn stream(&self) -> RedactionStream<'_> {
         RedactionStream { redactor: self, held: Vec::new(), covered: 0, count: 0 }
     }
@@ -116,23 +116,23 @@ impl Redactor {
     }
 }
 
-/// A text that comes in pieces. What could be the beginning of a value waits for the next piece.
+/// Redacts a text in pieces. A possible beginning of a value is held for the next piece.
 pub struct RedactionStream<'a> {
     redactor: &'a Redactor,
     held: Vec<u8>,
-    /// So many of the held bytes belong to a value that was replaced already.
+    /// The number of held bytes that belong to a value that was replaced already.
     covered: usize,
     count: u64,
 }
 
 impl RedactionStream<'_> {
-    /// Takes the next piece; gives what is certain by now.
+    /// Adds a piece; returns the text that cannot become a value any more.
     pub fn push(&mut self, piece: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(piece);
         match &self.redactor.forms {
             Some(forms) => {
                 let finds = find(forms, &self.held);
-                // A value whose last byte may be still to come waits as a whole.
+                // A value whose last byte may still be missing is held as a whole.
                 let growing = finds.iter().filter(|one| one.grows).map(|one| one.start);
                 let until = growing.fold(undecided(forms, &self.held), usize::min);
                 self.settle(finds, until)
@@ -141,7 +141,7 @@ impl RedactionStream<'_> {
         }
     }
 
-    /// There is no more; gives the rest.
+    /// Ends the stream; returns the rest.
     pub fn finish(&mut self) -> Vec<u8> {
         match &self.redactor.forms {
             Some(forms) => self.settle(find(forms, &self.held), self.held.len()),
@@ -149,12 +149,12 @@ impl RedactionStream<'_> {
         }
     }
 
-    /// How many places were replaced so far.
+    /// Returns the number of places replaced so far.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Gives everything before `until`, and keeps the rest.
+    /// Returns the redacted text before `until`, and holds the rest.
     fn settle(&mut self, finds: Vec<SecretMatch>, until: usize) -> Vec<u8> {
         let mut out = Vec::new();
         let mut at = self.covered;
@@ -175,7 +175,7 @@ impl RedactionStream<'_> {
     }
 }
 
-/// All places that hold a value, in any order.
+/// Returns all places that hold a value, in any order.
 fn find(forms: &SecretForms, text: &[u8]) -> Vec<SecretMatch> {
     let mut finds = Vec::new();
     for (view, needles) in sights(forms, text) {
@@ -198,7 +198,7 @@ fn find(forms: &SecretForms, text: &[u8]) -> Vec<SecretMatch> {
     finds
 }
 
-/// Where the first value may begin that is not whole yet; the length of the text if there is none.
+/// Returns the first place of an incomplete value; the text's length if there is none.
 fn undecided(forms: &SecretForms, text: &[u8]) -> usize {
     let mut least = text.len();
     for (view, needles) in sights(forms, text) {
@@ -211,8 +211,8 @@ fn undecided(forms: &SecretForms, text: &[u8]) -> usize {
                 && needles.is_begun_with(&certain[*at..])
         });
         if let Some(at) = first {
-            // The character before may carry bits of a value in base64. It is not waited for one that
-            // could follow: a border just there gives away four bits at most, and words stay whole.
+            // The character before may carry bits of a value in base64. A character after it is not
+            // awaited: such a border reveals at most four bits, and words stay whole.
             let start = view.span(at).0;
             let before = start > 0 && form::is_base64(text[start - 1]);
             least = least.min(start - usize::from(before));
@@ -221,12 +221,12 @@ fn undecided(forms: &SecretForms, text: &[u8]) -> usize {
     least
 }
 
-/// How many bytes of a text a value of so many bytes may take; `\u0041` has six for one.
+/// Returns the most bytes that a value may take in a text; `\u0041` takes six for one.
 fn reach(bytes: usize) -> usize {
     6 * bytes + SECRET_BLANK_BYTES_MAX
 }
 
-/// Each way to look at a text, with what is looked for.
+/// Returns each view of a text, with the needles to search in it.
 fn sights<'a, 't>(forms: &'a SecretForms, text: &'t [u8]) -> Vec<(Rc<TextView<'t>>, &'a Needles)> {
     let mut sights = Vec::new();
     let mut add = |view: Option<TextView<'t>>, all: &[&'a Needles]| {
@@ -250,7 +250,7 @@ fn sights<'a, 't>(forms: &'a SecretForms, text: &'t [u8]) -> Vec<(Rc<TextView<'t
     sights
 }
 
-/// In order, and those that touch each other made one.
+/// Sorts the matches and merges those that overlap.
 fn merged(mut finds: Vec<SecretMatch>) -> Vec<SecretMatch> {
     finds.sort_by_key(|one| (one.start, std::cmp::Reverse(one.end)));
     let mut merged: Vec<SecretMatch> = Vec::new();
@@ -263,7 +263,7 @@ fn merged(mut finds: Vec<SecretMatch>) -> Vec<SecretMatch> {
     merged
 }
 
-/// Places beside which a part of the text was left out.
+/// Returns the places where a part of the text was cut out.
 fn edges(text: &str, ends: TextEdges) -> Vec<(usize, usize)> {
     let marks = text.match_indices(CUT_MARK).map(|(at, mark)| (at, at + mark.len()));
     let own = match ends {
@@ -273,7 +273,7 @@ fn edges(text: &str, ends: TextEdges) -> Vec<(usize, usize)> {
     marks.chain(own.into_iter().flatten()).collect()
 }
 
-/// The beginning of a value that goes on in what was left out.
+/// Finds the beginning of a value that continues in the removed part.
 fn before_cut(forms: &SecretForms, text: &[u8], (edge, _): (usize, usize)) -> Option<SecretMatch> {
     let edge = edge - usize::from(text[..edge].ends_with(b"\n"));
     let from = edge.saturating_sub(reach(forms.longest()));
@@ -294,7 +294,7 @@ fn before_cut(forms: &SecretForms, text: &[u8], (edge, _): (usize, usize)) -> Op
     found.min_by_key(|one| one.start)
 }
 
-/// The end of a value that began in what was left out.
+/// Finds the end of a value that began in the removed part.
 fn after_cut(forms: &SecretForms, text: &[u8], (_, edge): (usize, usize)) -> Option<SecretMatch> {
     let edge = edge + usize::from(text[edge..].starts_with(b"\n"));
     let until = text.len().min(edge + reach(forms.longest()));

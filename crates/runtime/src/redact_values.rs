@@ -1,9 +1,9 @@
-//! Takes the values of secrets out of what a model and a tool say, before it is recorded or shown.
+//! Removes the values of secrets from what models and tools return, before it is recorded or shown.
 //!
-//! The arguments of a call stay as they are: they are what is run. A model that never saw a value cannot
-//! write it there.
+//! The arguments of a call stay unchanged, because they are executed. A model that never saw a
+//! value cannot write it there.
 //!
-//! Must never: pass on a text that was not looked at.
+//! Must never: pass on a text that was not searched.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ use agentry_protocol::tool_call::{CallMeasurements, ToolOutcome};
 use crate::redact::{RedactionStream, Redactor, TextEdges};
 use crate::run::RunRequest;
 
-/// What came of a call or a check; how often something was taken out is measured.
+/// Redacts the outcome of a call or a check, and adds the count of replaced places.
 pub(crate) fn outcome(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome {
     let ToolOutcome { status, text, measured } = outcome;
     let ends = if measured.truncated { TextEdges::Cut } else { TextEdges::Whole };
@@ -26,36 +26,36 @@ pub(crate) fn outcome(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome 
     ToolOutcome { status, text: redacted.text, measured }
 }
 
-/// Where a process wanted to go: a name can carry anything.
+/// Redacts a connection, since a host name can carry any data.
 pub(crate) fn connection(redactor: &Redactor, connection: Connection) -> Connection {
     let (host, refused) = (redactor.hide(&connection.host), connection.refused.as_deref());
     Connection { host, refused: refused.map(|why| redactor.hide(why)), ..connection }
 }
 
-/// What a model answered.
+/// Redacts the texts of a model's answer.
 pub(crate) fn answer(redactor: &Redactor, answer: ModelAnswer) -> ModelAnswer {
     let (text, thinking) = (redactor.hide(&answer.text), redactor.hide(&answer.thinking));
     ModelAnswer { text, thinking, ..answer }
 }
 
-/// Why a model did not answer.
+/// Redacts the message of a model's failure.
 pub(crate) fn failure(redactor: &Redactor, failure: ModelFailure) -> ModelFailure {
     let message = redactor.hide(&failure.message);
     ModelFailure { message, ..failure }
 }
 
-/// What somebody asks of a run.
+/// Redacts the request for a run.
 pub(crate) fn order(redactor: &Redactor, order: RunRequest) -> RunRequest {
     let prompt = redactor.hide(&order.prompt);
     let inputs = order.inputs.iter().map(|(name, value)| (name.clone(), redactor.hide(value)));
     RunRequest { prompt, inputs: inputs.collect(), ..order }
 }
 
-/// Passes on the pieces of an answer while they come.
+/// Redacts and forwards the pieces of a reply while they stream.
 pub(crate) struct DeltaRedactor<'a, F: Fn(Delta)> {
     text: RefCell<RedactionStream<'a>>,
     thinking: RefCell<RedactionStream<'a>>,
-    /// The call whose arguments come now.
+    /// The call whose arguments are streaming.
     call: RefCell<Option<(usize, String, RedactionStream<'a>)>>,
     redactor: &'a Redactor,
     pass_on: F,
@@ -95,7 +95,7 @@ impl<'a, F: Fn(Delta)> DeltaRedactor<'a, F> {
         }
     }
 
-    /// The pieces of one call come after those of another; what waited of that one is passed on.
+    /// Ends the stream of another call, and forwards its held rest, before a call begins.
     fn end_call_before(&self, index: usize, name: &str) {
         let same = self.call.borrow().as_ref().is_some_and(|(at, ..)| *at == index);
         if same {
@@ -114,7 +114,7 @@ impl<'a, F: Fn(Delta)> DeltaRedactor<'a, F> {
         }
     }
 
-    /// No more comes; what waited is passed on.
+    /// Ends all streams and forwards their held rest.
     pub(crate) fn end(&self) {
         self.end_call();
         let rest = self.thinking.borrow_mut().finish();

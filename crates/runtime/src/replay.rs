@@ -1,6 +1,6 @@
-//! Plays a recorded run to today's program and files, and says where they differ.
+//! Replays a recorded run with the present program and files, and reports where they differ.
 //!
-//! Must never: do a move, ask a model or write.
+//! Must never: perform a move, ask a model or write.
 
 use agentry_kernel::prompt::TemplateIds;
 use agentry_protocol::RunId;
@@ -12,26 +12,26 @@ use crate::error::Error;
 use crate::plan;
 use crate::turn_rebuild;
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReplayReport {
-    /// Every move is the same.
+    /// Every move is equal.
     Identical {
-        /// How many.
+        /// The number of moves.
         moves: u64,
     },
     /// The first difference.
     Different {
-        /// Moves that are the same before it.
+        /// The number of equal moves before it.
         moves: u64,
-        /// What was recorded.
+        /// The recorded move at the difference.
         recorded: String,
-        /// What would be done today.
+        /// The move that would be chosen now.
         today: String,
     },
 }
 
-/// Plays a run.
+/// Replays all turns of a run.
 pub fn replay(
     ledger: &Ledger,
     run: &RunId,
@@ -46,7 +46,7 @@ pub fn replay(
         let moment = TemplateIds { session, turn: Some(row.id.as_str()) };
         let at = row.step as usize;
         let agent = &run_plan.steps.get(at).map_or(&run_plan.agent, |step| &step.agent);
-        // What access decided is part of what happened; `access replay` looks at that.
+        // The access decision is part of the record; `access replay` tests it.
         let bounds = turn_rebuild::bounds(&record)?;
         let shaping = record.plan.shaping.clone();
         let terms = RunSettings { bounds, shaping, ..plan::terms(&run_plan, at) };
@@ -67,8 +67,8 @@ pub fn replay(
     Ok(ReplayReport::Identical { moves })
 }
 
-/// A rule that moved to another line still is the same rule; a confinement that was set otherwise changes
-/// what a call can do, not that it is made.
+/// Compares two moves. A rule on another line is the same rule. Another confinement changes the
+/// effect of a call, not the choice to make it.
 fn is_same_move(recorded: &Event, chosen: &Event) -> bool {
     match (recorded, chosen) {
         (

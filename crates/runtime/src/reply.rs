@@ -1,10 +1,10 @@
-//! Sends the answer of a run back to where its question came from, and records that.
+//! Sends the answer of a run to the channel of its question, and records the delivery.
 //!
-//! What a client of this home asked stands in the ledger, where it reads it. What came from another channel
-//! is sent by that channel's program, one answer after the other, in a thread of its own: a channel that is
-//! slow holds up no session and no other channel. What is not sent when the process ends is sent by the next.
+//! Clients of this home read answers in the ledger. Answers for other channels are sent by their
+//! adapters, in threads of their own: a slow channel delays no session and no other channel.
+//! Answers that are unsent when the process ends are sent by the next process.
 //!
-//! Must never: send to another place than the one that the question came from, or forget an answer.
+//! Must never: send to a place other than that of the question, or lose an answer.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -35,17 +35,17 @@ use crate::limits::{ANSWER_LINES, INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
 use crate::plan;
 use crate::spawn;
 
-/// What sends answers back.
+/// The sender of answers, shared by all runs of a process.
 #[derive(Clone)]
 pub struct ReplySender(Arc<Outbox>);
 
 struct Outbox {
     channels: BTreeMap<String, Arc<Adapter>>,
-    /// Whether a channel that is not there now may be there in another process.
+    /// True if no other process serves further channels.
     is_whole: bool,
     clock: Arc<dyn WaitClock>,
     stop: Arc<Latch>,
-    /// The line of each channel, and of what is held back for a while.
+    /// The queues of each channel, and the queue of delayed answers.
     lines: OnceLock<ReplyQueues>,
 }
 
@@ -55,12 +55,12 @@ struct ReplyQueues {
 }
 
 impl ReplySender {
-    /// Answers for clients of this home only; what came from elsewhere is left for a server.
+    /// Creates a sender for clients of this home; a server sends all other answers.
     pub fn local_only() -> Self {
         Self::of(BTreeMap::new(), false)
     }
 
-    /// Answers for clients of this home and for these channels; there are no others.
+    /// Creates a sender for clients of this home and these channels; others do not exist.
     pub fn with(channels: BTreeMap<String, Arc<Adapter>>) -> Self {
         Self::of(channels, true)
     }
@@ -70,7 +70,7 @@ impl ReplySender {
         Self(Arc::new(Outbox { channels, is_whole, clock, stop, lines }))
     }
 
-    /// Begins: starts the lines of each channel, and puts there what an earlier process left unsent.
+    /// Starts the queues, and adds the answers that an earlier process left unsent.
     pub(crate) fn begin(&self, host: &SharedHost, say: &NoticeSink) -> Result<(), Error> {
         let mut channels = BTreeMap::new();
         for name in self.0.channels.keys() {
@@ -92,12 +92,12 @@ impl ReplySender {
         spawn::start("answers held back".to_owned(), move || {
             replies.hold_back(&host_later, &waiting, &say_later);
         })?;
-        // Nobody else begins it: the desk does, once.
+        // The dispatcher calls this once, so the queues are not set yet.
         self.0.lines.set(ReplyQueues { channels, later }).unwrap_or_default();
         if self.0.is_whole { self.put_what_was_left(host) } else { Ok(()) }
     }
 
-    /// Puts in line what an earlier process left unsent.
+    /// Queues the answers that an earlier process left unsent.
     fn put_what_was_left(&self, host: &SharedHost) -> Result<(), Error> {
         let mut after_seq = 0;
         loop {
@@ -110,7 +110,7 @@ impl ReplySender {
         }
     }
 
-    /// Sends the answer of a run that is over, or puts it in line.
+    /// Sends the answer of a run that has ended, or queues it.
     pub(crate) fn answer(&self, host: &SharedHost, run: &RunId) -> Result<(), Error> {
         for row in host.ledger.inbounds_of_run(run)?.iter().filter(|row| is_pending(row)) {
             self.put(host, row)?;
@@ -118,7 +118,7 @@ impl ReplySender {
         Ok(())
     }
 
-    /// Lets no more be tried.
+    /// Stops all further tries.
     pub(crate) fn stop(&self) {
         self.0.stop.set();
     }
@@ -128,22 +128,22 @@ impl ReplySender {
         let now = host.ledger.now();
         if let (Some(after), Some(lines)) = (after.filter(|after| *after > now), self.0.lines.get())
         {
-            // The thread lives as long as the line.
+            // The thread lives as long as the queue.
             lines.later.send((after, row.id.clone())).unwrap_or_default();
             return Ok(());
         }
         self.pass_on(host, row)
     }
 
-    /// Sends at once what a client here reads; the rest goes to its channel's line.
+    /// Delivers answers to local clients at once; queues the others for their channel.
     fn pass_on(&self, host: &SharedHost, row: &InboundRow) -> Result<(), Error> {
         let asked = host.ledger.inbound_received(row)?;
         let channel = asked.place.channel.as_str();
         let lines = self.0.lines.get().and_then(|lines| lines.channels.get(channel));
         match lines {
-            Some(lines) => lines[line_of(row, lines.len())].send(row.id.clone()).map_err(|_| {
-                Error::Halted(format!("a thread that answers on `{channel}` is gone"))
-            }),
+            Some(lines) => lines[line_of(row, lines.len())]
+                .send(row.id.clone())
+                .map_err(|_| Error::Halted(format!("the sending thread of `{channel}` has ended"))),
             None if reads_the_ledger(channel) => self.send(host, row, &asked, &LocalChannelSender),
             None if self.0.is_whole => self.send(host, row, &asked, &MissingChannelSender),
             // A server of this home has the channel.
@@ -163,7 +163,7 @@ impl ReplySender {
                     Some(_) | None => Ok(()),
                 });
                 if let Err(error) = passed {
-                    say(&format!("the answer to {event} is not sent: {error}"));
+                    say(&format!("answer to {event} not sent: {error}"));
                 }
             }
             let next = due.first().map(|(at, _): &(u64, EventId)| at.saturating_sub(now));
@@ -191,7 +191,7 @@ impl ReplySender {
             }
         });
         if let Err(error) = sent {
-            say(&format!("the answer to {event} is not sent: {error}"));
+            say(&format!("answer to {event} not sent: {error}"));
         }
     }
 
@@ -219,7 +219,7 @@ impl ReplySender {
         let adapter = self.0.channels.get(&asked.place.channel);
         let capabilities = adapter.map_or_else(unlimited, |adapter| adapter.capabilities());
         let to = place(asked);
-        // What is read here stays as it was said; what goes out leads nowhere that nobody listed.
+        // Local answers stay unchanged; sent answers link only to listed hosts.
         let links = match adapter {
             Some(adapter) => links(host, row, adapter)?,
             None => LinkFilter::allow_all(),
@@ -236,9 +236,9 @@ impl ReplySender {
         };
         let means = SendContext { way, clock: &*self.0.clock, stop: &self.0.stop };
         let delivered = deliver(&answer, &means, &mut |out| match adapter {
-            // What a client here reads goes out when it is recorded as a whole.
+            // The delivery to a local client is recorded as a whole.
             None => Ok(()),
-            // That it went out is recorded with the whole.
+            // The last chunk is recorded with the whole delivery.
             Some(_) if out.is_last => Ok(()),
             Some(_) => record(IntakeStage::ChunkSent {
                 event: asked.event_id.clone(),
@@ -247,7 +247,7 @@ impl ReplySender {
             }),
         })?;
         if delivered.error.is_some() && self.0.stop.is_set() {
-            // It was not given the time; the next process sends the rest.
+            // The process is stopping; the next process sends the rest.
             return Ok(());
         }
         record(IntakeStage::Delivered(Box::new(delivered)))?;
@@ -255,14 +255,14 @@ impl ReplySender {
     }
 }
 
-/// The answers of a session go out one after the other, those of others beside them.
+/// Returns the queue of a session: its answers stay in order, those of others run in parallel.
 fn line_of(row: &InboundRow, lines: usize) -> usize {
     let mut hasher = DefaultHasher::new();
     row.routed.as_ref().map(|routed| routed.session.as_str()).hash(&mut hasher);
     usize::try_from(hasher.finish() % lines as u64).unwrap_or_default()
 }
 
-/// Records that whoever said something to this process has the answer before their eyes.
+/// Records the delivery to a client of this process, which has the answer already.
 pub(crate) fn answer_here(host: &SharedHost, run: &RunId) -> Result<(), Error> {
     let is_here = |row: &&InboundRow| row.routed.as_ref().is_some_and(|routed| routed.here);
     for row in host.ledger.inbounds_of_run(run)?.iter().filter(is_here) {
@@ -271,7 +271,7 @@ pub(crate) fn answer_here(host: &SharedHost, run: &RunId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Who asked here reads the answer in the ledger.
+/// Delivers to local clients, which read the answer in the ledger.
 struct LocalChannelSender;
 
 impl ChannelSender for LocalChannelSender {
@@ -280,7 +280,7 @@ impl ChannelSender for LocalChannelSender {
     }
 }
 
-/// There is no such channel.
+/// Fails every delivery, because the channel does not exist.
 struct MissingChannelSender;
 
 impl ChannelSender for MissingChannelSender {
@@ -309,7 +309,7 @@ fn nothing(event: &EventId) -> DeliveryReport {
     }
 }
 
-/// Returns what a channel does with addresses: its own list counts, and what the turn could reach anyway.
+/// Returns the link filter of an answer: the channel's hosts and those that the turn could reach.
 fn links(host: &SharedHost, row: &InboundRow, adapter: &Adapter) -> Result<LinkFilter, Error> {
     let policy = adapter.links();
     let turn = row.turn.as_ref().map(|turn| host.ledger.turn(turn)).transpose()?.flatten();
@@ -329,13 +329,13 @@ fn links(host: &SharedHost, row: &InboundRow, adapter: &Adapter) -> Result<LinkF
     Ok(LinkFilter::new(policy.rule, hosts))
 }
 
-/// Where the answer goes: to where the question came from, as a reply to it.
+/// Returns the address of the answer: that of the question, as a reply to it.
 fn place(asked: &Inbound) -> ChannelAddress {
     let (_, source) = asked.event_id.as_str().split_once(':').unwrap_or_default();
     ChannelAddress { reply_to_id: Some(source.to_owned()), ..asked.place.clone() }
 }
 
-/// What the channel calls the pieces that went out before.
+/// Returns the channel's message ids of the chunks that were sent before.
 fn before(host: &SharedHost, row: &InboundRow) -> Result<Vec<Option<String>>, Error> {
     if row.delivery.is_none_or(|delivery| delivery.chunks_sent == 0) {
         return Ok(Vec::new());
@@ -360,7 +360,7 @@ fn metadata(host: &SharedHost, row: &InboundRow) -> Result<Map<String, Value>, E
     Ok(metadata)
 }
 
-/// What is said back; nothing where there is nothing to say.
+/// Returns the text of the answer; None if there is none to send.
 fn said(host: &SharedHost, row: &InboundRow, asked: &Inbound) -> Result<Option<String>, Error> {
     let run = row.run.as_ref().map(|run| host.ledger.run(run)).transpose()?.flatten();
     let ending = run.and_then(|run| run.ending).unwrap_or(Ending::Failed);
@@ -375,17 +375,17 @@ fn said(host: &SharedHost, row: &InboundRow, asked: &Inbound) -> Result<Option<S
     }
 }
 
-/// What went wrong is said in private only, and in one line: a group is no place for it.
+/// Returns a one-line error for private chats; None for groups, which should not see it.
 fn short_error(asked: &Inbound, ending: Ending) -> Option<String> {
     match asked.place.peer_kind {
         Some(PeerKind::Group | PeerKind::Channel) => return None,
         Some(PeerKind::Dm) | None => {}
     }
     let why = match ending {
-        // The sender knows, or asked for it.
+        // The sender knows the result, or asked for the end.
         Ending::Done | Ending::Cancelled => return None,
         Ending::Failed => "something went wrong",
-        Ending::Denied => "what it wanted to do was denied",
+        Ending::Denied => "the action was denied",
         Ending::LimitReached => "it reached a limit before it was done",
         Ending::ModelFailed => "the model did not answer",
     };

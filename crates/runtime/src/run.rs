@@ -1,7 +1,7 @@
-//! Runs: from an order to its end, step by step, also across processes.
+//! Runs: from the request to the ending, step by step, also across processes.
 //!
-//! Must never: begin a step before the one before it is recorded as done, or a turn in a session that
-//! somebody else owns.
+//! Must never: begin a step before the previous one is recorded as done, or a turn in a session
+//! that another process owns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -34,70 +34,70 @@ use crate::step::ResumeOutcome;
 use crate::trust;
 use crate::turn_hooks::{InheritedHook, PreTurnOutcome, left_hooks};
 
-/// What is asked of a run.
+/// The request for a run, before it is accepted.
 pub struct RunRequest {
-    /// Who does it.
+    /// The agent that performs it.
     pub agent: AgentId,
-    /// The task, if it is one.
+    /// The task; None for a plain prompt.
     pub task: Option<TaskId>,
-    /// What was typed.
+    /// The prompt as typed.
     pub prompt: String,
-    /// Pictures that go with it.
+    /// Images that belong to the prompt.
     pub images: Vec<Image>,
     /// The task's inputs, as given.
     pub inputs: BTreeMap<String, String>,
-    /// Model, mode and limits.
+    /// Model, mode and limits of the run.
     pub terms: RunSettings,
-    /// The session to go on with; none means a new one.
+    /// The session to continue; None opens a new one.
     pub session: Option<SessionKey>,
-    /// The directory that the definitions came from.
+    /// The directory of the definitions.
     pub project: String,
-    /// What came in and is answered by it, all of one sender.
+    /// The inbound events that the run answers, all of one sender.
     pub inbounds: Vec<EventId>,
-    /// What was said to this process itself, if it was.
+    /// A prompt that this process itself received and admitted; None for channel events.
     pub said: Option<AdmittedPrompt>,
 }
 
-/// How a run left this process.
+/// The result of driving a run in this process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutcome {
-    /// Which run.
+    /// The id of the run.
     pub run: RunId,
-    /// Its session.
+    /// The session of the run.
     pub session: SessionId,
-    /// How.
+    /// The reason why the run left this process.
     pub end: RunExit,
 }
 
-/// How a run left this process.
+/// The reason why a run left this process.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunExit {
-    /// It is over.
+    /// The run ended.
     Ended {
-        /// How.
+        /// The final state of the run.
         ending: Ending,
-        /// In words.
+        /// The explanation for a person; None if the ending says enough.
         message: Option<String>,
     },
-    /// It waits for these answers, and nobody is there.
+    /// The run waits for these approvals and is unattended.
     Paused(Vec<ApprovalId>),
 }
 
-/// Somebody who runs runs.
+/// Starts, resumes and cancels runs in this process.
 pub struct Runner<'a> {
-    /// The parts.
+    /// The shared services.
     pub host: SharedHost,
-    /// What is defined.
+    /// The loaded definitions.
     pub definitions: &'a Definitions,
-    /// Who looks on.
+    /// The observer that receives recorded entries and deltas.
     pub witness: Arc<dyn RunObserver>,
-    /// Whether somebody is there to answer.
+    /// Tells if a person or program can answer approvals.
     pub attendance: Attendance,
-    /// Where news comes in.
+    /// The inbox of the session loop.
     pub post: SessionInbox,
 }
 
-/// Where news for a session comes in.
+/// The two ends of the queue into the session loop.
 pub struct SessionInbox {
     pub(crate) sender: Sender<SessionMessage>,
     pub(crate) receiver: Receiver<SessionMessage>,
@@ -111,13 +111,13 @@ impl Default for SessionInbox {
 }
 
 impl SessionInbox {
-    /// A way to say something to the session.
+    /// Returns a handle that sends messages to the session.
     pub fn handle(&self) -> SessionHandle {
         SessionHandle(self.sender.clone())
     }
 }
 
-/// One run under way.
+/// A run that this process drives.
 pub(crate) struct ActiveRun {
     pub(crate) id: RunId,
     pub(crate) session: SessionId,
@@ -125,20 +125,20 @@ pub(crate) struct ActiveRun {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) asked: u64,
-    /// Whether a turn of it was too long and is tried again.
+    /// True if a turn exceeded the context window and is retried.
     pub(crate) retried: bool,
-    /// What the hooks before the turn of a step came to.
+    /// The outcome of the pre-turn hooks, with the index of their step.
     pub(crate) shaped: Option<(usize, PreTurnOutcome)>,
     /// Hooks that another process started for a turn that has not begun.
     pub(crate) left_hooks: VecDeque<InheritedHook>,
-    /// Whether the session is this run's alone, and over with it.
+    /// True if the session belongs to this run alone and ends with it.
     pub(crate) alone: bool,
     pub(crate) held: RunResources,
 }
 
-/// What a run holds as long as it is under way here.
+/// Resources that a run holds while this process drives it; dropping them releases the session.
 pub(crate) struct RunResources {
-    /// The homes of its commands.
+    /// The home directories of its commands.
     pub(crate) homes: RunHomes,
     _ownership: SessionLock,
     _following: SessionSubscription,
@@ -151,7 +151,7 @@ impl RunResources {
 }
 
 impl Runner<'_> {
-    /// Starts a run and brings it as far as it goes. `accepted` is called when the order is on disk.
+    /// Starts a run and drives it until it ends or pauses. Calls `accepted` once it is recorded.
     pub fn start(
         &self,
         order: RunRequest,
@@ -162,7 +162,7 @@ impl Runner<'_> {
         self.begin(order, plan, accepted)
     }
 
-    /// Records an order with its plan and brings it as far as it goes.
+    /// Records a run with its plan and drives it until it ends or pauses.
     pub(crate) fn begin(
         &self,
         order: RunRequest,
@@ -199,7 +199,7 @@ impl Runner<'_> {
         let said = order.said.as_ref();
         let persona = order.terms.persona.as_deref();
         events.extend(said.map(|said| said.routed_event(&order.agent, persona)));
-        // What a channel brought stands in the ledger already.
+        // Events from a channel are in the ledger already.
         if order.inbounds.is_empty() || said.is_some() {
             events.push(Event::PromptReceived { content: order.prompt });
         }
@@ -228,7 +228,7 @@ impl Runner<'_> {
         self.steps(underway, 0)
     }
 
-    /// Takes up a run that another process left.
+    /// Resumes a run that another process left.
     pub fn resume(&self, run: &RunId) -> Result<RunOutcome, Error> {
         let ownership = self.claim(run)?;
         let plan = plan::recorded(&self.host.ledger, run)?;
@@ -238,7 +238,7 @@ impl Runner<'_> {
         self.take_up((run, plan), model, ownership)
     }
 
-    /// Ends a run that nobody works on. Nothing new is begun.
+    /// Ends a run that no process drives. Nothing new is begun.
     pub fn cancel(&self, run: &RunId) -> Result<RunOutcome, Error> {
         let ownership = self.claim(run)?;
         let session = Some(ownership.session().clone());
@@ -248,12 +248,12 @@ impl Runner<'_> {
         self.take_up((run, plan), Arc::new(CancelledModel), ownership)
     }
 
-    /// Owns the session of a run that is not over.
+    /// Locks the session of a run that has not ended.
     fn claim(&self, run: &RunId) -> Result<SessionLock, Error> {
         let ledger = &self.host.ledger;
         let session = known(ledger, run)?.session.ok_or_else(|| no_session(run))?;
         let ownership = ledger.lock_session(&session)?;
-        // Only now is the record nobody else's to change.
+        // Check only under the lock: before it, another process may still end the run.
         refuse_ended(&known(ledger, run)?)?;
         Ok(ownership)
     }
@@ -279,7 +279,7 @@ impl Runner<'_> {
         let next = steps.iter().position(|step| step.status != StepStatus::Succeeded);
         let next = next.unwrap_or(steps.len());
         let open = turns.iter().find(|turn| turn.ended_seq.is_none());
-        // A turn may be over while its step is not recorded as such: then it is not begun again.
+        // A turn may have ended before its step was recorded as done: then it is not begun again.
         let latest = open.or_else(|| turns.iter().rfind(|turn| turn.step as usize == next));
         let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
         let entries = ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?;
@@ -320,7 +320,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The steps from one that has begun, until one does not succeed.
+    /// Drives the steps from a started one on, until one fails or pauses.
     fn steps(&self, mut underway: ActiveRun, from: usize) -> Result<RunOutcome, Error> {
         for at in from..underway.plan.steps.len() {
             match self.step(&mut underway, at)? {
@@ -335,7 +335,7 @@ impl Runner<'_> {
         self.end(&mut underway, Vec::new(), (Ending::Done, None))
     }
 
-    /// A step did what it should: the next one begins, or the run is over.
+    /// Records that a step succeeded and begins the next one; ends the run after the last.
     fn succeeded(&self, underway: &mut ActiveRun, at: usize) -> Result<Option<RunOutcome>, Error> {
         let over = step_ended(at, StepStatus::Succeeded);
         match begins(&underway.plan, at + 1) {
@@ -369,7 +369,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Ends the run, with what became of the steps that were left.
+    /// Ends the run: appends the given step events and the ending.
     fn end(
         &self,
         underway: &mut ActiveRun,
@@ -408,7 +408,7 @@ fn drafts(about: &EntrySubject, events: Vec<Event>) -> impl Iterator<Item = Draf
     events.into_iter().map(|event| Draft { cause: None, about: about.clone(), event })
 }
 
-/// A step begins, if there is such.
+/// Returns the event that begins a step; None after the last step.
 fn begins(plan: &RunPlan, at: usize) -> Option<Event> {
     (at < plan.steps.len()).then(|| Event::StepStarted { index: index(at) })
 }
@@ -417,7 +417,7 @@ fn step_ended(at: usize, status: StepStatus) -> Event {
     Event::StepEnded { index: index(at), status }
 }
 
-/// The steps from one on are not begun.
+/// Returns the events that mark all steps from one on as skipped.
 fn skipped(plan: &RunPlan, from: usize) -> impl Iterator<Item = Event> {
     (from..plan.steps.len()).map(|at| step_ended(at, StepStatus::Skipped))
 }
@@ -426,7 +426,7 @@ fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// How many requests to the model stand in a run's entries, but for those of one turn.
+/// Counts the model requests among a run's entries, except those of one turn.
 fn asked(entries: &[Envelope], but: Option<&TurnId>) -> u64 {
     let asked = entries.iter().filter(|envelope| {
         matches!(envelope.event, Event::ModelAsked { .. }) && envelope.about.turn.as_ref() != but
@@ -434,7 +434,7 @@ fn asked(entries: &[Envelope], but: Option<&TurnId>) -> u64 {
     asked.count() as u64
 }
 
-/// Whether a turn of a run was too long, but for one turn.
+/// True if a turn other than the given one exceeded the context window.
 fn overflowed(entries: &[Envelope], but: Option<&TurnId>) -> bool {
     entries.iter().filter(|envelope| envelope.about.turn.as_ref() != but).any(|envelope| {
         if let Event::ModelFailed { failure, .. } = &envelope.event {

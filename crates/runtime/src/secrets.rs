@@ -1,7 +1,7 @@
-//! Secrets: values with names, and who may have each.
+//! Secrets: named values, each with its receivers.
 //!
-//! A value is handed to the tool, the MCP server or the provider that the operator's settings name for it,
-//! and to nobody else. It has no printed form.
+//! A value is passed only to the tool, the MCP server or the provider that the operator's settings
+//! name as its receiver. It has no printed form.
 //!
 //! Must never: read a file or the environment, or write a value anywhere.
 
@@ -15,31 +15,31 @@ use secrecy::SecretString;
 
 use crate::redact::Redactor;
 
-/// All secrets of this process.
+/// The secrets of this process.
 #[derive(Clone, Debug, Default)]
 pub struct SecretRegistry {
     all: Vec<Secret>,
-    /// Values that nobody is given; they are only hidden.
+    /// Further values, with their names, that have no receiver and are only redacted.
     hidden: Vec<(String, SecretString)>,
 }
 
-/// One secret.
+/// A named value with its receivers.
 #[derive(Clone, Debug)]
 pub struct Secret {
-    /// What people call it.
+    /// The name in the settings.
     pub name: String,
-    /// Its value; printing it prints a mark.
+    /// The value; its Debug form is a placeholder.
     pub value: SecretString,
-    /// Who may have it.
+    /// The tools, MCP servers and providers that may have it.
     pub receivers: Vec<SecretReceiver>,
-    /// The variable in which a process finds it.
+    /// The environment variable in which a process finds it.
     pub variable: String,
 }
 
-/// Somebody who may have a secret.
+/// A receiver of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretReceiver {
-    /// A tool.
+    /// A tool, by its name.
     Tool(ToolName),
     /// An MCP server, by its id.
     Mcp(String),
@@ -48,12 +48,12 @@ pub enum SecretReceiver {
 }
 
 impl SecretRegistry {
-    /// These secrets, and further values that are hidden wherever they turn up.
+    /// Creates a registry of secrets and of further values that are only redacted.
     pub fn new(all: Vec<Secret>, hidden: Vec<(String, SecretString)>) -> Self {
         Self { all, hidden }
     }
 
-    /// What a tool gets in its environment, within the credentials that may be used; none means all.
+    /// Returns a tool's variables, limited to the allowed credentials; None allows all.
     pub fn env_for(
         &self,
         tool: &ToolName,
@@ -66,22 +66,22 @@ impl SecretRegistry {
         })
     }
 
-    /// What an MCP server gets in its environment.
+    /// Returns the variables of an MCP server.
     pub fn env_for_mcp(&self, server: &str) -> Vec<(String, SecretString)> {
         self.of(&SecretReceiver::Mcp(server.to_owned()))
     }
 
-    /// What a provider may sign its requests with, each by its variable.
+    /// Returns the values with which a provider may sign requests, each by its variable.
     pub fn for_provider(&self, provider: &str) -> Vec<(String, SecretString)> {
         self.of(&SecretReceiver::Provider(provider.to_owned()))
     }
 
-    /// The secret with this name, for what the operator's own settings give it to by name.
+    /// Returns the secret of this name, for operator settings that refer to it by name.
     pub fn named(&self, name: &str) -> Option<&Secret> {
         self.all.iter().find(|secret| secret.name == name)
     }
 
-    /// Knows every value, whoever may have it.
+    /// Returns a redactor of all values, including those without a receiver.
     pub fn redactor(&self) -> Redactor {
         let all = self.all.iter().map(|secret| (secret.name.clone(), secret.value.clone()));
         Redactor::new(all.chain(self.hidden.iter().cloned()))
@@ -97,7 +97,7 @@ impl SecretRegistry {
     }
 }
 
-/// The variable for a secret when the settings name none: `deploy-key` is `DEPLOY_KEY`.
+/// Returns the default variable of a secret: `deploy-key` becomes `DEPLOY_KEY`.
 pub fn variable(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     let variable: String = name.chars().map(letter).collect();
@@ -107,7 +107,7 @@ pub fn variable(name: &str) -> String {
     }
 }
 
-/// As settings write it: `tool:bash`, `mcp:github`, `provider:anthropic`.
+/// Parses the form of the settings: `tool:bash`, `mcp:github`, `provider:anthropic`.
 impl FromStr for SecretReceiver {
     type Err = ();
 
@@ -189,7 +189,7 @@ mod tests {
         let bash = ToolName::canonical("bash");
         let given = |credentials: &Credentials| shown(secrets.env_for(&bash, Some(credentials)));
         assert_eq!(given(&named(&[])), [""; 0]);
-        // The name must be the secret's, and the secret must be for the tool.
+        // The name must match the secret, and the tool must be one of its receivers.
         assert_eq!(given(&named(&["github", "other", "DEPLOY"])), ["GITHUB=ghp-123456"]);
         let all = ["GITHUB=ghp-123456", "DEPLOY=dep-123456"];
         assert_eq!(given(&Credentials::All(from.clone())), all);

@@ -1,9 +1,9 @@
-//! The loop of a session: take, tell, record, perform.
+//! The session loop: receive a message, advance the turn, append to the ledger, perform the moves.
 //!
-//! One turn at a time. News comes in (a reply, an outcome, a word from outside), the turn is told, what it
-//! chose is recorded together with the news, and then it is done. Nothing is done that was not recorded.
+//! One turn at a time. A message carries a reply, an outcome or an input. The chosen moves are
+//! recorded together with it, and only then performed. No unrecorded move runs.
 //!
-//! Must never: match on anything but news and moves. If it wants to, a concern is missing.
+//! Must never: match on anything but messages and moves. A third match means a b-thread is missing.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender};
@@ -26,71 +26,71 @@ use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::perform::{EffectKey, HookCall, StepRequest, TurnEffects};
 
-/// Something that the session must know.
+/// A message to the session loop.
 pub(crate) enum SessionMessage {
-    /// What came of a move. Not recorded yet.
+    /// The result of an effect; not yet in the ledger.
     EffectResult(Box<Event>),
-    /// Something that is recorded and that no turn needs to know.
+    /// An event to append without informing the turn.
     RecordOnly(Box<Event>),
-    /// Something that came in. Recorded already.
+    /// An input that is already in the ledger.
     Input(Box<Envelope>),
-    /// Nobody is there to answer any more.
+    /// No one is left to answer approvals.
     Unattended,
-    /// The machine or the ledger does not do its part.
+    /// The loop cannot continue; the reason is for the operator.
     Fatal(String),
 }
 
-/// Whether somebody is there to answer.
+/// Tells if a person or a program can answer approvals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attendance {
     /// A person or a program may answer while the run waits.
     Present,
-    /// A run that waits for an answer lets go, and is taken up again later.
+    /// No one can answer: a run that waits for an approval pauses and is resumed later.
     Absent,
 }
 
-/// A way to say something to a session that is under way.
+/// A handle that sends messages to a running session.
 #[derive(Clone)]
 pub struct SessionHandle(pub(crate) Sender<SessionMessage>);
 
 impl SessionHandle {
-    /// Nobody is there to answer any more.
+    /// Tells the session that no one is left to answer approvals.
     pub fn set_unattended(&self) {
-        // The session may be over already.
+        // The session may have ended already.
         self.0.send(SessionMessage::Unattended).unwrap_or_default();
     }
 }
 
-/// How a turn left the loop.
+/// The reason why `SessionLoop::drive` returned.
 pub(crate) enum TurnExit {
-    /// It is over.
+    /// The turn ended.
     Ended(Ending),
-    /// It waits for these, and nobody is there.
+    /// The turn waits for these approvals and the session is unattended.
     Paused(Vec<ApprovalId>),
 }
 
-/// A turn with all that it needs to go on.
+/// A turn's loop with its ledger, effects and inbox.
 pub(crate) struct SessionLoop<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) definitions: &'a Definitions,
     pub(crate) workers: TurnEffects,
     pub(crate) inbox: &'a Receiver<SessionMessage>,
     pub(crate) attendance: Attendance,
-    /// How many requests to the model the run has made before this turn.
+    /// The number of model requests that the run made before this turn.
     pub(crate) asked_before: u64,
-    /// What came in and was taken.
+    /// The sequence numbers of the inputs that the turn received.
     pub(crate) taken: BTreeSet<u64>,
 }
 
 impl SessionLoop<'_> {
-    /// Brings a turn to its end, or to where only people can bring it on.
+    /// Drives a turn to its ending, or until it waits for approvals and is unattended.
     pub(crate) fn drive(&mut self, turn: &mut Turn) -> Result<TurnExit, Error> {
         loop {
             match turn.standing() {
                 TurnPhase::Over(ending) => return Ok(TurnExit::Ended(ending)),
                 TurnPhase::Stuck(why) => return Err(Error::Halted(why)),
                 TurnPhase::Waiting(approvals) if self.attendance == Attendance::Absent => {
-                    // What came in meanwhile may be the answer.
+                    // The inbox may hold the awaited answer.
                     match self.inbox.try_recv() {
                         Ok(news) => self.take(turn, news)?,
                         Err(_) => return Ok(TurnExit::Paused(approvals)),
@@ -127,7 +127,7 @@ impl SessionLoop<'_> {
         }
     }
 
-    /// A reply with what is found out about its calls before they are judged.
+    /// Adds to a reply the facts about its calls that the rulings need.
     fn with_facts(&self, turn: &Turn, event: Event) -> Result<Event, Error> {
         let Event::ModelReplied { step, reply, .. } = event else { return Ok(event) };
         let binding = self.workers.binding();
@@ -147,7 +147,7 @@ impl SessionLoop<'_> {
         Ok(Event::ModelReplied { step, reply, facts })
     }
 
-    /// What changed since a person allowed the same call for the rest of the session.
+    /// Returns the changes since a person allowed this call for the rest of the session.
     fn since_allowed(
         &self,
         call: &ToolCall,
@@ -163,7 +163,7 @@ impl SessionLoop<'_> {
         Ok(changes.min_by_key(Vec::len).unwrap_or_default())
     }
 
-    /// Tells the turn something that is recorded in the same breath.
+    /// Informs the turn of an event and records both the event and the chosen moves in one append.
     pub(crate) fn tell(&mut self, turn: &mut Turn, event: Event) -> Result<(), Error> {
         let events = self.workers.settled(event)?;
         let told = events.first().map(|event| turn.tell(event)).transpose().map_err(halted)?;
@@ -171,7 +171,7 @@ impl SessionLoop<'_> {
     }
 
     fn take_input(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
-        // What is said while older turns are summed up is for the turn after that.
+        // An input that arrives during a compaction is for the turn after it.
         let is_early = turn.is_compaction() && envelope.event != Event::CancelReceived {};
         if !is_for_turn(&envelope.event) || is_early || !self.taken.insert(envelope.seq) {
             return Ok(());
@@ -180,14 +180,14 @@ impl SessionLoop<'_> {
         self.tell_recorded(turn, envelope)
     }
 
-    /// Tells the turn something that stands in the ledger already; from here on it counts.
+    /// Informs the turn of an entry that is in the ledger; from here on the entry counts as taken.
     fn tell_recorded(&mut self, turn: &mut Turn, envelope: &Envelope) -> Result<(), Error> {
         let moves = turn.tell_at(&envelope.event, envelope.time).map_err(halted)?;
         let taken = Event::InputTaken { input: envelope.seq };
         self.record_and_perform(turn, vec![taken], Some(envelope.seq), moves)
     }
 
-    /// Records what happened and what was chosen, all or nothing; then does it.
+    /// Appends the events and the chosen moves, all or nothing; then performs the moves.
     pub(crate) fn record_and_perform(
         &mut self,
         turn: &mut Turn,
@@ -229,7 +229,7 @@ impl SessionLoop<'_> {
             Move::RunHook { number, hook, call, outcome } => {
                 self.workers.run_hook(turn, HookCall { number, hook, call, outcome, again: false });
             }
-            // Recorded, and that is all there is to do.
+            // The entry is all there is to these moves.
             Move::Propose { .. }
             | Move::AskApproval(_)
             | Move::Refuse { .. }
@@ -244,7 +244,7 @@ impl SessionLoop<'_> {
         self.workers.ask_model(StepRequest { step, number, seq, request, bytes });
     }
 
-    /// Takes up what an earlier process left: asks the model again, and calls what nobody knows uncertain.
+    /// Resumes pending moves of another process: asks the model again, marks the rest as uncertain.
     pub(crate) fn resume_pending(&mut self, turn: &mut Turn) -> Result<(), Error> {
         if let TurnPhase::Over(_) = turn.standing() {
             return Ok(());
@@ -275,7 +275,7 @@ impl SessionLoop<'_> {
         Ok(())
     }
 
-    /// The tool-access file is live: it is looked at before anything may come of what is told next.
+    /// Reloads the tool-access file, which is live, before the turn reacts to the next message.
     pub(crate) fn look_at_access(&mut self, turn: &mut Turn) -> Result<(), Error> {
         let charter = turn.charter();
         let now = self.definitions.access_now(charter);
@@ -295,7 +295,7 @@ impl SessionLoop<'_> {
     }
 }
 
-/// What of the world a turn under way is told.
+/// True if a running turn is informed of this input.
 pub(crate) fn is_for_turn(event: &Event) -> bool {
     matches!(
         event,
@@ -306,7 +306,7 @@ pub(crate) fn is_for_turn(event: &Event) -> bool {
     )
 }
 
-/// Whether an answer holds for the same call again.
+/// True if an answer also allows the same call later in the session.
 pub(crate) fn is_lasting(answer: &ApprovalAnswer) -> bool {
     answer.allow && answer.reach == ApprovalScope::Session && answer.edit.is_none()
 }
@@ -326,10 +326,10 @@ fn uncertain(repeat: Option<RepeatSafety>) -> ToolOutcome {
     ToolOutcome::new(OutcomeStatus::Uncertain, text)
 }
 
-/// A hook that nobody knows the end of has no say; it is not run again.
+/// Returns the report for a hook with an unknown ending: it has no effect and is not run again.
 pub(crate) fn uncertain_hook() -> HookReport {
-    let why = "the process stopped while it was under way, and nobody knows how far it came; it is not \
-               run again";
+    let why = "the process stopped while it was under way, so its result is unknown; it is not run \
+               again";
     let result = HookResult::Failed { why: why.to_owned() };
     HookReport { job: None, result, notes: Vec::new(), facts: None }
 }

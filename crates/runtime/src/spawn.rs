@@ -1,15 +1,13 @@
-//! Starts a thread with a name, or says that the machine gives no more.
+//! Starts named threads, or returns an error if the system refuses.
 //!
-//! Must never: leave work undone without a word.
+//! Must never: drop work without an error.
 
 use std::thread;
 
 use crate::error::Error;
 
-/// Does some work in a thread of its own.
+/// Runs `work` in a new thread of this name.
 pub(crate) fn start(name: String, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let spawned = thread::Builder::new().name(name).spawn(work);
-    spawned
-        .map(drop)
-        .map_err(|error| Error::Halted(format!("the machine gives no more threads: {error}")))
+    spawned.map(drop).map_err(|error| Error::Halted(format!("cannot start a thread: {error}")))
 }

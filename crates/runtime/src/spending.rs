@@ -1,7 +1,7 @@
-//! What a question to a model may cost: set aside before it is asked, given back when it is answered.
+//! The spending limits: the maximum cost of a request is reserved before the request is sent.
 //!
-//! Must never: let a question go out that a limit forbids, or take an unknown price for none without having
-//! been told to.
+//! Must never: let a request pass that a limit forbids, or treat an unknown price as free unless
+//! the settings allow it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,29 +18,29 @@ const NANO_PER_DOLLAR: u64 = 1_000_000_000;
 const NANO_PER_MICRO: u64 = 1000;
 const SCRIPTED: &str = "scripted";
 
-/// What may be spent, and what things cost.
+/// The spending limits and the prices of models.
 #[derive(Debug)]
 pub struct SpendingLimiter {
     limits: SpendingLimits,
     unknown: UnknownPrice,
-    /// Under which name the table of prices knows a provider.
+    /// The name of each provider in the price table, by provider id.
     families: BTreeMap<String, String>,
     taken: AtomicU64,
 }
 
-/// Money that is set aside for one question. It is given back on drop, and that only after the answer was
-/// recorded: between the two nobody else may take it.
+/// A reservation for one request. Drop releases it, and only after the reply was recorded: before
+/// that, no other request may use the amount.
 #[must_use = "what is dropped is given back"]
 pub struct SpendReservation {
     ledger: Ledger,
     id: String,
-    /// How much, in billionths of a dollar.
+    /// The reserved amount, in billionths of a dollar.
     pub nano_usd: u64,
 }
 
 impl SpendingLimiter {
-    /// A purse with the limits of the settings. `families` says for each provider under which name the
-    /// table of prices knows it; one that is not named goes by its id.
+    /// Creates a limiter from the settings. `families` maps provider ids to their names in the
+    /// price table; a provider that is missing there goes by its id.
     pub fn new(spending: &SpendingToml, families: BTreeMap<String, String>) -> Self {
         let nano = |amount: Option<Dollars>| amount.map(Dollars::nano);
         Self {
@@ -55,28 +55,28 @@ impl SpendingLimiter {
         }
     }
 
-    /// What an answer cost, in billionths of a dollar; none means that nobody knows.
+    /// Returns the cost of a reply, in billionths of a dollar; None if the price is unknown.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<u64> {
         let (family, name) = self.family(model);
         Prices::built_in().cost_nano_usd(family, name, usage)
     }
 
-    /// How many tokens a model reads and writes together, if the table says it.
+    /// Returns a model's context window from the price table, in tokens; None if unknown.
     pub fn window(&self, model: &str) -> Option<u64> {
         let (family, name) = self.family(model);
         Prices::built_in().entry(family, name)?.window
     }
 
-    /// Whether the price of a model is known.
+    /// True if the price of a model is known.
     pub fn knows(&self, model: &str) -> bool {
         let (family, name) = self.family(model);
         Prices::built_in().entry(family, name).is_some()
     }
 
-    /// Sets aside the most that a question can cost, whoever of these answers it. None means that nothing
-    /// had to be.
+    /// Reserves the maximum cost of a request to the dearest of `models`. Returns None if no
+    /// reservation is needed.
     ///
-    /// `asked` is the size of the request in bytes, and the longest answer in tokens.
+    /// `asked` is the size of the request in bytes, and the limit of its answer in tokens.
     pub fn reserve(
         &self,
         ledger: &Ledger,
@@ -91,7 +91,7 @@ impl SpendingLimiter {
                 (None, UnknownPrice::Allow) => {}
                 (None, UnknownPrice::Refuse) => {
                     return Err(over_limit(format!(
-                        "nobody knows what {model} costs, and `unknown` under [limits.spending] is \
+                        "the price of {model} is unknown, and `unknown` under [limits.spending] is \
                          `refuse`"
                     )));
                 }
@@ -127,7 +127,7 @@ impl SpendingLimiter {
         Prices::built_in().ceiling_nano_usd(family, name, bytes, answer)
     }
 
-    /// Under which name the table knows the provider, and the model's own name.
+    /// Returns the provider's name in the price table, and the model's own name.
     fn family<'a>(&'a self, model: &'a str) -> (&'a str, &'a str) {
         if agentry_kernel::model_choice::is_played(model) {
             return (SCRIPTED, model);
@@ -138,7 +138,7 @@ impl SpendingLimiter {
 }
 
 impl SpendReservation {
-    /// Gives back what was set aside, once the answer is recorded.
+    /// Releases the reservation, once the reply is recorded.
     pub fn settle(self) {
         drop(self);
     }
@@ -146,7 +146,7 @@ impl SpendReservation {
 
 impl Drop for SpendReservation {
     fn drop(&mut self) {
-        // What cannot be given back now is cleared when its time is over.
+        // If the release fails, the ledger clears the reservation when it expires.
         self.ledger.release(&self.id).unwrap_or_default();
     }
 }
@@ -169,7 +169,7 @@ fn told(model: &str, over: &SpendingOverrun) -> String {
     )
 }
 
-/// An amount as people read it, rounded up: `$1.50`, `$0.000125`.
+/// Formats an amount for people, rounded up: `$1.50`, `$0.000125`.
 pub fn dollars(nano: u64) -> String {
     let micro = nano.div_ceil(NANO_PER_MICRO);
     let per_dollar = NANO_PER_DOLLAR / NANO_PER_MICRO;
@@ -218,7 +218,7 @@ mod tests {
     fn a_question_that_could_go_over_the_limit_is_stopped_with_figures() {
         let (_directory, ledger) = ledger();
         let purse = purse(serde_json::json!({ "run": 0.02 }));
-        // 1000 tokens to be kept, and 1000 to be written: 0.00375 + 0.015 dollars.
+        // 1000 input tokens, and up to 1000 output tokens: 0.00375 + 0.015 dollars.
         let asked = (3000, Some(1000));
         let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
         assert_eq!(held.nano_usd, 18_750_000);

@@ -1,7 +1,7 @@
-//! One step of a run: room is made, a turn runs, and once it may be tried again with less to read.
+//! One step of a run: compaction if needed, one turn, and one retry if the turn was too long.
 //!
-//! Must never: begin a turn that another one of the session is not over for, or try one a second time for
-//! anything but its length.
+//! Must never: begin a turn before the session's previous turn has ended, or retry one for any
+//! reason but its length.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -31,29 +31,29 @@ use crate::session::{SessionLoop, SessionMessage, TurnExit, halted, is_for_turn,
 use crate::turn_hooks::{self, PreTurnOutcome};
 use crate::turn_rebuild::{self, RebuiltTurn};
 
-/// How a turn left the loop, and why in words.
+/// The reason why a turn left the loop, with an explanation for a person.
 pub(crate) type StepExit = (TurnExit, Option<String>);
 
-/// What came of a turn.
+/// The result of one attempt at the turn of a step.
 enum StepAttempt {
-    /// It is over, or waits.
+    /// The turn ended, or waits for approvals.
     Ended(StepExit),
-    /// It ended because its request was too long.
+    /// The turn ended because its request exceeded the context window.
     TooLong(StepExit),
-    /// It did not begin: what must be sent does not get shorter.
+    /// The turn did not begin: its request cannot be made short enough.
     Stuck(CompactionError),
 }
 
-/// What came of a turn that another process left.
+/// The result of resuming a turn that another process left.
 pub(crate) enum ResumeOutcome {
-    /// Older turns were summed up; the turn of the step comes now.
+    /// The compaction ended; the turn of the step has yet to begin.
     Compacted,
-    /// The turn of the step.
+    /// The turn of the step left the loop.
     Step(TurnExit, Option<String>),
 }
 
 impl Runner<'_> {
-    /// One step that has begun: one turn, and before it what makes room for it.
+    /// Performs a step that has begun: a compaction if needed, then its turn.
     pub(crate) fn step(&self, underway: &mut ActiveRun, at: usize) -> Result<StepExit, Error> {
         if underway.is_compaction(at) {
             return self.compact_asked(underway, at);
@@ -62,7 +62,7 @@ impl Runner<'_> {
         self.settle(underway, at, tried)
     }
 
-    /// Tries a turn once more that was too long, and says how the step ends.
+    /// Retries a turn that was too long, once, and returns the exit of the step.
     fn settle(
         &self,
         underway: &mut ActiveRun,
@@ -76,7 +76,7 @@ impl Runner<'_> {
         };
         let again = std::mem::replace(&mut underway.retried, true);
         match self.turn(underway, at, CompactionTrigger::Overflow { again })? {
-            // There is nothing to make shorter, so what the provider said stands.
+            // A compaction cannot help, so the provider's failure is the result.
             StepAttempt::Stuck(CompactionError::TooLarge { .. }) => Ok(too_long),
             tried @ (StepAttempt::Ended(_) | StepAttempt::TooLong(_) | StepAttempt::Stuck(_)) => {
                 self.settle(underway, at, tried)
@@ -84,7 +84,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The turn of a step.
+    /// Runs the turn of a step: pre-turn hooks, compaction if needed, then the session loop.
     fn turn(
         &self,
         underway: &mut ActiveRun,
@@ -149,7 +149,7 @@ impl Runner<'_> {
         Ok(if turn.overflowed() { StepAttempt::TooLong(ended) } else { StepAttempt::Ended(ended) })
     }
 
-    /// A turn that another process left, from its record.
+    /// Resumes a turn that another process left, rebuilt from the ledger.
     pub(crate) fn go_on(
         &self,
         underway: &mut ActiveRun,
@@ -185,7 +185,7 @@ impl Runner<'_> {
         Ok(ResumeOutcome::Step(left, trouble))
     }
 
-    /// What a turn of a step is given.
+    /// Builds the charter of a step's turn.
     pub(crate) fn charter(
         &self,
         underway: &ActiveRun,
@@ -204,13 +204,13 @@ impl Runner<'_> {
         self.definitions.charter(agent, task.map(|task| (task, at)), &terms, &moment)
     }
 
-    /// The hash of a turn that is over.
+    /// Returns the hash of a turn that ended; None if there is no such turn.
     pub(crate) fn hash_of(&self, turn: Option<&TurnId>) -> Result<Option<ContentHash>, Error> {
         let row = turn.map(|turn| self.host.ledger.turn(turn)).transpose()?.flatten();
         Ok(row.and_then(|row| row.hash))
     }
 
-    /// What came in while the compaction before a turn was under way.
+    /// Returns the inputs that arrived during the compaction before a turn.
     fn early(&self, underway: &ActiveRun, parent: Option<&TurnId>) -> Result<Vec<Envelope>, Error> {
         let parent = parent.map(|parent| self.host.ledger.turn(parent)).transpose()?.flatten();
         match parent.filter(|row| row.run.as_ref() == Some(&underway.id)) {
@@ -221,7 +221,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What came in for turns since an entry and was not taken.
+    /// Returns the inputs for turns after an entry that no turn has taken.
     fn untaken(
         &self,
         session: &SessionId,
@@ -238,7 +238,7 @@ impl Runner<'_> {
         Ok(entries.into_iter().filter(wanted).collect())
     }
 
-    /// What the turn did that is tried again, so that it is not done twice unknowingly.
+    /// Lists the calls of the failed attempt, so that the model repeats none unknowingly.
     fn retold(&self, underway: &ActiveRun, at: usize) -> Result<String, Error> {
         let ledger = &self.host.ledger;
         let turns = ledger.turns_of_run(&underway.id)?;
@@ -276,7 +276,7 @@ impl Runner<'_> {
         Ok(text)
     }
 
-    /// What people said to a turn while it was under way.
+    /// Returns the messages that people sent to a turn while it ran.
     fn said_meanwhile(&self, turn: &TurnId) -> Result<Vec<String>, Error> {
         let ledger = &self.host.ledger;
         let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
@@ -291,7 +291,7 @@ impl Runner<'_> {
         Ok(said)
     }
 
-    /// A turn with all that it needs to go on.
+    /// Builds the session loop for a turn.
     pub(crate) fn session<'b>(
         &'b self,
         underway: &ActiveRun,
@@ -299,7 +299,7 @@ impl Runner<'_> {
         at: usize,
     ) -> Result<SessionLoop<'b>, Error> {
         let about = EntrySubject { turn: Some(turn.clone()), ..underway.about() };
-        // A turn that goes on has what it was told; a definition that is gone takes only its skills along.
+        // A resumed turn has its charter; if its definition is gone, only the skills are lost.
         let task = plan::task(self.definitions, &underway.plan).ok().flatten();
         let agent = &underway.plan.steps[at].agent;
         let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
@@ -334,7 +334,7 @@ impl Runner<'_> {
         })
     }
 
-    /// What people allowed for the whole session.
+    /// Returns the calls that people allowed for the whole session.
     fn standing(&self, session: &SessionId) -> Result<BTreeMap<String, ApprovalId>, Error> {
         let rows = self.host.ledger.approvals_standing(session)?;
         let lasting = rows.into_iter().filter(|row| row.answer.as_ref().is_some_and(is_lasting));
@@ -344,19 +344,19 @@ impl Runner<'_> {
 }
 
 impl ActiveRun {
-    /// What the hooks before the turn of a step made of it.
+    /// Returns the changes that the pre-turn hooks made to the turn of a step.
     fn shaping(&self, at: usize) -> TurnShape {
         let shaped = self.shaped.as_ref().filter(|(step, _)| *step == at);
         shaped.map(|(_, before)| before.shaping.clone()).unwrap_or_default()
     }
 
-    /// Whether a step only sums up older turns.
+    /// True if the step only summarizes older turns.
     pub(crate) fn is_compaction(&self, at: usize) -> bool {
         self.plan.steps.get(at).is_some_and(|step| step.uses == plan::COMPACT)
     }
 }
 
-/// Brings a turn as far as it goes, and counts its requests for the turns after it.
+/// Drives a turn until it leaves the loop, and adds its requests to the count of the run.
 pub(crate) fn finish(
     mut session: SessionLoop<'_>,
     turn: &mut Turn,
@@ -367,7 +367,7 @@ pub(crate) fn finish(
     Ok((left, turn.failure_text()))
 }
 
-/// The session cannot be made shorter, and so the run goes no further.
+/// Returns the exit of a step whose session cannot be compacted any further.
 fn stopped(stuck: &CompactionError) -> StepExit {
     (TurnExit::Ended(Ending::LimitReached), Some(stuck.to_string()))
 }

@@ -1,8 +1,8 @@
 //! Renders templates in a process of its own, with bounded memory and time.
 //!
-//! The engine recurses and allocates as a template tells it to, so a hostile one can take its process
-//! down. It takes this one down, and the supervisor reports it. One process serves many templates, one
-//! JSON line each way; after a death the next template gets a new one.
+//! The engine recurses and allocates as a template demands, so a hostile one can crash its process.
+//! The supervisor reports such a crash. One process serves many templates, one JSON line each way;
+//! after a crash the next template gets a new process.
 //!
 //! Must never: render in the calling process.
 
@@ -20,7 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::limits::{TEMPLATE_CPU_SECONDS_MAX, TEMPLATE_MEMORY_BYTES_MAX, TEMPLATE_TIME_MAX};
 
-/// The word that makes the binary serve templates.
+/// The command that makes the binary serve templates.
 pub const VERB: &str = "serve-templates";
 
 thread_local! {
@@ -40,7 +40,7 @@ struct TemplateProcess {
 }
 
 impl Renderer {
-    /// A renderer that starts `binary` when it is first needed.
+    /// Creates a renderer that starts `binary` on first use.
     pub fn new(binary: &Path) -> Self {
         Self { binary: binary.to_owned(), process: None }
     }
@@ -108,7 +108,7 @@ fn start(binary: &Path) -> io::Result<TemplateProcess> {
 fn stop(process: TemplateProcess) {
     let TemplateProcess { mut child, input, .. } = process;
     drop(input);
-    // It may be gone already; then there is nothing to kill.
+    // It may have ended already; then the kill has no effect.
     child.kill().unwrap_or_default();
     child.wait().map(|_| ()).unwrap_or_default();
 }
@@ -128,12 +128,12 @@ fn died(process: TemplateProcess) -> TemplateOutcome {
     TemplateOutcome::Budget { what }
 }
 
-/// Serves templates on standard input and output until the input ends. The process is bounded first.
+/// Serves templates on standard input and output until end of input, with limits on itself.
 pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let memory = Some(TEMPLATE_MEMORY_BYTES_MAX);
     setrlimit(Resource::As, Rlimit { current: memory, maximum: memory })?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-    // Standard error goes nowhere; what the engine says when it gives up is kept for the answer.
+    // Standard error is discarded; the engine's panic message is kept for the answer.
     panic::set_hook(Box::new(|words| {
         LAST_WORDS.set(words.payload_as_str().unwrap_or_default().to_owned());
     }));
@@ -152,16 +152,16 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
 
 fn gave_up() -> TemplateOutcome {
     let words = LAST_WORDS.take();
-    // A range with more elements than there are addresses is refused before any is made.
+    // The engine rejects a range that is larger than the address space.
     if words == "capacity overflow" {
         return TemplateOutcome::Budget { what: too_much_memory() };
     }
-    // The parser has a bound of its own and breaks off when it is reached.
+    // The parser stops at its own limit on nesting.
     if words.contains("stack limit reached") {
         return TemplateOutcome::Budget { what: "it nests too deep".to_owned() };
     }
     let words = words.lines().next().unwrap_or_default();
-    let message = format!("the template engine gave up on it: {words}");
+    let message = format!("the template engine failed: {words}");
     TemplateOutcome::Failed { message, place: None }
 }
 
@@ -169,7 +169,7 @@ fn too_much_memory() -> String {
     format!("more than {} MiB of memory", TEMPLATE_MEMORY_BYTES_MAX >> 20)
 }
 
-/// The next template may use so much more than has been used so far.
+/// Sets the processor limit of the next template above the time used so far.
 fn bound_processor_time() -> io::Result<()> {
     let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
     let until = u64::try_from(used).unwrap_or_default() + 1 + TEMPLATE_CPU_SECONDS_MAX;

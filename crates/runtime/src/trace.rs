@@ -1,8 +1,8 @@
-//! One event through all stages: when, how long, what came of it.
+//! One event through all stages: times, durations and results.
 //!
-//! It is put together from the record; nothing is kept for it.
+//! A trace is assembled from the ledger; no extra data is recorded for it.
 //!
-//! Must never: say that a stage went well because nothing is recorded of it.
+//! Must never: report a stage as successful because no entry exists for it.
 
 use agentry_protocol::RunId;
 use agentry_protocol::access::{AccessRecord, Effect};
@@ -16,36 +16,36 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 
-/// One event through all stages.
+/// The path of one event through all stages.
 #[derive(Clone, Debug, Serialize)]
 pub struct Trace {
     /// The event.
     pub event_id: EventId,
-    /// How far it is.
+    /// The status of the event.
     pub status: &'static str,
-    /// The stages it went through, in order.
+    /// The stages it passed, in order.
     pub pipeline: Vec<StageTrace>,
 }
 
-/// What came of one stage.
+/// The result of one stage.
 #[derive(Clone, Debug, Serialize)]
 pub struct StageTrace {
     /// The stage: adapter, acl, hooks, broker, agent, delivery or ledger.
     pub stage: &'static str,
-    /// When it was over, in milliseconds since 1970.
+    /// The time of its end, in milliseconds since 1970.
     pub timestamp: u64,
-    /// How long it took, or how long was waited for it.
+    /// Its duration or the wait before it, in milliseconds.
     pub latency_ms: f64,
-    /// What came of it, in words.
+    /// The result in words.
     pub result: String,
-    /// What there is to know.
+    /// Details, by name.
     pub data: Value,
-    /// What went wrong.
+    /// The error of the stage; None if it succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// The trace of an event.
+/// Builds the trace of an event; None if the event is unknown.
 pub fn of(ledger: &Ledger, event: &EventId) -> Result<Option<Trace>, Error> {
     let Some(row) = ledger.inbound(event)? else { return Ok(None) };
     let inbound = ledger.inbound_received(&row)?;
@@ -88,7 +88,7 @@ impl TraceBuilder<'_> {
             | Direction::Observed
             | Direction::Created
             | Direction::Updated
-            | Direction::Deleted => "came in on",
+            | Direction::Deleted => "received on",
         };
         let result = format!("{way} {} as entry {}", inbound.place.channel, self.row.seq);
         let data = json!({
@@ -126,7 +126,7 @@ impl TraceBuilder<'_> {
         Ok(())
     }
 
-    /// Which hooks it set off, and what each came to.
+    /// Adds the hooks that the event triggered, each with its result.
     fn hooks(&mut self) -> Result<(), Error> {
         let rows = self.ledger.invocations_of_event(&self.row.id)?;
         let Some(first) = rows.first() else { return Ok(()) };
@@ -147,7 +147,7 @@ impl TraceBuilder<'_> {
         Ok(())
     }
 
-    /// Where it went, and how long it waited there.
+    /// Adds the route, and the wait in the mailbox.
     fn broker(&mut self) -> Result<(), Error> {
         if let Some(why) = &self.row.why {
             let seq = self.row.settled_seq.unwrap_or_default();
@@ -179,7 +179,7 @@ impl TraceBuilder<'_> {
                 format!("waits for {} in `{key}` ({})", told.agent, told.settings.mode)
             }
             (_, Some(waited)) => format!("{} in `{key}` after {waited} ms", told.agent),
-            (_, None) => format!("{} in `{key}`, told to the running turn", told.agent),
+            (_, None) => format!("{} in `{key}`, added to the running turn", told.agent),
         };
         let data = json!({
             "session_key": key,
@@ -219,14 +219,14 @@ impl TraceBuilder<'_> {
             (_, Some(TurnStatus::Ended(ending))) => {
                 let word = json!(ending).as_str().unwrap_or_default().to_owned();
                 let bad = self.row.status == InboundStatus::Failed;
-                (format!("turn over: {word}, {} calls", calls.len()), bad.then_some(word))
+                (format!("turn ended: {word}, {} calls", calls.len()), bad.then_some(word))
             }
             (_, Some(TurnStatus::UnderWay)) => ("under way".to_owned(), None),
             (InboundStatus::Failed, None) => {
                 let why = "the run ended before its turn began".to_owned();
                 (why.clone(), Some(why))
             }
-            (_, None) => ("is about to begin".to_owned(), None),
+            (_, None) => ("starting".to_owned(), None),
         };
         let uncertain: Vec<&str> = calls
             .iter()
@@ -252,7 +252,7 @@ impl TraceBuilder<'_> {
         let Some(delivery) = &self.row.delivery else { return Ok(()) };
         let Some(seq) = delivery.seq.filter(|_| delivery.status != DeliveryStatus::Pending) else {
             let now = self.ledger.now();
-            let result = format!("{} pieces went out so far", delivery.chunks_sent);
+            let result = format!("{} pieces sent so far", delivery.chunks_sent);
             self.add("delivery", now, result, json!({ "chunks_sent": delivery.chunks_sent }));
             return Ok(());
         };
@@ -260,7 +260,7 @@ impl TraceBuilder<'_> {
         let Event::Intake(IntakeStage::Delivered(delivered)) = entry.event else { return Ok(()) };
         let result = match (&delivered.error, delivered.chunks) {
             (Some(error), _) => error.to_string(),
-            (None, 0) => "there was nothing to send".to_owned(),
+            (None, 0) => "nothing to send".to_owned(),
             (None, chunks) => format!("{chunks} of {chunks} pieces sent"),
         };
         let data = json!({
@@ -281,7 +281,7 @@ impl TraceBuilder<'_> {
     }
 }
 
-/// A decision in words.
+/// Describes an access decision in words.
 pub fn decided(record: &AccessRecord) -> String {
     let who = record.principal.name.as_deref().unwrap_or(&record.sender_identifier);
     let kind = record.principal.kind;
@@ -295,9 +295,9 @@ pub fn decided(record: &AccessRecord) -> String {
     }
 }
 
-/// What was said about something that came in, as it was sent or would have been.
+/// Returns the answer to an event, as it was sent or would have been.
 pub fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Error> {
-    // What was told to a running turn has the answer of that turn.
+    // An event that steered a running turn shares the answer of that turn.
     let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose()?;
     let delivered = about.iter().flatten().find_map(|one| one.delivery?.seq);
     let entry = |seq: u64| -> Result<Option<Event>, Error> {
@@ -312,7 +312,7 @@ pub fn answer(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Error
     if sent.is_some() {
         return Ok(sent);
     }
-    // What cannot be sent from here was said all the same.
+    // An answer that was not sent is in the ending of the turn.
     let turn = row.turn.as_ref().map(|turn| ledger.turn(turn)).transpose()?.flatten();
     Ok(match turn.and_then(|turn| turn.ended_seq).map(entry).transpose()?.flatten() {
         Some(Event::TurnEnded { result, .. }) => result,

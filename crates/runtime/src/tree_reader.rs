@@ -1,7 +1,7 @@
 //! Reads a directory into a `FileTree`: a snapshot, within limits, that never leaves the directory.
 //!
-//! Links are followed only as far as they stay inside; pipes, sockets and devices are not opened. What is
-//! there and was not read is in the tree with the reason.
+//! Links are followed only inside the directory; pipes, sockets and devices are not opened. Entries
+//! that are not read are in the tree with the reason.
 //!
 //! Must never: follow a link out of the root, or block on a file that is not regular.
 
@@ -28,12 +28,12 @@ use crate::limits::{
     READ_TIME_MAX,
 };
 
-/// Reads what belongs to definitions below a directory. `label` is how people see the directory.
+/// Reads the definition files below a directory. `label` is the directory's name for people.
 pub fn read_project(directory: &Path, label: &str) -> io::Result<FileTree> {
     read(directory, label, vec![(String::new(), layout::root())])
 }
 
-/// Adds one more regular file of a directory to what was read from it, if it is there.
+/// Adds one more regular file of the directory to its tree; fails if the path is missing.
 pub fn read_extra_file(tree: &mut FileTree, directory: &Path, path: &str) -> io::Result<()> {
     let root = Dir::open_ambient_dir(directory, ambient_authority())?;
     if tree.get(path).is_none() && root.metadata(path)?.is_file() {
@@ -57,12 +57,12 @@ pub fn read_home(home: &Path, label: &str) -> io::Result<FileTree> {
     read(home, label, starts.collect())
 }
 
-/// Reads all of a directory.
+/// Reads the whole content of a directory.
 pub fn read_whole(directory: &Path, label: &str) -> io::Result<FileTree> {
     read(directory, label, vec![(String::new(), DirectoryRole::Whole)])
 }
 
-/// Reads the parts of an agent's directory that its trust covers, and what is there at their paths now.
+/// Reads the parts of an agent's directory that its trust covers, as they are now.
 pub fn read_parts(directory: &Path, parts: &TrustCoverage) -> io::Result<FileTree> {
     let is_folder = |folder: &&String| directory.join(folder).is_dir();
     let folders = parts.folders.iter().filter(is_folder);
@@ -80,7 +80,7 @@ pub fn read_parts(directory: &Path, parts: &TrustCoverage) -> io::Result<FileTre
             break;
         }
     }
-    // A folder that is something else, such as a link out of the directory.
+    // The path of a folder may hold another kind of entry, such as a link out of the directory.
     for folder in parts.folders.iter().filter(|folder| !directory.join(folder).is_dir()) {
         if directory.join(folder).symlink_metadata().is_ok() {
             walk.refuse(folder, ReadRefusal::WrongKind("a directory".to_owned()));
@@ -92,13 +92,13 @@ pub fn read_parts(directory: &Path, parts: &TrustCoverage) -> io::Result<FileTre
     Ok(tree)
 }
 
-/// Counts the files of a tree, and their bytes.
+/// Counts the files of a tree and their bytes.
 fn counted(tree: &FileTree) -> (usize, u64) {
     let files = tree.below("").filter_map(|(path, _)| tree.file(path));
     files.fold((0, 0), |(count, bytes), file| (count + 1, bytes + file.length))
 }
 
-/// Reads the parts of a directory that the starts lead to.
+/// Reads the given parts of a directory.
 fn read(
     directory: &Path,
     label: &str,
@@ -123,8 +123,8 @@ fn read(
     }))
 }
 
-/// Works in a thread of its own, so that a disk that hangs cannot hold the caller. The time is for each
-/// thousand files: one agent has it once, a project with many agents as often as it needs.
+/// Reads in a thread of its own, so that a hanging disk cannot block the caller. The time limit is
+/// per `READ_FILES_IN_TIME_MIN` files, so that large projects have enough.
 fn within(
     time: Duration,
     empty: FileTree,
@@ -133,7 +133,7 @@ fn within(
     let (sender, receiver) = mpsc::channel();
     let read = Arc::new(AtomicUsize::new(0));
     let count = read.clone();
-    // The caller may have stopped waiting; then nobody wants the tree.
+    // The caller may have stopped waiting; then the tree is dropped.
     thread::spawn(move || sender.send(work(read)).unwrap_or_default());
     let mut before = 0;
     loop {
@@ -160,7 +160,7 @@ struct TreeReader {
     bytes: u64,
 }
 
-/// A limit was hit; the reason is in the tree.
+/// A limit was exceeded; the reason is in the tree.
 struct TreeOverflow;
 
 struct DirectoryItem {
@@ -186,7 +186,7 @@ impl TreeReader {
         if self.directories > READ_DIRECTORIES_MAX {
             return self.full(path, format!("more than {READ_DIRECTORIES_MAX} directories"));
         }
-        // What lies too deep is left out by itself; its neighbors are still read.
+        // A directory that is too deep is left out alone; its neighbors are still read.
         if path.matches('/').count() >= READ_DEPTH_MAX {
             let what = format!("directories nest more than {READ_DEPTH_MAX} deep");
             self.refuse(path, ReadRefusal::TooMuch(what));
@@ -200,7 +200,7 @@ impl TreeReader {
                 return Ok(());
             }
         };
-        // A link to a directory above would lead round in a circle.
+        // A link to a parent directory would lead into a cycle.
         if !above.insert(identity) {
             return Ok(());
         }
@@ -241,7 +241,7 @@ impl TreeReader {
         Ok(())
     }
 
-    /// Which directory it is, by device and number, and what is in it.
+    /// Returns the device and inode of a directory, and its entries.
     fn children(&self, path: &str) -> io::Result<((u64, u64), Vec<DirectoryItem>)> {
         let directory =
             if path.is_empty() { self.root.try_clone()? } else { self.root.open_dir(path)? };
@@ -249,7 +249,7 @@ impl TreeReader {
         let mut children = Vec::new();
         for entry in directory.entries()? {
             let entry = entry?;
-            // A name that is not UTF-8 is none of a definition's.
+            // No definition has a name that is not UTF-8.
             let Ok(name) = entry.file_name().into_string() else { continue };
             let below = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
             let kind = self.kind(&below, entry.file_type()?);
@@ -271,7 +271,7 @@ impl TreeReader {
         }
     }
 
-    /// Finds out what a link leads to.
+    /// Resolves the kind of a link's target.
     fn link(&self, path: &str) -> DirectoryItemKind {
         match self.root.metadata(path) {
             Ok(target) if target.is_file() => DirectoryItemKind::File,
@@ -293,7 +293,7 @@ impl TreeReader {
         }
     }
 
-    /// Reads a single file, whatever is there.
+    /// Reads a single file, or records why it is refused.
     fn one(&mut self, path: &str) -> Result<(), TreeOverflow> {
         let kind = fs::symlink_metadata(self.path.join(path)).map(|found| found.file_type());
         let kind = match kind {
@@ -318,7 +318,7 @@ impl TreeReader {
         }
         match self.content(path) {
             Ok(Some(file)) => self.tree.insert(path, FileTreeEntry::File(file)),
-            // The file is refused; what stands beside it can still be read.
+            // This file is refused; its neighbors can still be read.
             Ok(None) => {
                 let what = format!("more than {READ_BYTES_MAX} bytes altogether");
                 self.refuse(path, ReadRefusal::TooMuch(what));
@@ -328,7 +328,7 @@ impl TreeReader {
         Ok(())
     }
 
-    /// `None` when there is more than may be read altogether.
+    /// Returns the content of a file; None if the total size would exceed the limit.
     fn content(&mut self, path: &str) -> io::Result<Option<FileContent>> {
         let mut options = OpenOptions::new();
         let without_waiting =
@@ -380,7 +380,7 @@ impl TreeReader {
     }
 }
 
-/// Whether something that cannot be read would have been, had it been a file or a directory.
+/// True if an unreadable entry would have been read as a file or directory.
 fn matters(role: &DirectoryRole, name: &str, beside: &[&str]) -> bool {
     let as_directory = match layout::directory_role(role, name, beside) {
         Some(

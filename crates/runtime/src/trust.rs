@@ -1,6 +1,6 @@
-//! Whether the owner has looked at the programs that an agent brings, as they are now.
+//! Checks that the owner has trusted an agent's programs in their present state.
 //!
-//! Must never: take a look at something else, or at the same thing elsewhere, for a look at this.
+//! Must never: accept trust in other files, or in equal files elsewhere.
 
 use std::path::Path;
 
@@ -14,23 +14,23 @@ use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::tree_reader;
 
-/// How the programs of an agent stand.
+/// The trust status of an agent's programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrustStatus {
-    /// It brings none.
+    /// The agent has no programs.
     Nothing,
-    /// The owner lets them run as they are.
+    /// The owner trusts the programs in their present state.
     Trusted(Box<TrustedPrograms>),
-    /// The owner let them run as they were.
+    /// The owner trusted an earlier state of the programs.
     Changed(Box<TrustedPrograms>),
-    /// Nobody has looked at them.
+    /// The owner has never trusted them.
     Unseen,
 }
 
-/// Reads what of an agent would run, and what it could load, from the agent's directory.
+/// Reads the manifest of an agent's programs, and of all files that they could load.
 ///
 /// # Errors
-/// When that cannot be said; then nothing of it may run.
+/// If it cannot be determined; then no program of the agent may run.
 pub fn read(directory: &Path, agent: &Agent) -> Result<TrustManifest, TrustError> {
     let tree = tree_reader::read_parts(directory, &TrustCoverage::of(agent)).map_err(|error| {
         let (directory, why) = (directory.display().to_string(), error.to_string());
@@ -39,10 +39,10 @@ pub fn read(directory: &Path, agent: &Agent) -> Result<TrustManifest, TrustError
     agentry_agentfile::trust::manifest(&tree, agent)
 }
 
-/// How the programs of an agent stand.
+/// Returns the trust status of an agent's programs.
 ///
 /// # Errors
-/// When it cannot be said what of it would run.
+/// If its programs cannot be determined.
 pub fn standing(
     ledger: &Ledger,
     definitions: &Definitions,
@@ -62,32 +62,32 @@ pub fn standing(
     })
 }
 
-/// Refuses an agent whose programs the owner has not looked at.
+/// Refuses agents with programs that the owner has not trusted.
 pub(crate) fn check<'a>(
     ledger: &Ledger,
     definitions: &Definitions,
     agents: impl Iterator<Item = &'a AgentId>,
 ) -> Result<(), Error> {
-    // One that does not load brings nothing.
+    // An agent that does not load has no programs to run.
     for agent in agents.filter_map(|id| definitions.library.agents.get(id.as_str())) {
         check_one(ledger, definitions, agent)?;
     }
     Ok(())
 }
 
-/// The same for one agent.
+/// Refuses one agent with programs that the owner has not trusted.
 ///
 /// # Errors
-/// When the owner has not looked, or it cannot be said at what.
+/// If the owner has not trusted them, or they cannot be determined.
 pub fn check_one(ledger: &Ledger, definitions: &Definitions, agent: &Agent) -> Result<(), Error> {
     check_programs(ledger, definitions, agent)?;
     check_servers(ledger, definitions, agent)
 }
 
-/// Refuses an agent in a project whose files define MCP servers that the owner has not looked at.
+/// Refuses an agent in a project with MCP servers that the owner has not trusted.
 ///
 /// # Errors
-/// When the owner has not looked.
+/// If the owner has not trusted them.
 pub fn check_servers(
     ledger: &Ledger,
     definitions: &Definitions,
@@ -106,10 +106,10 @@ pub fn check_servers(
     Err(Error::Untrusted { agent, place, has_changed: trusted.is_some() })
 }
 
-/// Refuses an agent whose own programs the owner has not looked at.
+/// Refuses an agent with own programs that the owner has not trusted.
 ///
 /// # Errors
-/// When the owner has not looked, or it cannot be said at what.
+/// If the owner has not trusted them, or they cannot be determined.
 pub fn check_programs(
     ledger: &Ledger,
     definitions: &Definitions,
@@ -124,16 +124,16 @@ pub fn check_programs(
     Err(Error::Untrusted { agent: agent.id.clone(), place, has_changed })
 }
 
-/// What `agentry trust` is given to look at an agent.
+/// Returns the arguments of `agentry trust` for an agent.
 pub fn trust_arguments(definitions: &Definitions, agent: &Agent) -> String {
-    // What lies in the user's home is looked at as it is seen from the project.
+    // An agent in the user's home is trusted in the context of the project.
     match agent.directory.starts_with("~/") {
         true => format!("{} --agent {}", word(&definitions.project), agent.id),
         false => word(&definitions.directory(agent)),
     }
 }
 
-/// A path as one word of a command.
+/// Quotes a path as one word of a shell command.
 fn word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@,:".contains(c);

@@ -1,9 +1,9 @@
-//! The hooks around a turn: what they say to it, and what they make of it.
+//! The hooks around a turn: their inputs, and the changes that they make to the turn.
 //!
-//! They run in a fixed order, each recorded before its program starts. What a hook may not do is left out and said.
-//! A process that takes the run up again finds what they answered; one that was under way then is not run again.
+//! They run in a fixed order, each recorded before its program starts. Forbidden parts of an answer
+//! are dropped with a note. A resumed run uses the recorded answers; no hook is rerun.
 //!
-//! Must never: give a turn more than its sender and the host allow it, or run a hook twice for one turn.
+//! Must never: grant a turn more than its sender and host allow, or run a hook twice for one turn.
 
 mod apply;
 
@@ -35,14 +35,14 @@ use crate::session::uncertain_hook;
 
 use apply::{ShapingContext, rejection_reason};
 
-/// What the hooks before a turn came to.
+/// The outcome of the hooks before a turn.
 #[derive(Debug, Default)]
 pub(crate) struct PreTurnOutcome {
-    /// What they make of the turn.
+    /// The changes to the turn.
     pub(crate) shaping: TurnShape,
-    /// What they add to what was said.
+    /// Texts that are added to the prompt.
     pub(crate) context: Vec<String>,
-    /// Why the turn must not begin.
+    /// The reason why the turn must not begin; None if it may.
     pub(crate) blocked: Option<String>,
 }
 
@@ -53,12 +53,12 @@ pub(crate) struct InheritedHook {
     report: Option<HookReport>,
 }
 
-/// The hooks that were started since the last turn of a run began.
+/// Returns the hooks that were started since the last turn of a run began.
 pub(crate) fn left_hooks(entries: &[Envelope]) -> VecDeque<InheritedHook> {
     let mut left = VecDeque::new();
     for entry in entries {
         if let Event::TurnStarted(plan) = &entry.event {
-            // What only made room had hooks of its own; those of the turn after it have answered already.
+            // A compaction keeps the answers of the turn after it, but not those of its own hooks.
             let makes_room = plan.compaction.is_some();
             left.retain(|one: &InheritedHook| makes_room && one.moment != HookMoment::PreCompact);
         }
@@ -81,7 +81,7 @@ pub(crate) fn left_hooks(entries: &[Envelope]) -> VecDeque<InheritedHook> {
     left
 }
 
-/// What a hook around a turn is about.
+/// The context of a hook around a turn.
 struct TurnHookContext<'a> {
     programs: &'a Programs,
     charter: &'a Charter,
@@ -91,11 +91,11 @@ struct TurnHookContext<'a> {
     persona: Option<String>,
 }
 
-/// A hook that has run, or was found in the record.
+/// The report of a hook, new or from the ledger.
 enum HookExecution {
     /// It ran just now; its report is still to be recorded.
     Fresh(HookReport),
-    /// Its report stands in the ledger.
+    /// Its report is in the ledger.
     Recorded(HookReport),
 }
 
@@ -171,7 +171,7 @@ impl Runner<'_> {
         self.finished(underway, around.turn, spec, report)
     }
 
-    /// Whether a session may be summed up: the hooks that are asked before, and why not.
+    /// Runs the hooks before a compaction; returns the reason if one of them denies it.
     pub(crate) fn before_compaction(
         &self,
         underway: &mut ActiveRun,
@@ -186,7 +186,7 @@ impl Runner<'_> {
         )
     }
 
-    /// Tells the hooks that a session is over.
+    /// Runs the hooks for the end of a session.
     pub(crate) fn after_session(
         &self,
         underway: &mut ActiveRun,
@@ -200,7 +200,7 @@ impl Runner<'_> {
         let turn = TurnId::from_number((self.host.new_number)());
         let charter = self.charter(underway, at, &turn)?;
         let subject = HookTopic::Because(reason);
-        // It comes too late to say no; what it said is recorded.
+        // A denial has no effect here; the answers are only recorded.
         self.gate_around(underway, at, &charter, (HookMoment::SessionEnd, subject)).map(drop)
     }
 
@@ -231,7 +231,7 @@ impl Runner<'_> {
         Ok(None)
     }
 
-    /// Runs a hook, unless the record says that it ran.
+    /// Runs a hook, or takes its report from the ledger if it has run.
     fn ran(
         &self,
         underway: &mut ActiveRun,
@@ -290,7 +290,7 @@ impl Runner<'_> {
         })
     }
 
-    /// Records what came of a hook, with what it keeps.
+    /// Records the report of a hook, and its changes to the session's state.
     fn finished(
         &self,
         underway: &ActiveRun,
@@ -309,7 +309,7 @@ impl Runner<'_> {
         self.record(&about, events).map(drop)
     }
 
-    /// What a hook after a call of the last turn wants for this one.
+    /// Applies the overrides that hooks after the calls of the last turn set for this one.
     fn take_over(
         &self,
         head: Option<&TurnId>,
@@ -327,7 +327,7 @@ impl Runner<'_> {
     }
 }
 
-/// Ends a hook when somebody asks its run to end: no turn is there yet that would hear of it.
+/// Stops a hook if its run is cancelled: before a turn begins, no session loop does so.
 fn end_if_cancelled(
     ledger: &Ledger,
     (run, since): (&RunId, u64),
@@ -343,7 +343,7 @@ fn end_if_cancelled(
     }
 }
 
-/// The persona that an agent wears just now.
+/// Returns the active persona of an agent.
 pub(crate) fn active_persona(
     agent: &Agent,
     underway: &ActiveRun,
@@ -355,7 +355,7 @@ pub(crate) fn active_persona(
     worn.map(|persona| persona.id.as_str().to_owned())
 }
 
-/// The overrides that the hooks after the calls of a turn want for the next one.
+/// Returns the overrides that hooks after the calls of a turn set for the next one.
 fn wanted_for_next(ledger: &Ledger, turn: &TurnId) -> Result<Vec<(HookSpec, HookResult)>, Error> {
     let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
     let mut wanted = Vec::new();
@@ -372,7 +372,7 @@ fn wanted_for_next(ledger: &Ledger, turn: &TurnId) -> Result<Vec<(HookSpec, Hook
     Ok(wanted)
 }
 
-/// What came of a hook, with what it keeps about the session from then on. What it keeps too much of is no answer.
+/// Returns the entries for a hook's report and its session state. Too much state is a failure.
 pub(crate) fn settled(
     host: &Host,
     session: &SessionId,

@@ -1,9 +1,9 @@
-//! A turn as its record tells it.
+//! Rebuilds a turn from the ledger.
 //!
-//! The turn begins again with the charter it began with, is told what it was told, in the same order, and
-//! must choose what it chose. Where it does not, nobody goes on.
+//! The turn begins again with its recorded charter, receives the recorded inputs in their order,
+//! and must choose the recorded moves. If it does not, the run cannot continue.
 //!
-//! Must never: do a move, or write.
+//! Must never: perform a move, or write.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ use crate::history;
 use crate::limits::TURN_ENTRIES_MAX;
 use crate::session::halted;
 
-/// All that is recorded of a turn.
+/// The recorded plan, history and entries of a turn.
 pub(crate) struct TurnRecord {
     pub(crate) plan: TurnPlan,
     pub(crate) history: Vec<Message>,
@@ -32,26 +32,26 @@ pub(crate) struct TurnRecord {
     pub(crate) entries: Vec<Envelope>,
 }
 
-/// Reads a turn.
+/// Reads the record of a turn from the ledger.
 pub(crate) fn record(ledger: &Ledger, turn: &TurnId) -> Result<TurnRecord, Error> {
     let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
     let mut entries = ledger.read_from(0, &filter, TURN_ENTRIES_MAX)?.into_iter();
     let plan = entries.find_map(|envelope| {
         if let Event::TurnStarted(plan) = envelope.event { Some(*plan) } else { None }
     });
-    let plan = plan.ok_or_else(|| Error::Halted(format!("{turn} has no beginning")))?;
+    let plan = plan.ok_or_else(|| Error::Halted(format!("{turn} has no start in the ledger")))?;
     let history = history::as_given(ledger, &plan)?;
     Ok(TurnRecord { plan, history, entries: entries.collect() })
 }
 
-/// The charter that a turn began with.
+/// Returns the charter that a turn began with.
 pub(crate) fn charter(plan: &TurnPlan) -> Result<Charter, Error> {
     serde_json::from_value(plan.charter.clone()).map_err(|error| {
         Error::Halted(format!("the turn was recorded by another version of agentry: {error}"))
     })
 }
 
-/// What access had decided about the sender of a turn.
+/// Returns the access bounds of a turn's sender; None if it has none.
 pub(crate) fn bounds(record: &TurnRecord) -> Result<Option<Bounds>, Error> {
     let recorded = record.plan.charter.pointer("/authority/bounds").cloned();
     serde_json::from_value(recorded.unwrap_or_default()).map_err(|error| {
@@ -59,13 +59,13 @@ pub(crate) fn bounds(record: &TurnRecord) -> Result<Option<Bounds>, Error> {
     })
 }
 
-/// A difference between the record and the program.
+/// A difference between the recorded and the chosen moves.
 pub(crate) struct ReplayDifference {
     pub(crate) recorded: Option<Event>,
     pub(crate) chosen: Option<Event>,
 }
 
-/// What came of playing a record.
+/// The result of playing a record.
 pub(crate) struct PlaybackOutcome {
     pub(crate) turn: Turn,
     pub(crate) moves: u64,
@@ -73,7 +73,7 @@ pub(crate) struct PlaybackOutcome {
     pub(crate) difference: Option<ReplayDifference>,
 }
 
-/// Plays a record to a turn with this charter.
+/// Plays a record to a turn with this charter; stops at the first difference.
 pub(crate) fn play(
     ledger: &Ledger,
     record: &TurnRecord,
@@ -101,7 +101,8 @@ pub(crate) fn play(
             EventRole::Pointer(input) => {
                 played.taken.insert(input);
                 let entry = ledger.entry(input)?;
-                let entry = entry.ok_or_else(|| Error::Halted(format!("entry {input} is gone")))?;
+                let entry =
+                    entry.ok_or_else(|| Error::Halted(format!("entry {input} is missing")))?;
                 (entry.event, Some(entry.time))
             }
         };
@@ -122,16 +123,16 @@ pub(crate) fn play(
     Ok(played)
 }
 
-/// A turn that goes on where it was left.
+/// A turn that continues where it was left.
 pub(crate) struct RebuiltTurn {
     pub(crate) turn: Turn,
-    /// What came in and was taken.
+    /// The sequence numbers of the inputs that the turn received.
     pub(crate) taken: BTreeSet<u64>,
-    /// What the hooks before it made of it.
+    /// The changes that the hooks before the turn made.
     pub(crate) shaping: TurnShape,
 }
 
-/// A turn that goes on where it was left.
+/// Rebuilds a turn of a run for resuming; fails if its moves differ from the record.
 pub(crate) fn rebuild(
     ledger: &Ledger,
     (run, turn): (&RunId, &TurnId),
@@ -154,7 +155,7 @@ pub(crate) fn rebuild(
     }
 }
 
-/// Whether a move is the one that was recorded; a record from before there was a context says none.
+/// True if a move equals the recorded one; older records of an ending lack the context.
 pub(crate) fn is_recorded(recorded: &Event, chosen: &Event) -> bool {
     if let Event::TurnEnded { context: said, .. } = recorded
         && said.is_empty()
@@ -169,19 +170,19 @@ pub(crate) fn is_recorded(recorded: &Event, chosen: &Event) -> bool {
     recorded == chosen
 }
 
-/// A turn has the confinement it began with. Where that cannot be had any more, it does not go on.
+/// Checks that the present sandbox level is at least that of the turn's beginning.
 fn check_level(charter: &Charter, today: ConfinementLevel) -> Result<(), Error> {
     let begun = charter.confinement().level;
     if today <= begun {
         return Ok(());
     }
     Err(Error::Definition(format!(
-        "the turn began under `{begun}`, and there is only `{today}` now; bring the sandbox back, or \
-         cancel the run and begin another"
+        "the turn began under `{begun}`, and only `{today}` is available now; restore the sandbox, \
+         or cancel the run and start a new one"
     )))
 }
 
-/// A move in one line.
+/// Returns a move as JSON in one line.
 pub(crate) fn event_json(event: Option<&Event>) -> String {
     match event {
         Some(event) => serde_json::to_string(event).unwrap_or_else(|error| error.to_string()),

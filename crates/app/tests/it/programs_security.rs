@@ -100,7 +100,7 @@ fn an_mcp_server_of_a_project_is_not_started() {
     story.file(".mcp.json", server.as_bytes());
     let ran = story.ran_in("", "run --model scripted:hi.jsonl hello");
     assert_eq!(ran.code, Some(3), "{}", ran.err);
-    assert!(ran.err.contains("nobody has looked at"), "{}", ran.err);
+    assert!(ran.err.contains("are not trusted"), "{}", ran.err);
     story.out("trust --yes");
     story.out("run --model scripted:hi.jsonl hello");
     // One that comes later is looked at by itself.

@@ -1,9 +1,9 @@
-//! A channel's program: started, watched, started again, and stopped.
+//! A channel's adapter program: started, supervised, restarted and stopped.
 //!
-//! One thread starts it and waits for its end; three more carry its output, its complaints and what it
-//! is told. While the sink lets its caller wait, nothing more is read, so that the program waits too.
+//! One thread starts it and waits for its end; three more carry its output, its error lines and its
+//! input. While the sink blocks, no more output is read, so that the program waits too.
 //!
-//! Must never: leave a process of the program behind, or say that something went out before it did.
+//! Must never: leave a process of the program behind, or report a message as sent too early.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -27,13 +27,13 @@ use crate::limits::{
 };
 use crate::redact::TextEdges;
 
-/// A channel's program.
+/// A running adapter program; dropping it stops the program.
 pub struct Adapter {
     shared: Arc<AdapterContext>,
 }
 
 impl Adapter {
-    /// Starts it. What comes in later goes to the sink.
+    /// Starts the program. Its events go to the sink.
     pub fn start(
         config: AdapterConfig,
         sink: Arc<dyn InboundSink>,
@@ -60,18 +60,18 @@ impl Adapter {
         Ok(Self { shared })
     }
 
-    /// How it is.
+    /// Returns the present health of the adapter.
     pub fn health(&self) -> AdapterHealth {
         let state = self.shared.state();
         AdapterHealth { complaints: state.complaints.all(), ..state.health.clone() }
     }
 
-    /// What the channel does with addresses in answers.
+    /// Returns the channel's policy for links in answers.
     pub fn links(&self) -> &LinkPolicy {
         &self.shared.config.links
     }
 
-    /// What the channel can show: what the settings say, else what the program said.
+    /// Returns the channel's capabilities: from the settings, else as the program declared them.
     pub fn capabilities(&self) -> ChannelCapabilities {
         let config = &self.shared.config;
         let said = self.shared.state().capabilities.clone();
@@ -82,7 +82,7 @@ impl Adapter {
         }
     }
 
-    /// Sends one piece, and waits until the program says whether it went out.
+    /// Sends one chunk, and waits until the program confirms it, at most `ADAPTER_ANSWER_MS_MAX`.
     pub fn send(&self, outgoing: &OutgoingChunk) -> Result<SentChunk, DeliveryError> {
         let waiting = self.shared.hand_over(outgoing)?;
         self.shared.clock.wait(ADAPTER_ANSWER_MS_MAX, &waiting.bell);
@@ -91,15 +91,15 @@ impl Adapter {
         answer.unwrap_or_else(|| {
             Err(DeliveryError::Unknown {
                 message: format!(
-                    "the program of the channel `{}` did not say within {ADAPTER_ANSWER_MS_MAX} ms \
-                     whether it was sent",
+                    "the program of the channel `{}` did not confirm the message within \
+                     {ADAPTER_ANSWER_MS_MAX} ms",
                     self.shared.config.channel
                 ),
             })
         })
     }
 
-    /// Ends it with all its processes: asked first, killed if that does not help.
+    /// Stops the program with all its processes: a request first, a kill if that fails.
     pub fn stop(&self) {
         let shared = &self.shared;
         shared.stop.set();
@@ -125,14 +125,14 @@ impl ChannelSender for Adapter {
     }
 }
 
-/// What the threads of one adapter share.
+/// The state that the threads of one adapter share.
 pub(super) struct AdapterContext {
     pub(super) config: AdapterConfig,
     pub(super) sink: Arc<dyn InboundSink>,
     pub(super) clock: Arc<dyn WaitClock>,
-    /// Rings when it is to end.
+    /// Set when the program shall end.
     pub(super) stop: Arc<Latch>,
-    /// Rings when its process has ended for good.
+    /// Set when its process has ended for good.
     pub(super) ended: Arc<Latch>,
     state: Mutex<State>,
 }
@@ -142,25 +142,25 @@ struct State {
     health: AdapterHealth,
     complaints: AdapterLog,
     capabilities: ChannelCapabilities,
-    /// What was handed over and not answered, by id.
+    /// Chunks that were sent to the program and not answered, by id.
     waiting: HashMap<String, Arc<PendingSend>>,
-    /// The process that runs now.
+    /// The current process; None between two processes.
     now: Option<CurrentProcess>,
-    /// How many processes there were.
+    /// The number of processes so far.
     lives: u64,
-    /// How often in a row it did not stay connected.
+    /// The number of processes in a row that did not stay connected.
     failures: u32,
-    /// Since when it is connected.
+    /// The start of the present connection, in milliseconds since 1970; None without one.
     healthy_since: Option<u64>,
 }
 
-/// The process that runs now. It is not reaped while it stands here, so that its number is its own.
+/// The current process. It is not reaped while it is kept here, so that its id stays its own.
 struct CurrentProcess {
     group: Pid,
     lines: SyncSender<String>,
 }
 
-/// Somebody waits to hear whether something went out.
+/// A sender that waits for the answer to one chunk.
 #[derive(Default)]
 struct PendingSend {
     bell: Arc<Latch>,
@@ -174,12 +174,12 @@ impl AdapterContext {
 
     fn signal(&self, signal: Signal) {
         if let Some(now) = &self.state().now {
-            // An error means that the group is empty, which is what is wanted.
+            // An error means that the group is empty, as wanted.
             kill_process_group(now.group, signal).ok();
         }
     }
 
-    /// A process runs from now on; its number among all. If it is to end already, it is asked to.
+    /// Registers a new process and returns its number. If a stop is pending, it is applied.
     pub(super) fn begin(&self, group: Pid, lines: SyncSender<String>) -> u64 {
         let now_ms = self.clock.now_ms();
         let mut state = self.state();
@@ -201,13 +201,13 @@ impl AdapterContext {
         self.state().lives == life && !self.stop.is_set()
     }
 
-    /// The process has ended and is not reaped yet: whatever is left of its group ends too.
+    /// Kills the rest of the process group, before the ended process is reaped.
     pub(super) fn end_group(&self) {
         self.signal(Signal::KILL);
         self.state().now = None;
     }
 
-    /// Nobody will answer what was handed over to the process that ended, for this reason.
+    /// Fails all pending sends of the process that ended, for the given reason.
     pub(super) fn end(&self, why: &str) {
         let now_ms = self.clock.now_ms();
         let mut state = self.state();
@@ -216,12 +216,12 @@ impl AdapterContext {
         let last = state.complaints.last().map(|last| format!(": {last}")).unwrap_or_default();
         state.health.error = Some(format!("{why}{last}"));
         for (_, waiting) in state.waiting.drain() {
-            let message = "the channel's program ended before it said whether it was sent";
+            let message = "the channel's program ended before it confirmed the message";
             waiting.answer(Err(DeliveryError::Unknown { message: message.to_owned() }));
         }
     }
 
-    /// Waits before the next start; false if there is to be none.
+    /// Waits before the next start; returns false if the adapter is stopping.
     pub(super) fn back_off(&self) -> bool {
         let now_ms = self.clock.now_ms();
         let wait = {
@@ -238,7 +238,7 @@ impl AdapterContext {
         self.state().complaints.add(&line);
     }
 
-    /// What a line asks for; the answer goes to the program.
+    /// Handles a line of the program and sends the answer back to it.
     pub(super) fn hear(&self, line: Result<&[u8], &str>, number: u64, lines: &SyncSender<String>) {
         let own = AdapterIdentity {
             channel: &self.config.channel,
@@ -267,7 +267,7 @@ impl AdapterContext {
                 adapter_protocol::refused(number, &unread)
             }
         };
-        // Nobody reads it when the program is about to end.
+        // The answer is lost if the program is about to end.
         lines.send(answer).ok();
     }
 
@@ -321,7 +321,7 @@ impl AdapterContext {
         }
     }
 
-    /// An answer for which nobody waits any more is of no use: the same id is handed over again.
+    /// An answer without a waiting sender is dropped: the chunk is sent again under its id.
     fn answer(&self, id: &str, answer: Result<SentChunk, DeliveryError>) {
         if let Some(waiting) = self.state().waiting.get(id) {
             waiting.answer(answer);
@@ -340,8 +340,8 @@ impl AdapterContext {
             return Err(DeliveryError::Unknown { message });
         }
         now.lines.try_send(adapter_protocol::send(outgoing)).map_err(|error| match error {
-            TrySendError::Full(_) => cut_off("does not read what it is told"),
-            TrySendError::Disconnected(_) => cut_off("does not listen any more"),
+            TrySendError::Full(_) => cut_off("does not read its input"),
+            TrySendError::Disconnected(_) => cut_off("has closed its input"),
         })?;
         let waiting = Arc::new(PendingSend::default());
         state.waiting.insert(outgoing.id.clone(), Arc::clone(&waiting));
@@ -367,7 +367,7 @@ impl PendingSend {
     }
 }
 
-/// How long to wait after so many failures in a row.
+/// Returns the wait before the next start after this many failures, in milliseconds.
 fn wait_before(failures: u32) -> u64 {
     let doublings = failures.saturating_sub(1).min(u64::BITS - 1);
     ADAPTER_RESTART_MS.saturating_mul(1 << doublings).min(ADAPTER_RESTART_MS_MAX)

@@ -1,13 +1,13 @@
-//! The last lines in which a channel's program complained, without secrets.
+//! The last error lines of a channel's adapter, without secrets.
 //!
-//! Must never: grow without a bound, or keep the value of a secret.
+//! Must never: grow without a limit, or keep the value of a secret.
 
 use std::collections::VecDeque;
 
 use crate::limits::{ADAPTER_COMPLAINT_BYTES_MAX, ADAPTER_COMPLAINTS_MAX};
 use crate::redact::{Redactor, TextEdges};
 
-/// The last lines.
+/// The last error lines, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct AdapterLog(VecDeque<String>);
 
@@ -28,7 +28,7 @@ impl AdapterLog {
     }
 }
 
-/// The text without secrets, and cut to what is kept of a line.
+/// Removes secrets from a line and cuts it to the length that is kept.
 pub(super) fn redacted_line(redactor: &Redactor, text: &str, ends: TextEdges) -> String {
     let mut text = redactor.text(text, ends).text;
     if text.len() > ADAPTER_COMPLAINT_BYTES_MAX {

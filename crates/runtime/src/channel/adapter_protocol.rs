@@ -1,6 +1,6 @@
-//! The lines between a channel's program and us.
+//! The lines of the protocol between a channel's adapter and the runtime.
 //!
-//! Must never: take a part that the program has no say in, or pass over a part that nobody knows.
+//! Must never: accept a field that only the runtime sets, or ignore an unknown field.
 
 use agentry_kernel::route::RUN;
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind};
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{ChannelCapabilities, OutgoingChunk};
 use crate::limits::TEXT_LIMIT_CHARS_MIN;
 
-/// What an event may have.
+/// The fields that an event may have.
 const EVENT_FIELDS: [&str; 21] = [
     "type",
     "event_id",
@@ -35,13 +35,13 @@ const EVENT_FIELDS: [&str; 21] = [
     "event_type",
     "hook_id",
 ];
-/// What only the runtime says of an event.
+/// Metadata that only the runtime sets.
 const RUNTIME_METADATA: [&str; 8] =
     ["turn_id", "run_id", "session", "session_id", "persona", "in_reply_to", "agentry", RUN];
-/// Kinds of events that no program makes.
+/// Event types that no adapter may use.
 const RUNTIME_EVENT_TYPES: [&str; 5] = ["timer", "timer_tick", "webhook", "agent", "heartbeat"];
 
-/// What a channel's program says.
+/// A message of an adapter.
 #[derive(Debug)]
 pub(super) enum AdapterMessage {
     Event(Box<Inbound>),
@@ -52,21 +52,21 @@ pub(super) enum AdapterMessage {
     Log { level: String, message: String },
 }
 
-/// A line that cannot be taken.
+/// A line that was refused, with the reason.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AdapterLineError {
     pub(super) event_id: Option<String>,
     pub(super) why: String,
 }
 
-/// For whom a program speaks.
+/// The channel and account that an adapter speaks for.
 pub(super) struct AdapterIdentity<'a> {
     pub(super) channel: &'a str,
     pub(super) account_id: Option<&'a str>,
     pub(super) peer_kind: Option<PeerKind>,
 }
 
-/// What a line says.
+/// Parses a line of an adapter.
 pub(super) fn read(
     line: &[u8],
     own: &AdapterIdentity<'_>,
@@ -99,7 +99,7 @@ fn other(kind: &str, map: Map<String, Value>) -> Result<AdapterMessage, String> 
     }
     let known = ["health", "capabilities", "sent", "failed", "log"];
     if !known.contains(&kind) {
-        return Err(format!("no line has the type `{kind}`; write event, {}", known.join(", ")));
+        return Err(format!("unknown line type `{kind}`; write event, {}", known.join(", ")));
     }
     let read = serde_json::from_value(Value::Object(map));
     Ok(match read.map_err(|error| format!("the line `{kind}` cannot be read: {error}"))? {
@@ -108,7 +108,7 @@ fn other(kind: &str, map: Map<String, Value>) -> Result<AdapterMessage, String> 
         }
         PlainAdapterMessage::Capabilities(said) => {
             if said.limit() < TEXT_LIMIT_CHARS_MIN {
-                return Err(format!("a `text_limit` is at least {TEXT_LIMIT_CHARS_MIN}"));
+                return Err(format!("`text_limit` must be at least {TEXT_LIMIT_CHARS_MIN}"));
             }
             AdapterMessage::Capabilities(said)
         }
@@ -151,10 +151,10 @@ fn event(
     Ok(AdapterMessage::Event(Box::new(inbound)))
 }
 
-/// A program speaks for its own channel and account, and of what happened there.
+/// Checks that an event is of the adapter's own channel and account, with no reserved field.
 fn own_words(map: &Map<String, Value>, own: &AdapterIdentity<'_>) -> Result<(), String> {
     if let Some(name) = map.keys().find(|name| !EVENT_FIELDS.contains(&name.as_str())) {
-        return Err(format!("an event has no `{name}`; what else there is goes to `metadata`"));
+        return Err(format!("an event has no field `{name}`; put other data into `metadata`"));
     }
     let text = |name: &str| map.get(name).and_then(Value::as_str);
     if let Some(channel) = text("channel").filter(|channel| *channel != own.channel) {
@@ -168,18 +168,18 @@ fn own_words(map: &Map<String, Value>, own: &AdapterIdentity<'_>) -> Result<(), 
         return Err(format!("the event is of the account `{said}`, not of `{own}`"));
     }
     if text("direction") == Some("sent") {
-        return Err("only what was sent for an agent has the direction `sent`".to_owned());
+        return Err("the direction `sent` is reserved for answers of agents".to_owned());
     }
     if map.contains_key("hook_id") {
-        return Err("only a timer wakes a hook; leave `hook_id` out".to_owned());
+        return Err("`hook_id` is reserved for timers; leave it out".to_owned());
     }
     if let Some(kind) = text("event_type").filter(|kind| RUNTIME_EVENT_TYPES.contains(kind)) {
-        return Err(format!("no program makes events of the type `{kind}`"));
+        return Err(format!("the runtime reserves events of the type `{kind}`"));
     }
     let metadata = map.get("metadata").and_then(Value::as_object);
     let mut names = metadata.into_iter().flat_map(Map::keys);
     match names.find(|name| RUNTIME_METADATA.contains(&name.as_str())) {
-        Some(name) => Err(format!("`metadata.{name}` is not for programs; leave it out")),
+        Some(name) => Err(format!("`metadata.{name}` is reserved for the runtime; leave it out")),
         None => Ok(()),
     }
 }
@@ -189,24 +189,24 @@ fn event_id(map: &Map<String, Value>, channel: &str) -> Result<String, String> {
         Some(Value::String(source)) => {
             Some(EventId::of(channel, source).map_err(|wrong| wrong.to_string())?.to_string())
         }
-        Some(_) => return Err("the `source_id` is not a text".to_owned()),
+        Some(_) => return Err("the `source_id` is not a string".to_owned()),
         None => None,
     };
     let said = match map.get("event_id") {
         Some(Value::String(said)) => Some(said.clone()),
-        Some(_) => return Err("the `event_id` is not a text".to_owned()),
+        Some(_) => return Err("the `event_id` is not a string".to_owned()),
         None => None,
     };
     match (said, made) {
         (Some(said), Some(made)) if said != made => {
-            Err("the `event_id` is not the channel, a colon and the `source_id`".to_owned())
+            Err("the `event_id` must be the channel, a colon and the `source_id`".to_owned())
         }
         (Some(id), _) | (None, Some(id)) => Ok(id),
         (None, None) => Err("the event has neither `event_id` nor `source_id`".to_owned()),
     }
 }
 
-/// What became of an event that is kept or need not be.
+/// The reason why an adapter need not send an event again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckKind {
     New,
@@ -214,7 +214,7 @@ pub(super) enum AckKind {
     Filtered,
 }
 
-/// The line that tells a program that it need not hand an event in again.
+/// Returns the line that acknowledges an event.
 pub(super) fn ack(event_id: &EventId, acked: AckKind) -> String {
     let mut line = json!({ "type": "ack", "event_id": event_id });
     match acked {
@@ -225,7 +225,7 @@ pub(super) fn ack(event_id: &EventId, acked: AckKind) -> String {
     line.to_string()
 }
 
-/// The line that tells a program that a line of it was not taken.
+/// Returns the line that reports a refused line to the adapter.
 pub(super) fn refused(number: u64, unread: &AdapterLineError) -> String {
     match &unread.event_id {
         Some(id) => {
@@ -236,7 +236,7 @@ pub(super) fn refused(number: u64, unread: &AdapterLineError) -> String {
     .to_string()
 }
 
-/// The line that tells a program to send something.
+/// Returns the line that asks the adapter to send a chunk.
 pub(super) fn send(outgoing: &OutgoingChunk) -> String {
     json!({ "type": "send", "id": outgoing.id, "to": outgoing.to, "content": outgoing.content })
         .to_string()
@@ -262,7 +262,7 @@ mod tests {
         *inbound
     }
 
-    /// An event with one more part.
+    /// Returns an event line with one more field.
     fn with(part: &str) -> String {
         format!(r#"{{"type":"event","source_id":"1","sender_id":"u",{part}}}"#)
     }
@@ -285,20 +285,23 @@ mod tests {
         let cases = [
             (r#""channel":"terminal""#, "the event is of the channel `terminal`, not of `chat`"),
             (r#""account_id":"you""#, "the event is of the account `you`, not of `me`"),
-            (r#""direction":"sent""#, "only what was sent for an agent has the direction `sent`"),
-            (r#""hook_id":"h""#, "only a timer wakes a hook; leave `hook_id` out"),
-            (r#""event_type":"timer_tick""#, "no program makes events of the type `timer_tick`"),
+            (r#""direction":"sent""#, "the direction `sent` is reserved for answers of agents"),
+            (r#""hook_id":"h""#, "`hook_id` is reserved for timers; leave it out"),
+            (
+                r#""event_type":"timer_tick""#,
+                "the runtime reserves events of the type `timer_tick`",
+            ),
             (
                 r#""metadata":{"turn_id":"t"}"#,
-                "`metadata.turn_id` is not for programs; leave it out",
+                "`metadata.turn_id` is reserved for the runtime; leave it out",
             ),
             (
                 r#""metadata":{"run":{"mode":"wiggum"}}"#,
-                "`metadata.run` is not for programs; leave it out",
+                "`metadata.run` is reserved for the runtime; leave it out",
             ),
             (
                 r#""event_id":"other:1""#,
-                "the `event_id` is not the channel, a colon and the `source_id`",
+                "the `event_id` must be the channel, a colon and the `source_id`",
             ),
         ];
         for (part, why) in cases {
@@ -315,24 +318,27 @@ mod tests {
             ("{}", "the line has no `type`"),
             (
                 r#"{"type":"evnt"}"#,
-                "no line has the type `evnt`; write event, health, capabilities, sent, failed, log",
+                "unknown line type `evnt`; write event, health, capabilities, sent, failed, log",
             ),
             (
                 r#"{"type":"event","sender_id":"u"}"#,
                 "the event has neither `event_id` nor `source_id`",
             ),
-            (r#"{"type":"event","source_id":7,"sender_id":"u"}"#, "the `source_id` is not a text"),
+            (
+                r#"{"type":"event","source_id":7,"sender_id":"u"}"#,
+                "the `source_id` is not a string",
+            ),
             (
                 r#"{"type":"event","source_id":"a b","sender_id":"u"}"#,
                 "the source_id holds a space or a sign that cannot be printed",
             ),
-            (r#"{"type":"capabilities","text_limit":39}"#, "a `text_limit` is at least 40"),
+            (r#"{"type":"capabilities","text_limit":39}"#, "`text_limit` must be at least 40"),
         ];
         for (line, why) in cases {
             assert_eq!(refusal(line), why);
         }
         let misspelt = refusal(&with(r#""peer_knd":"dm""#));
-        assert_eq!(misspelt, "an event has no `peer_knd`; what else there is goes to `metadata`");
+        assert_eq!(misspelt, "an event has no field `peer_knd`; put other data into `metadata`");
         for part in [r#""peer_kind":"crowd""#, r#""timestamp":-1"#, r#""metadata":3"#] {
             assert!(refusal(&with(part)).starts_with("the event cannot be read"), "{part}");
         }

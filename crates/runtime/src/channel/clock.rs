@@ -1,16 +1,16 @@
-//! The clock of channels, and a bell that ends a wait.
+//! The clock of channels, and a latch that ends a wait.
 //!
-//! Must never: be gone around; whoever waits on a channel waits here, so that tests need no time.
+//! Must never: be bypassed; every wait on a channel uses this clock, so that tests need no time.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Tells the time and waits.
 pub trait WaitClock: Send + Sync {
-    /// The time, in milliseconds since 1970.
+    /// Returns the time, in milliseconds since 1970.
     fn now_ms(&self) -> u64;
 
-    /// Waits so many milliseconds, or until the bell rings; whether it rang.
+    /// Waits `ms` milliseconds or until the latch is set; returns true if it is set.
     fn wait(&self, ms: u64, bell: &Arc<Latch>) -> bool;
 }
 
@@ -32,7 +32,7 @@ impl WaitClock for SystemClock {
     }
 }
 
-/// Rings once and stays rung.
+/// A flag that is set once, stays set, and wakes all waiting threads.
 #[derive(Debug, Default)]
 pub struct Latch {
     rung: Mutex<bool>,
@@ -40,25 +40,25 @@ pub struct Latch {
 }
 
 impl Latch {
-    /// Ends every wait, now and later.
+    /// Sets the latch and ends every wait, present and future.
     pub fn set(&self) {
         *self.rung() = true;
         self.heard.notify_all();
     }
 
-    /// Whether it rang.
+    /// True if the latch is set.
     pub fn is_set(&self) -> bool {
         *self.rung()
     }
 
-    /// Lets those who wait look again at what they wait for.
+    /// Wakes the waiting threads to check their condition again.
     pub fn notify(&self) {
         drop(self.rung());
         self.heard.notify_all();
     }
 
-    /// Waits while something holds, or until it rings; whether it rang. Whoever changes what holds must
-    /// nudge.
+    /// Waits while a condition holds and the latch is not set; returns true if it is set. A change
+    /// of the condition needs a call of `notify`.
     pub fn wait_while(&self, mut holds: impl FnMut() -> bool) -> bool {
         let rung = self.rung();
         let waited = self.heard.wait_while(rung, |rung| !*rung && holds());

@@ -1,4 +1,4 @@
-//! What a channel's program is started with.
+//! The configuration to start a channel's adapter with.
 //!
 //! Must never: read the environment or a secret that the settings do not name for the channel.
 
@@ -16,101 +16,101 @@ use secrecy::SecretString;
 use crate::redact::Redactor;
 use crate::secrets::SecretRegistry;
 
-/// Variables that every program gets where they are set.
+/// Variables of this process that every adapter inherits.
 const USUAL: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
-/// One channel, ready to be started.
+/// The configuration of one channel's adapter.
 #[derive(Clone, Debug)]
 pub struct AdapterConfig {
-    /// Its name.
+    /// The name of the channel.
     pub channel: String,
-    /// Its program.
+    /// The path or name of its program.
     pub program: String,
-    /// The words behind it.
+    /// The arguments of the program.
     pub args: Vec<String>,
-    /// Where it is started.
+    /// The directory in which it is started.
     pub directory: PathBuf,
     /// Its whole environment.
     pub env: Vec<(String, SecretString)>,
-    /// Which account of ours it is.
+    /// The id of our account on the channel.
     pub account_id: Option<String>,
-    /// What the other side is when the program does not say.
+    /// The peer kind of events for which the program gives none.
     pub peer_kind: Option<PeerKind>,
-    /// What is let in.
+    /// The filters that its events must pass.
     pub filters: Vec<ChannelFilter>,
-    /// The longest message, whatever the program says.
+    /// The longest message in characters; overrides the program's own limit.
     pub text_limit: Option<u64>,
-    /// Which Markdown it reads, whatever the program says.
+    /// The flavor of Markdown; overrides that of the program.
     pub markdown: Option<MarkdownFlavor>,
-    /// What is done with addresses in answers, and which hosts may be linked to.
+    /// The policy for links in answers, with the hosts that may be linked to.
     pub links: LinkPolicy,
-    /// Takes secrets out of what the program complains.
+    /// Removes secrets from the program's error lines.
     pub redactor: Arc<Redactor>,
 }
 
-/// What a channel does with addresses in answers.
+/// A channel's policy for links in answers.
 #[derive(Clone, Debug, Default)]
 pub struct LinkPolicy {
-    /// What is done with those whose host is not listed.
+    /// The treatment of links to hosts that are not listed.
     pub rule: LinkTreatment,
     /// The hosts that the channel lists.
     pub hosts: Vec<String>,
 }
 
-/// What surrounds a channel.
+/// The surroundings of a channel's adapter.
 pub struct AdapterEnvironment<'a> {
-    /// Where its program is started.
+    /// The directory in which it is started.
     pub directory: &'a Path,
-    /// The variables of this process.
+    /// Returns a variable of this process.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
-    /// The secrets.
+    /// The secrets that its credentials refer to.
     pub secrets: &'a SecretRegistry,
 }
 
-/// Why a channel cannot be started.
+/// The reason why a channel cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// It has no program.
+    /// The channel has no program.
     #[error("the setting `channels.{channel}.command` names no program")]
     NoCommand {
-        /// The channel.
+        /// The name of the channel.
         channel: String,
     },
-    /// A secret has no value.
+    /// A secret of the channel has no value.
     #[error(
         "the setting `channels.{channel}.credentials` names the secret `{name}`, which has no value; \
          set it with `agentry secret set {name}`"
     )]
     NoSecret {
-        /// The channel.
+        /// The name of the channel.
         channel: String,
-        /// The secret.
+        /// The name of the secret.
         name: String,
     },
-    /// Its program does not start.
+    /// The program of the channel does not start.
     #[error(
         "the program `{program}` of the setting `channels.{channel}.command` does not start: {error}"
     )]
     Spawn {
-        /// The channel.
+        /// The name of the channel.
         channel: String,
-        /// The program.
+        /// The path or name of the program.
         program: String,
-        /// Why.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// This process has no room for a thread.
-    #[error("the channel `{channel}` cannot be watched: {error}")]
+    /// This process cannot start another thread.
+    #[error("cannot start a thread for the channel `{channel}`: {error}")]
     Thread {
-        /// The channel.
+        /// The name of the channel.
         channel: String,
-        /// Why.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
 
 impl AdapterConfig {
-    /// A channel as the settings describe it.
+    /// Builds the configuration of a channel from its settings.
     pub fn of(
         name: &str,
         said: &ChannelToml,

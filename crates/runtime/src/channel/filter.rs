@@ -1,12 +1,12 @@
-//! What a channel's filters let in.
+//! The filters of a channel.
 //!
-//! Must never: let in what an `exclude` fits.
+//! Must never: pass an event that an `exclude` matches.
 
 use agentry_agentfile::manifest::channels::{ChannelFilter, FilterField, FilterKind};
 use agentry_kernel::access::pattern_matches;
 use agentry_protocol::inbound::{ContentType, Inbound};
 
-/// Whether no `exclude` fits, and one of the `include`s does, if there are any.
+/// True if no `exclude` matches, and one of the `include`s does, if there are any.
 pub(super) fn lets_in(filters: &[ChannelFilter], inbound: &Inbound) -> bool {
     let fits =
         |filter: &&ChannelFilter| pattern_matches(&filter.pattern, value(filter.field, inbound));
@@ -16,7 +16,7 @@ pub(super) fn lets_in(filters: &[ChannelFilter], inbound: &Inbound) -> bool {
             || of(FilterKind::Include).any(|filter| fits(&filter)))
 }
 
-/// What a filter looks at; nothing is an empty text.
+/// Returns the text that a filter tests; a missing field is an empty text.
 fn value(field: FilterField, inbound: &Inbound) -> &str {
     let place = &inbound.place;
     let part = match field {

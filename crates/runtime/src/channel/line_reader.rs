@@ -1,17 +1,17 @@
-//! Lines of a program's output, none longer than may be held in memory.
+//! Reads the lines of a program's output, with a limit on their length.
 //!
-//! Must never: hold more of a line than its limit.
+//! Must never: keep more of a line in memory than its limit.
 
 use std::io::{BufRead, ErrorKind};
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineRead {
     /// A line, without its end.
     Line,
-    /// A line longer than the limit; its rest was passed over.
+    /// A line longer than the limit; its rest was skipped.
     TooLong,
-    /// There is no more.
+    /// The output has ended.
     End,
 }
 
@@ -23,11 +23,11 @@ pub(super) fn next(from: &mut impl BufRead, line: &mut Vec<u8>, max: usize) -> L
         let bytes = match from.fill_buf() {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            // A pipe that cannot be read has ended.
+            // A pipe with a read error has ended.
             Err(_) => &[],
         };
         if bytes.is_empty() {
-            // A last line without an end was not finished, so it is not taken.
+            // A last line without a line end is unfinished and is dropped.
             return if is_too_long { LineRead::TooLong } else { LineRead::End };
         }
         let newline = bytes.iter().position(|byte| *byte == b'\n');

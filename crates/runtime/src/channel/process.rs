@@ -1,6 +1,6 @@
-//! One process of a channel's program after the other.
+//! The processes of a channel's adapter, one after the other.
 //!
-//! Must never: reap a process whose group may still have to be ended.
+//! Must never: reap a process whose group may still have to be killed.
 
 use std::io::{BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -23,7 +23,7 @@ use crate::limits::{
 };
 use crate::redact::TextEdges;
 
-/// Starts a process with nothing but the environment it is given, in a group of its own.
+/// Starts a process with only the given environment, in a process group of its own.
 pub(super) fn spawn(config: &AdapterConfig) -> Result<Child, StartError> {
     let env = config.env.iter().map(|(name, value)| (name, value.expose_secret()));
     let child = Command::new(&config.program)
@@ -43,7 +43,7 @@ pub(super) fn spawn(config: &AdapterConfig) -> Result<Child, StartError> {
     })
 }
 
-/// A process that runs and can be told something.
+/// A running process with the queue of its input lines.
 pub(super) struct AdapterProcess {
     child: Child,
     group: Pid,
@@ -52,7 +52,7 @@ pub(super) struct AdapterProcess {
     told: Receiver<String>,
 }
 
-/// Lets others see that a process runs.
+/// Registers a process with the adapter, so that other threads can use it.
 pub(super) fn register_process(shared: &AdapterContext, child: Child) -> AdapterProcess {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let group = group.expect("the system gives processes such numbers");
@@ -61,7 +61,7 @@ pub(super) fn register_process(shared: &AdapterContext, child: Child) -> Adapter
     AdapterProcess { child, group, life, lines, told }
 }
 
-/// Lets one process follow the other until it is to end.
+/// Restarts the process each time it ends, until the adapter is stopped.
 pub(super) fn supervise(shared: &Arc<AdapterContext>, first: AdapterProcess) {
     let mut next = Some(first);
     loop {
@@ -79,7 +79,7 @@ pub(super) fn supervise(shared: &Arc<AdapterContext>, first: AdapterProcess) {
     shared.ended.set();
 }
 
-/// From the start of a process to its end.
+/// Serves one process from its start to its end.
 fn live(shared: &Arc<AdapterContext>, process: AdapterProcess) {
     let AdapterProcess { mut child, group, life, lines, told } = process;
     let hearing = Arc::new(OutputReadState::default());
@@ -103,7 +103,7 @@ fn live(shared: &Arc<AdapterContext>, process: AdapterProcess) {
         }
         None => hearing.done.set(),
     }
-    // It stays as a zombie, so that its group cannot become somebody else's.
+    // It stays as a zombie, so that its group id cannot be reused.
     while waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
         .is_err_and(|error| error == rustix::io::Errno::INTR)
     {}
@@ -113,28 +113,28 @@ fn live(shared: &Arc<AdapterContext>, process: AdapterProcess) {
     shared.end(&ending(&ended));
 }
 
-/// Without a thread the process cannot be served; its pipe closes, and it ends.
+/// Runs `work` on a new thread. If that fails, the pipe in it closes and the process ends.
 fn on_thread(shared: &Arc<AdapterContext>, work: impl FnOnce(&AdapterContext) + Send + 'static) {
     let shared = Arc::clone(shared);
     let name = format!("channel {}", shared.config.channel);
     if thread::Builder::new().name(name).spawn(move || work(&shared)).is_err() {
-        // The closure, and the pipe in it, is gone already.
+        // The closure, and the pipe in it, are dropped already.
     }
 }
 
-/// Whether the output of a process is still being read.
+/// The progress of reading a process's output.
 #[derive(Default)]
 struct OutputReadState {
     done: Arc<Latch>,
-    /// All complaints were heard.
+    /// Set when all error lines were read.
     complained: Arc<Latch>,
-    /// The sink lets us wait.
+    /// True while the sink handles a line.
     is_taking: AtomicBool,
 }
 
 impl OutputReadState {
-    /// Waits until all that the process wrote was taken. A stranger who holds its output open is not
-    /// waited for.
+    /// Waits until all output of the process was handled. Another process that holds the output
+    /// open is not waited for.
     fn finish(&self, shared: &AdapterContext) {
         shared.clock.wait(ADAPTER_COMPLAINTS_MS_MAX, &self.complained);
         while !shared.clock.wait(ADAPTER_END_MS_MAX, &self.done) {
@@ -169,7 +169,7 @@ fn hear(
         hearing.is_taking.store(true, Ordering::SeqCst);
         shared.hear(heard, number, lines);
         hearing.is_taking.store(false, Ordering::SeqCst);
-        // One long line must not keep its room for ever.
+        // One long line must not keep its memory for ever.
         line.shrink_to(ADAPTER_COMPLAINT_BYTES_MAX);
     }
 }

@@ -1,7 +1,7 @@
-//! The clock as a channel: one event each minute, for all hooks together.
+//! The clock as a channel: one event per minute, for all hooks together.
 //!
-//! The event's id is the minute, so that two processes, or one that was started again, make one event. While
-//! nobody would look at it, no event is made: the record is not for what concerns nobody.
+//! The event's id is the minute, so that two processes, or a restarted one, make one event. As long
+//! as no hook needs a tick, no event is made, so that the ledger stays free of ticks.
 //!
 //! Must never: make up for minutes that have passed.
 
@@ -14,12 +14,12 @@ use super::clock::{Latch, WaitClock};
 use super::{InboundAcceptance, InboundSink};
 use crate::limits::TIMER_TICK_MS;
 
-/// The channel's name.
+/// The name of the channel.
 pub const CHANNEL: &str = "timer";
-/// The kind of its events.
+/// The type of its events.
 pub const EVENT_TYPE: &str = "timer_tick";
 
-/// The event of the minute that a time lies in.
+/// Returns the tick event of the minute that contains `now_ms`.
 pub fn tick(now_ms: u64) -> Inbound {
     let minute = now_ms / TIMER_TICK_MS;
     let place = ChannelAddress {
@@ -39,16 +39,16 @@ pub fn tick(now_ms: u64) -> Inbound {
     inbound
 }
 
-/// Whether anybody would look at a tick.
+/// Returns true if any hook needs a tick.
 pub type TickPredicate = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// The thread that hands a tick in each minute.
+/// The thread that submits one tick per minute.
 pub struct Timer {
     stop: Arc<Latch>,
 }
 
 impl Timer {
-    /// Hands in the tick of this minute, and then one at the beginning of each that is wanted.
+    /// Submits the tick of this minute, and then one at the start of each minute that needs one.
     pub fn start(
         sink: Arc<dyn InboundSink>,
         clock: Arc<dyn WaitClock>,
@@ -61,7 +61,7 @@ impl Timer {
         Ok(Self { stop })
     }
 
-    /// Lets no further tick come.
+    /// Stops all further ticks.
     pub fn stop(&self) {
         self.stop.set();
     }
@@ -82,11 +82,11 @@ fn run(
         let now_ms = clock.now_ms();
         if wanted() {
             match sink.take(tick(now_ms)) {
-                // A tick that was not kept is not handed in again: the next minute has one of its own.
+                // A tick that the sink rejected is not repeated: the next minute has its own.
                 Ok(InboundAcceptance::New | InboundAcceptance::Repeated) | Err(_) => {}
             }
         }
-        // The sink may have let us wait into the next minute, which must not go without a tick.
+        // The sink may have blocked into the next minute, which still needs its tick.
         let next_ms = (now_ms / TIMER_TICK_MS + 1) * TIMER_TICK_MS;
         if clock.wait(next_ms.saturating_sub(clock.now_ms()), stop) {
             return;

@@ -1,11 +1,11 @@
-//! Calls of other programs over HTTP, before and without HTTP.
+//! Webhook calls of other programs, independent of how they arrive over HTTP.
 //!
-//! The id of a call is one that its signature covers, or the hash of all that its signature covers, so that a
-//! call that is made again is the same event, and one that somebody recorded and sends again under another id is
-//! too. Only where nothing is signed, because whoever takes the call knows who makes it, the caller's id counts.
+//! A call's id is one that its signature covers, or the hash of all that the signature covers: a
+//! repeated call is the same event, and so is a recorded one that an attacker replays under another
+//! id. Only without a signature, for authenticated callers, the caller's own id counts.
 //!
-//! Must never: take a call without a right signature from a source that has a secret, or one whose signed time
-//! is far off; believe a header that no signature covers.
+//! Must never: accept a call without a valid signature from a source with a secret, or with a
+//! signed time that is far off; trust a header that no signature covers.
 
 mod signature;
 
@@ -17,15 +17,15 @@ use sha2::{Digest, Sha256};
 
 use crate::limits::{WEBHOOK_BODY_BYTES_MAX, WEBHOOK_HEADER_BYTES_MAX, WEBHOOK_TIME_MS_MAX};
 
-/// The channel's name.
+/// The name of the channel.
 pub const CHANNEL: &str = "webhook";
-/// The kind of its events.
+/// The type of its events.
 pub const EVENT_TYPE: &str = "webhook";
 
-/// Headers with the caller's id of a delivery, the first that is there counts.
+/// Headers with the caller's id of a delivery; the first one present counts.
 const DELIVERY_HEADERS: [&str; 4] =
     ["x-agentry-delivery", "x-github-delivery", "webhook-id", "idempotency-key"];
-/// Headers that hooks may look at.
+/// Headers that hooks may read.
 const KEPT_HEADERS: [&str; 6] = [
     "content-type",
     "user-agent",
@@ -35,66 +35,66 @@ const KEPT_HEADERS: [&str; 6] = [
     "x-event-key",
 ];
 
-/// Who calls.
+/// The source of a call.
 pub struct WebhookSource<'a> {
-    /// Its name in the settings.
+    /// The name of the source in the settings.
     pub name: &'a str,
-    /// What its calls are signed with; without it, whoever takes them must know who calls.
+    /// The secret of its signatures; without one, the receiver must authenticate the caller.
     pub secret: Option<&'a SecretString>,
 }
 
-/// Why a call is not taken.
+/// The reason why a call is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
-    /// The source cannot be part of an id.
-    #[error("a source cannot be called `{name}`")]
+    /// The name of the source cannot be part of an event id.
+    #[error("invalid source name `{name}`")]
     Source {
-        /// Its name.
+        /// The name of the source.
         name: String,
     },
     /// The body is too large.
-    #[error("the body has {bytes} bytes, and may have {WEBHOOK_BODY_BYTES_MAX}")]
+    #[error("the body has {bytes} bytes; the limit is {WEBHOOK_BODY_BYTES_MAX}")]
     TooLarge {
-        /// Its length.
+        /// The length of the body, in bytes.
         bytes: usize,
     },
-    /// The body is not text.
+    /// The body is not UTF-8.
     #[error("the body is not UTF-8")]
     NotText,
-    /// There is no signature.
+    /// The call has no signature.
     #[error(
         "the call is not signed; sign it with HMAC-SHA256 in X-Hub-Signature-256, X-Agentry-Signature or \
          Webhook-Signature"
     )]
     Unsigned,
-    /// The signature is another.
-    #[error("the signature is not that of this body with the secret of `{name}`")]
+    /// The signature does not match.
+    #[error("the signature does not match this body and the secret of `{name}`")]
     WrongSignature {
-        /// The source.
+        /// The name of the source.
         name: String,
     },
-    /// The signature is right, and the time that it covers is far off.
+    /// The signature is valid, but the time that it covers is far off.
     #[error(
-        "the call was signed at another time: `{header}` is {off_s} s off, and may be {} s off",
+        "the signed time is too far off: `{header}` differs by {off_s} s; the limit is {} s",
         WEBHOOK_TIME_MS_MAX / 1000
     )]
     Stale {
-        /// The header.
+        /// The header with the time.
         header: &'static str,
-        /// How far the time is from ours, in seconds.
+        /// The difference between that time and ours, in seconds.
         off_s: u64,
     },
-    /// The id of the delivery cannot be used.
+    /// The id of the delivery is invalid.
     #[error("the header `{header}` cannot be used as an id: {why}")]
     Delivery {
-        /// The header.
+        /// The header with the id.
         header: &'static str,
-        /// What is wrong with it.
+        /// The reason why the id is invalid.
         why: String,
     },
 }
 
-/// The event that a call is.
+/// Returns the event for a call, or the reason to reject it.
 pub fn inbound(
     source: &WebhookSource<'_>,
     headers: &[(String, String)],
@@ -133,7 +133,7 @@ pub fn inbound(
     Ok(inbound)
 }
 
-/// A call, before it is known who makes it.
+/// A call whose caller is not verified yet.
 struct WebhookCall<'a> {
     name: &'a str,
     headers: &'a [(String, String)],
@@ -142,14 +142,14 @@ struct WebhookCall<'a> {
 }
 
 impl WebhookCall<'_> {
-    /// A header.
+    /// Returns the trimmed value of a header; names ignore case.
     fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.trim())
     }
 }
 
-/// The id of a delivery, and the header it is from.
+/// Returns the id of a delivery, and the header that holds it.
 fn delivery(headers: &[(String, String)], body: &[u8]) -> (String, &'static str) {
     for wanted in DELIVERY_HEADERS {
         let found = headers.iter().find(|(header, _)| header.eq_ignore_ascii_case(wanted));
@@ -160,13 +160,13 @@ fn delivery(headers: &[(String, String)], body: &[u8]) -> (String, &'static str)
     (digits(&Sha256::digest(body)), "body")
 }
 
-/// Bytes as hexadecimal digits.
+/// Formats bytes as hexadecimal digits.
 fn digits(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What hooks are set off by: plain fields of a JSON object, the headers, and the source, each before the one
-/// it follows here. A caller says nothing of what is to become of the event.
+/// Returns the fields that triggers test: plain fields of a JSON object, overridden by the headers,
+/// overridden by the source. A caller cannot set the runtime's own orders.
 fn metadata(source: &str, headers: &[(String, String)], content: &str) -> Map<String, Value> {
     let kept = headers.iter().filter(|(header, value)| {
         is_one_of(&KEPT_HEADERS, header) && value.len() <= WEBHOOK_HEADER_BYTES_MAX

@@ -1,6 +1,6 @@
-//! A session that has something to do, as the ledger tells of it.
+//! A session with pending work, rebuilt from the ledger.
 //!
-//! Must never: make up what is not recorded.
+//! Must never: assume any state that is not recorded.
 
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;
@@ -19,25 +19,25 @@ use crate::error::Error;
 use crate::host::SharedHost;
 use crate::ledger_follower::WorldSubscription;
 
-/// A session with something to do.
+/// A session with pending work.
 pub(crate) struct ActiveSession {
     pub(super) mailbox: Mailbox,
-    /// Its run about something that came in, if there is one.
+    /// Its run for inbound events; None if there is none.
     pub(super) run: Option<RunId>,
-    /// Whether that run waits for a person.
+    /// True if that run waits for a person.
     pub(super) is_paused: bool,
-    /// Whether the run that begins or runs was asked to end.
+    /// True if the starting or active run has a request to cancel.
     pub(super) is_unwanted: bool,
-    /// Its place in the line.
+    /// Its ticket in the schedule; None if no turn waits.
     pub(super) ticket: Option<u64>,
-    /// What the run that begins is about.
+    /// The events that the starting run answers.
     pub(super) starting: Vec<EventId>,
-    /// What was told to the running turn: the entry, and what came in.
+    /// The events that steer the active turn, each with the sequence number of its entry.
     pub(super) steers: Vec<(u64, EventId)>,
 }
 
 impl ActiveSession {
-    /// The session as the ledger has it; what is about to arrive is left out.
+    /// Loads a session from the ledger, without the events that are about to arrive.
     pub(super) fn load(
         ledger: &Ledger,
         session: &SessionId,
@@ -73,7 +73,7 @@ impl ActiveSession {
         })
     }
 
-    /// Whether the turn that runs or begins was asked to stop.
+    /// True if the active or starting turn has a request to stop.
     pub(super) fn is_stopped(&self) -> bool {
         match self.mailbox.state() {
             State::Starting { work, .. } | State::Running { work, .. } => work.stop.is_some(),
@@ -81,7 +81,7 @@ impl ActiveSession {
         }
     }
 
-    /// For whom the turn is that runs or begins.
+    /// Returns the sender of the active or starting turn.
     pub(super) fn sender(&self) -> MailboxSender {
         match self.mailbox.state() {
             State::Starting { work, .. } | State::Running { work, .. } => work.sender.clone(),
@@ -90,7 +90,7 @@ impl ActiveSession {
     }
 }
 
-/// A sender that nobody is.
+/// Returns a sender that matches no other.
 fn nobody() -> MailboxSender {
     MailboxSender { authority: ContentHash::of(b""), place: ReplyAddress::default() }
 }
@@ -106,7 +106,7 @@ fn item(ledger: &Ledger, row: &InboundRow) -> Result<MailboxItem, Error> {
     let inbound = ledger.inbound_received(row)?;
     let routed = ledger.inbound_routed(row)?;
     let routed =
-        routed.ok_or_else(|| Error::Halted(format!("{} waits and nobody said where", row.id)))?;
+        routed.ok_or_else(|| Error::Halted(format!("{} waits and has no route", row.id)))?;
     Ok(MailboxItem {
         id: row.id.clone(),
         sender: MailboxSender {
@@ -123,7 +123,7 @@ fn item(ledger: &Ledger, row: &InboundRow) -> Result<MailboxItem, Error> {
     })
 }
 
-/// The sessions in which something waits or was left half done.
+/// Returns the sessions with waiting events or unfinished runs.
 pub(super) fn unfinished(ledger: &Ledger) -> Result<Vec<SessionId>, Error> {
     let mut sessions = ledger.sessions_waiting()?;
     for run in ledger.runs_answering()? {
@@ -133,7 +133,7 @@ pub(super) fn unfinished(ledger: &Ledger) -> Result<Vec<SessionId>, Error> {
     Ok(sessions)
 }
 
-/// Looks out for what comes in, and tells the desk what is its own.
+/// Subscribes the dispatcher to the world entries that concern it.
 pub(super) fn watch_world(
     host: &SharedHost,
     words: Sender<DispatcherMessage>,
@@ -143,7 +143,7 @@ pub(super) fn watch_world(
             Ok(envelopes) => DispatcherMessage::WorldChanged(WorldChanges::of(envelopes)),
             Err(why) => DispatcherMessage::Failed(why.to_owned()),
         };
-        // A desk that is gone needs to know nothing.
+        // A dispatcher that has ended needs no message.
         words.send(word).unwrap_or_default();
     };
     host.mail.watch(&host.ledger, Box::new(see))

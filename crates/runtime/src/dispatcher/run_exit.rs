@@ -1,6 +1,6 @@
-//! What the desk does when a run left its thread: it ended, it waits for a person, or it broke down.
+//! The exits of runs from their threads: a run ended, waits for a person, or failed.
 //!
-//! Must never: leave somebody without an answer because a run could not begin.
+//! Must never: leave a sender without an answer because a run could not begin.
 
 use agentry_kernel::mailbox::{MailboxInput, State};
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -26,7 +26,7 @@ impl Dispatcher {
             Ok(RunOutcome { run, end: RunExit::Paused(_), .. }) => {
                 let Some(live) = self.live.get_mut(session) else { return Ok(()) };
                 live.run = Some(run.clone());
-                // The answer, or the word to stop, may have come while the run was let go.
+                // The approval or the cancel request may have arrived while the run was leaving.
                 let is_unwanted = std::mem::take(&mut live.is_unwanted) || live.is_stopped();
                 live.is_paused =
                     !is_unwanted && !self.host.ledger.approvals_waiting_of(&run)?.is_empty();
@@ -55,7 +55,7 @@ impl Dispatcher {
         self.with(session, input)
     }
 
-    /// A run could not begin or go on. What it was for is told, or it is tried again later.
+    /// Reports a run that could not start or continue, or schedules another try.
     fn failed(&mut self, session: &SessionId, error: &Error) -> Result<(), Error> {
         let about_agent = matches!(
             error,
@@ -64,17 +64,17 @@ impl Dispatcher {
                 | Error::Workspace { .. }
                 | Error::Untrusted { .. }
         );
-        // Who serves is told what to do; who wrote is not told where what lies.
+        // The operator learns how to repair it; the sender learns no paths.
         let help = if let Error::Untrusted { place, .. } = error {
-            format!("; look at them with `agentry trust {place}`")
+            format!("; review them with `agentry trust {place}`")
         } else {
             String::new()
         };
         if about_agent && self.host.ledger.turn_under_way(session)?.is_none() {
-            // Trying again would not help, and whoever waits must be told.
+            // Another try would not help, so the sender gets an answer.
             let Some(live) = self.live.get_mut(session) else { return Ok(()) };
             let (events, run) = (std::mem::take(&mut live.starting), live.run.clone());
-            (self.say)(&format!("{session}: {error}{help}"));
+            (self.say)(&format!("{session}: run failed: {error}{help}"));
             match run {
                 None => {
                     self.unrun(session, events, UnrunReason::NoAgent, Some(&error.to_string()))?
@@ -94,8 +94,8 @@ impl Dispatcher {
         let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
         let at = self.host.ledger.now().saturating_add(*wait);
         *wait = wait.saturating_mul(2).min(BUSY_SESSION_WAIT_MS_MAX);
-        (self.say)(&format!("{session}: {error}{help}; tried again later"));
-        // What waits stands in the ledger; from there it is taken again.
+        (self.say)(&format!("{session}: run delayed: {error}{help}; retrying later"));
+        // The waiting events are in the ledger; the next try loads them from there.
         self.live.remove(session);
         self.rest.wakes.insert((at, session.clone()));
         Ok(())
@@ -105,21 +105,21 @@ impl Dispatcher {
         Ok(self.host.ledger.run(run)?.is_some_and(|row| row.ending.is_some()))
     }
 
-    /// A run that could not go on here may have been ended by another process since.
+    /// Sends the answer of a run that failed here and that another process has ended since.
     pub(super) fn send_missed_answers(&mut self, session: &SessionId) {
         let Some(run) = self.rest.left.remove(session) else { return };
         match self.is_over(&run) {
             Ok(true) => self.answer_or_say(session, run),
-            // It is taken up again now.
+            // It is resumed now.
             Ok(false) => {}
-            Err(error) => (self.say)(&format!("{session}: {error}")),
+            Err(error) => (self.say)(&format!("{session}: answer not sent: {error}")),
         }
     }
 
-    /// Sends the answer of a run that is over, or tries it again later.
+    /// Sends the answer of a run that has ended, or schedules another try.
     fn answer_or_say(&mut self, session: &SessionId, run: RunId) {
         if let Err(error) = self.worker.replies.answer(&self.host, &run) {
-            (self.say)(&format!("{session}: the answer is not sent: {error}; tried again later"));
+            (self.say)(&format!("{session}: answer delayed: {error}; retrying later"));
             let at = self.host.ledger.now().saturating_add(BUSY_SESSION_WAIT_MS);
             self.rest.left.insert(session.clone(), run);
             self.rest.wakes.insert((at, session.clone()));

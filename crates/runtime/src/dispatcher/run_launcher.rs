@@ -1,6 +1,6 @@
-//! Runs a run in a thread of its own, and tells the desk what becomes of it.
+//! Runs a run in a thread of its own, and reports its exit to the dispatcher.
 //!
-//! Must never: end without telling the desk.
+//! Must never: end without a report to the dispatcher.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,17 +23,17 @@ use crate::reply::ReplySender;
 use crate::run::{RunExit, RunOutcome, RunRequest, Runner, SessionInbox};
 use crate::session::Attendance;
 
-/// What is to be done in a session.
+/// The work that a thread does in a session.
 pub(super) enum RunAction {
-    /// A run about what waits.
+    /// Start a run for waiting events.
     Start { items: Vec<MailboxItem>, prompt: String },
-    /// A run that was left goes on.
+    /// Resume a run that was left.
     Resume(RunId),
-    /// A run that waits comes to its end.
+    /// End a run that waits.
     End(RunId),
 }
 
-/// What every run of the desk needs.
+/// The shared services for every run of the dispatcher.
 #[derive(Clone)]
 pub(super) struct RunLauncher {
     pub(super) host: SharedHost,
@@ -44,7 +44,7 @@ pub(super) struct RunLauncher {
 }
 
 impl RunLauncher {
-    /// Begins a job of a session.
+    /// Starts the action of a session on a new thread.
     pub(super) fn start(&self, session: &SessionId, job: RunAction, live: &mut ActiveSession) {
         if let RunAction::Start { items, .. } = &job {
             live.starting = items.iter().map(|item| item.id.clone()).collect();
@@ -56,7 +56,7 @@ impl RunLauncher {
             let mut told = told;
             told.said = Some(worker.work(&told.session, job));
         });
-        // A thread that did not begin dropped what was to tell the desk, and so told it.
+        // If the thread did not start, the dropped reporter has informed the dispatcher.
         drop(spawned);
     }
 
@@ -96,7 +96,8 @@ impl RunLauncher {
         prompt: String,
     ) -> Result<RunRequest, Error> {
         let ledger = &self.host.ledger;
-        let unknown = || Error::Halted(format!("{session} or what waits in it is not recorded"));
+        let unknown =
+            || Error::Halted(format!("{session} or its waiting event is not in the ledger"));
         let row = ledger.session(session)?.ok_or_else(unknown)?;
         let last = items.last().ok_or_else(unknown)?;
         let came = ledger.inbound_whole(&last.id)?.ok_or_else(unknown)?;
@@ -126,7 +127,7 @@ impl RunLauncher {
     }
 }
 
-/// Tells the desk how a run left, also where its thread broke down.
+/// Reports the exit of a run to the dispatcher, even if its thread panics.
 struct RunExitReporter {
     session: SessionId,
     words: Sender<DispatcherMessage>,
@@ -135,21 +136,22 @@ struct RunExitReporter {
 
 impl Drop for RunExitReporter {
     fn drop(&mut self) {
-        let broke = || Err(Error::Halted("the thread of the run broke down".to_owned()));
+        let broke =
+            || Err(Error::Halted("the thread of the run panicked or did not start".to_owned()));
         let outcome = self.said.take().unwrap_or_else(broke);
-        // A desk that is gone needs to know nothing.
+        // A dispatcher that has ended needs no message.
         self.words
             .send(DispatcherMessage::RunExited(self.session.clone(), outcome))
             .unwrap_or_default();
     }
 }
 
-/// Tells the desk what a mailbox needs to know, and passes everything on.
+/// Reports the entries that a mailbox needs to the dispatcher, and forwards everything.
 struct DispatcherObserver {
     session: SessionId,
     words: Sender<DispatcherMessage>,
     outer: Arc<dyn RunObserver>,
-    /// Whether the turn under way only makes room for the one after it.
+    /// True if the active turn is a compaction.
     compacts: AtomicBool,
 }
 

@@ -1,6 +1,6 @@
-//! How the desk ends what runs or is about to begin, and lets go on what waited for an answer.
+//! Cancels active or starting runs, and resumes runs after an approval was answered.
 //!
-//! Must never: forget that somebody asked for an end, wherever the run is just then.
+//! Must never: lose a cancel request, at any state of the run.
 
 use agentry_kernel::mailbox::{MailboxInput, MailboxStopReason};
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -56,7 +56,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// Takes a turn out of the line again.
+    /// Removes a turn from the schedule; returns false if it has started already.
     fn withdraw(&mut self, session: &SessionId, ticket: u64) -> bool {
         let held = self.rest.held.iter().position(|wanted| wanted.ticket == ticket);
         if let Some(at) = held {
@@ -69,7 +69,7 @@ impl Dispatcher {
         withdrawn
     }
 
-    /// Somebody answered a question of a run that waits.
+    /// Resumes a paused run after a person answered its approval.
     pub(super) fn answered(&mut self, session: &SessionId) {
         let Some(live) = self.live.get_mut(session).filter(|live| live.is_paused) else { return };
         let Some(run) = live.run.clone() else { return };
@@ -77,7 +77,7 @@ impl Dispatcher {
         self.put_in_line(session, RunAction::Resume(run));
     }
 
-    /// Somebody asked a run to end; one that is just leaving does not hear it.
+    /// Notes a request to cancel a run; a run that is just leaving would miss it.
     pub(super) fn cancelled(&mut self, session: &SessionId) {
         match self.live.get_mut(session) {
             Some(live) if live.is_paused => self.answered(session),

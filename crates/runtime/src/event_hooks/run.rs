@@ -1,6 +1,6 @@
-//! Runs the programs that an event set off, side by side, and records what each answered.
+//! Runs the programs of the hooks that an event triggered, in parallel, and records each answer.
 //!
-//! Must never: run one again that somebody began, or let one program's failure keep another's answer.
+//! Must never: rerun a program that was begun, or let one program's failure block another's answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -29,23 +29,23 @@ use crate::host::SharedHost;
 use crate::jobs;
 use crate::limits::HOOKS_SIDE_BY_SIDE_MAX;
 
-/// What came of running a hook's program.
+/// The result of running a hook's program.
 #[derive(Debug)]
 pub struct HookTrial {
-    /// What it answered, or why that is no answer.
+    /// The answer, or the reason why it is invalid.
     pub answer: Result<FireResult, String>,
-    /// What of it was left out: a line each.
+    /// The parts of the answer that were dropped: a line each.
     pub notes: Vec<String>,
-    /// What it asked of the runtime.
+    /// The queries that the program sent to the runtime.
     pub spent: EventHookUsage,
-    /// When it began, in milliseconds since 1970.
+    /// The time of its start, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it was over.
+    /// The time of its end, in milliseconds since 1970.
     pub finished_at: u64,
 }
 
 impl HookRunner {
-    /// Runs what an event set off and has not run.
+    /// Runs the hooks of an event that have not run yet.
     pub(super) fn evaluate(&self, open: &HookEventRow) -> Result<(), Error> {
         let ledger = &self.host.ledger;
         let Some(row) = ledger.inbound(&open.event)? else { return Ok(()) };
@@ -83,10 +83,10 @@ impl HookRunner {
         let trial = match (one.status, hook) {
             (InvocationStatus::Begun, _) => gone(
                 ledger.now(),
-                "the process stopped while it was under way, and nobody knows how far it came; it is \
-                 not run again",
+                "the process stopped while it was under way, so its result is unknown; it is not run \
+                 again",
             ),
-            (_, None) => gone(ledger.now(), "there is no such version any more"),
+            (_, None) => gone(ledger.now(), "this version of the hook no longer exists"),
             (InvocationStatus::Matched | InvocationStatus::Done, Some(hook)) => {
                 self.append(EventHookChange::Begun { invocation: one.id.clone() })?;
                 let model = self.model(inbound);
@@ -97,7 +97,7 @@ impl HookRunner {
         self.answered(one, trial)
     }
 
-    /// Records an answer, and what it does to the breaker.
+    /// Records an answer and the new state of the breaker.
     fn answered(&self, one: &InvocationRow, trial: HookTrial) -> Result<(), Error> {
         let _alone = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(row) = self.host.ledger.event_hook(&one.hook)? else { return Ok(()) };
@@ -113,7 +113,7 @@ impl HookRunner {
         if circuit.opened_at != row.circuit.opened_at && circuit.opened_at.is_some() {
             let count = circuit.consecutive_errors;
             (self.say)(&format!(
-                "the hook `{name}` failed {count} times in a row and is left alone for 5 minutes"
+                "the hook `{name}` is paused for 5 minutes: it failed {count} times in a row"
             ));
         }
         let fired = trial.answer.as_ref().is_ok_and(|answer| answer.fire);
@@ -144,7 +144,7 @@ impl HookRunner {
         Ok(())
     }
 
-    /// The one model that hooks may ask: the operator's choice for all, else that of who answers on the channel.
+    /// Returns the model for hooks: the operator's choice, else that of the channel's agent.
     fn model(&self, inbound: &Inbound) -> Result<String, String> {
         let office = &self.office;
         let terms = office.definitions().and_then(|definitions| {
@@ -165,7 +165,7 @@ fn gone(now: u64, why: &str) -> HookTrial {
     }
 }
 
-/// What a hook's program is told.
+/// Returns the input of a hook's program.
 fn input(
     hook: &EventHook,
     row: &EventHookRow,
@@ -191,7 +191,7 @@ fn input(
     })
 }
 
-/// Runs a hook's program once, with nothing recorded but its job.
+/// Runs a hook's program once; only its job is recorded.
 fn run(
     host: &SharedHost,
     hook: &EventHook,
@@ -244,7 +244,7 @@ fn run(
         }
         (JobState::Succeeded, None, None) => Err("it ended without an answer".to_owned()),
         (_, _, _) => {
-            let why = performed.report.why.unwrap_or_else(|| "it did not work".to_owned());
+            let why = performed.report.why.unwrap_or_else(|| "it failed".to_owned());
             let said = performed.report.said.unwrap_or_default();
             Err(if said.is_empty() { why } else { format!("{why}: {}", said.trim()) })
         }
@@ -253,10 +253,10 @@ fn run(
     Ok(HookTrial { answer: answer.map_err(hide), notes, spent, started_at, finished_at })
 }
 
-/// Runs a hook by hand on an event that somebody made up, as if it had come in from this principal.
+/// Runs a hook by hand on a made-up event, as if it had arrived from this principal.
 ///
 /// # Errors
-/// When the ledger does not take its job.
+/// If the ledger fails to append the job.
 pub fn try_hook(
     host: &SharedHost,
     row: &EventHookRow,

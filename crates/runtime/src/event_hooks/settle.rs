@@ -1,6 +1,6 @@
-//! When all hooks of an event have answered: what they want done becomes an event, and those that are over end.
+//! Settles an event whose hooks have all answered: their work becomes an event, and hooks may end.
 //!
-//! Must never: make two events of one wish; its id comes from what set the hooks off.
+//! Must never: create two events for the same work; the event id derives from the trigger.
 
 use agentry_kernel::event_hook::{self, DispatchPlan, HookDispatch, HookResponse, TriggeringEvent};
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::limits::{HOOK_THREAD_MESSAGES, HOOK_THREAD_ROWS_MAX};
 
 impl HookRunner {
-    /// Puts into the ledger what the hooks of an event want done.
+    /// Records the work that the hooks of an event start.
     pub(super) fn settle(&self, event: &EventId) -> Result<(), Error> {
         let ledger = &self.host.ledger;
         let Some(row) = ledger.inbound(event)? else { return Ok(()) };
@@ -31,8 +31,8 @@ impl HookRunner {
         let mut plan = event_hook::plan(&occasion, &fired);
         let mut detail = None;
         if !plan.dispatches.is_empty() && record.decision.session.is_none() {
-            // Nothing is done, so nothing is over either.
-            let why = "hooks fired, but no policy that lets it in says which session it goes to";
+            // No work is started, so no hook may end either.
+            let why = "hooks fired, but no policy that admits the event names a session";
             (self.say)(&format!("{event}: {why}; name one with `session` in the policy"));
             detail = Some(why.to_owned());
             plan = DispatchPlan::default();
@@ -40,7 +40,7 @@ impl HookRunner {
         let mut events = Vec::new();
         for dispatch in &plan.dispatches {
             let wish = self.wish(&inbound, row.seq, dispatch)?;
-            // What is there already was made by a process that ended right after.
+            // An existing event was created by a process that ended right after.
             if ledger.inbound(&wish.event_id)?.is_none() {
                 events.push(Event::Intake(IntakeStage::Received { inbound: Box::new(wish) }));
             }
@@ -83,13 +83,13 @@ impl HookRunner {
         Ok(answers)
     }
 
-    /// A hook that an agent made sets nobody to work but that agent.
+    /// Limits a hook that an agent made to start work only for that agent.
     fn within_authority(&self, hook: &EventHook, result: FireResult) -> FireResult {
         let Some(maker) = &hook.created_by.agent else { return result };
         match &result.agent {
             Some(wanted) if wanted != maker => {
                 (self.say)(&format!(
-                    "the hook `{}` was made by the agent {maker} and cannot set {wanted} to work",
+                    "the hook `{}` was made by the agent {maker} and cannot start the agent {wanted}",
                     hook.name
                 ));
                 FireResult { fire: false, ..result }
@@ -98,7 +98,7 @@ impl HookRunner {
         }
     }
 
-    /// The event by which hooks have something done, in the same place as what set them off.
+    /// Returns the event that hands the hooks' work to intake, in the place of the trigger.
     fn wish(&self, origin: &Inbound, seq: u64, dispatch: &HookDispatch) -> Result<Inbound, Error> {
         let who = dispatch.agent.as_ref().map_or("own", |agent| agent.as_str());
         let wrong =
@@ -123,7 +123,7 @@ impl HookRunner {
         Ok(wish)
     }
 
-    /// What was said before in the same place, quoted.
+    /// Returns the earlier messages of the same place, quoted.
     fn said_before(&self, origin: &Inbound, seq: u64) -> Result<String, Error> {
         let ledger = &self.host.ledger;
         let mut lines = Vec::new();

@@ -1,8 +1,8 @@
-//! What a program asks the runtime while it runs: two pipes with names, one line each way.
+//! The callback of a running program to the runtime: two named pipes, one line each way.
 //!
-//! A pipe needs no library: `echo '{"call": …}' > "$AGENTRY_CALL"; read answer < "$AGENTRY_ANSWER"`.
+//! No library needed: `echo '{"call": …}' > "$AGENTRY_CALL"; read answer < "$AGENTRY_ANSWER"`.
 //!
-//! Must never: wait for a program that does not read its answer, or answer more often than it may ask.
+//! Must never: wait for a program that does not read its answer, or answer beyond the limit.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 
 use crate::limits::{CALLBACK_BYTES_MAX, CALLBACKS_MAX};
 
-/// How often it is looked whether the program is over.
+/// The time between two checks whether the program has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Somebody who answers the questions of a program.
+/// Answers the questions of a program.
 pub trait Callback: Send + Sync {
-    /// Answers one question, or says why not. `stop` is raised when the program is over.
+    /// Answers one question, or returns why not. `stop` is raised when the program ends.
     fn answer(&self, question: &Value, stop: &CancelToken) -> Result<Value, String>;
 }
 
@@ -30,13 +30,13 @@ pub trait Callback: Send + Sync {
 pub(super) struct Pipes {
     pub(super) call: PathBuf,
     pub(super) answer: PathBuf,
-    // Held open for both ways, so that neither side ever waits for the other to open it.
+    // Held open for both directions, so that neither side waits for the other to open it.
     calls: File,
     answers: File,
 }
 
 impl Pipes {
-    /// Makes them in a directory that is the program's own.
+    /// Creates the pipes in a directory that belongs to the program.
     pub(super) fn make(directory: &Path) -> io::Result<Self> {
         let (call, answer) = (directory.join("call"), directory.join("answer"));
         let open = |path: &Path| -> io::Result<File> {
@@ -48,7 +48,7 @@ impl Pipes {
         Ok(Self { call, answer, calls, answers })
     }
 
-    /// Answers until the program is over.
+    /// Answers questions until the program has ended.
     pub(super) fn serve(mut self, callback: &Arc<dyn Callback>, over: &CancelToken) {
         let mut read = Vec::new();
         let mut asked = 0;
@@ -57,7 +57,7 @@ impl Pipes {
             let answer = match line {
                 Err(why) => Err(why),
                 Ok(_) if asked > CALLBACKS_MAX => {
-                    Err(format!("a hook may ask {CALLBACKS_MAX} questions, and has"))
+                    Err(format!("a hook may ask at most {CALLBACKS_MAX} questions"))
                 }
                 Ok(line) => question(&line).and_then(|asked| callback.answer(&asked, over)),
             };
@@ -76,7 +76,7 @@ impl Pipes {
         }
     }
 
-    /// The next line; none when the program is over.
+    /// Returns the next line; None if the program has ended.
     fn line(&mut self, read: &mut Vec<u8>, over: &CancelToken) -> Option<Result<Vec<u8>, String>> {
         loop {
             if let Some(end) = read.iter().position(|byte| *byte == b'\n') {
@@ -114,7 +114,7 @@ impl Pipes {
         Ok(())
     }
 
-    /// Waits until there is something to read or room to write; no if the program is over.
+    /// Waits until the pipe is ready; returns false if the program has ended.
     fn wait(&self, for_what: PollFlags, over: &CancelToken) -> bool {
         let file = if for_what == PollFlags::IN { &self.calls } else { &self.answers };
         while !over.is_stopped() {

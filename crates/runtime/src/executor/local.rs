@@ -1,6 +1,6 @@
-//! Runs a job on this machine, in the sandbox of its agent.
+//! The local executor: runs a job on this machine, in the sandbox of its agent.
 //!
-//! Must never: run a program whose text is not the one that was looked at, or with less than its confinement.
+//! Must never: run a program that differs from the trusted one, or one with less confinement.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ use crate::limits::{
     PROGRESS_LINES_MAX,
 };
 
-/// What every program of an agent gets in its environment: no colours, no pagers, the runtime's mark.
+/// The fixed variables of every agent program: no colors, no pagers, the runtime's mark.
 const FIXED: [(&str, &str); 11] = [
     ("NO_COLOR", "1"),
     ("TERM", "dumb"),
@@ -40,7 +40,7 @@ const FIXED: [(&str, &str); 11] = [
     ("GIT_PAGER", "cat"),
     ("CYBROS_NEXUS", "1"),
     ("AGENTRY", "1"),
-    // Compiled code that lies about is neither used nor made: nobody has looked at it.
+    // Bytecode caches are neither used nor written: the owner did not trust them.
     ("PYTHONDONTWRITEBYTECODE", "1"),
     ("PYTHONNOUSERSITE", "1"),
     ("NODE_DISABLE_COMPILE_CACHE", "1"),
@@ -111,7 +111,7 @@ impl LocalExecutor {
         stop: &CancelToken,
     ) -> Result<JobOutcome, String> {
         let input = serde_json::to_vec(&assignment.input).map_err(|error| error.to_string())?;
-        let own = |error: std::io::Error| format!("its files cannot be made: {error}");
+        let own = |error: std::io::Error| format!("its files cannot be created: {error}");
         let ready = ready(assignment, slot, &input)?;
         let mut env = Self::env(assignment, slot, &ready);
         if let Some(folder) = &assignment.artifacts {
@@ -143,7 +143,7 @@ impl LocalExecutor {
         })
     }
 
-    /// Runs the command where it is to be run.
+    /// Runs the command under the placement of its job.
     fn confined(
         &self,
         assignment: &Assignment,
@@ -170,15 +170,15 @@ impl LocalExecutor {
         match finished {
             Ok(finished) => Ok(performed(assignment, slot, &finished, &refused)),
             Err(error @ (Error::ProgramNotFound { .. } | Error::NotExecutable { .. })) => {
-                Err(format!("{error}; look at its first line, which names what runs it"))
+                Err(format!("{error}; check its first line, which names its interpreter"))
             }
             Err(error) => Err(error.to_string()),
         }
     }
 
-    /// What the agent's commands may do, with the job's own files.
+    /// Returns the agent's confinement, extended by the job's own files.
     fn confinement(agents: &Confinement, assignment: &Assignment, slot: &Slot) -> Confinement {
-        // A program of the agent has a home of its own: what a command left in another one must not reach its secrets.
+        // No shared home: files that a command left in one must not reach the program's secrets.
         let mut confinement = Confinement { home: None, ..agents.clone() };
         let shown = |path: &Path| path.display().to_string();
         let add = |list: &mut Vec<String>, path: String| {
@@ -187,17 +187,17 @@ impl LocalExecutor {
             }
         };
         add(&mut confinement.allow_read, shown(&slot.given()));
-        // The copy is all that a program sees of its agent's directory, unless that is where it works.
+        // Of its agent's directory a program sees only the copy, unless it works there.
         let workspace = Path::new(&assignment.job.workspace);
         let directory = assignment.agent_directory.iter().filter(|one| !workspace.starts_with(one));
         for directory in directory {
             confinement.allow_read.retain(|path| *path != shown(directory));
-            // Landlock alone cannot take back a part of what it allows.
+            // Landlock cannot deny a part of an allowed directory.
             if confinement.level != ConfinementLevel::Landlock {
                 add(&mut confinement.deny_read, shown(directory));
             }
         }
-        // What commands left in a home that is kept could be loaded by a program that they must not change.
+        // A program could load files that commands left in a persistent home.
         confinement.home = None;
         add(&mut confinement.allow_write, shown(&slot.own()));
         confinement
@@ -215,7 +215,7 @@ impl Executor for LocalExecutor {
         hear: &dyn Fn(&str),
         stop: &CancelToken,
     ) -> JobOutcome {
-        // Whoever finds what another left must be allowed the same.
+        // A slot that another program left may only be reused under the same confinement.
         let (key, user) = match &assignment.confining {
             TurnSandbox::In(confined) => {
                 let confinement = Confinement { home: None, ..confined.confinement().clone() };
@@ -225,7 +225,9 @@ impl Executor for LocalExecutor {
         };
         let slot = match self.slot(&key, user) {
             Ok(slot) => slot,
-            Err(error) => return JobOutcome::refused(format!("its files cannot be made: {error}")),
+            Err(error) => {
+                return JobOutcome::refused(format!("its files cannot be created: {error}"));
+            }
         };
         let done = self.run(assignment, &slot, hear, stop).unwrap_or_else(JobOutcome::refused);
         self.put_back(key, slot);
@@ -236,16 +238,16 @@ impl Executor for LocalExecutor {
 /// The files of a program, ready to run.
 struct PreparedProgram {
     program: PathBuf,
-    /// What stands for its agent's directory, if it has one.
+    /// The copy that replaces the agent's directory; None if the job has no such directory.
     agent_directory: Option<PathBuf>,
 }
 
-/// Compares a program with what was looked at, and writes its files.
+/// Compares a program with its trusted state, and writes its files.
 fn ready(assignment: &Assignment, slot: &Slot, input: &[u8]) -> Result<PreparedProgram, String> {
-    let own = |error: std::io::Error| format!("its files cannot be made: {error}");
+    let own = |error: std::io::Error| format!("its files cannot be created: {error}");
     match &assignment.program {
         JobProgram::File(path) => {
-            let looked = assignment.looked.as_ref().ok_or("nobody has looked at it")?;
+            let looked = assignment.looked.as_ref().ok_or("it is not trusted")?;
             let tree = program_copy::read_verified(looked)?;
             let file = tree.file(path).ok_or_else(|| format!("{path} is not there"))?;
             check_hash(assignment, &file.hash)?;
@@ -272,10 +274,7 @@ fn check_hash(assignment: &Assignment, hash: &ContentHash) -> Result<(), String>
     if *hash == assignment.job.hash {
         return Ok(());
     }
-    Err(format!(
-        "{} is not what it was when it was looked at, so it was not run",
-        assignment.job.program
-    ))
+    Err(format!("{} has changed since it was trusted, so it was not run", assignment.job.program))
 }
 
 type JobOutputListener<'a> = (&'a ProcessBounds, &'a dyn Fn(OutputSource, &[u8]));
@@ -301,7 +300,7 @@ fn in_sandbox(
     (finished, refused)
 }
 
-/// What came of a program that was started.
+/// Returns the outcome of a program that was started.
 fn performed(
     assignment: &Assignment,
     slot: &Slot,
@@ -322,7 +321,7 @@ fn performed(
             (JobState::TimedOut, None, Some(why))
         }
         ProcessEnding::OutOfMemory => {
-            (JobState::Failed, None, Some("it had more memory than it may".to_owned()))
+            (JobState::Failed, None, Some("it exceeded its memory limit".to_owned()))
         }
         ProcessEnding::Stopped => (JobState::Cancelled, None, Some("it was stopped".to_owned())),
     };
@@ -331,7 +330,7 @@ fn performed(
     denied.dedup();
     if state == JobState::Succeeded && !finished.violations.is_empty() {
         state = JobState::Failed;
-        why = Some("it touched what is protected; that was undone".to_owned());
+        why = Some("it changed protected files; the change was undone".to_owned());
     }
     let stderr = end_of(&finished.stderr);
     let (artifacts, notes) = match &assignment.artifacts {
@@ -358,7 +357,7 @@ fn performed(
     JobOutcome { state, report, left }
 }
 
-/// The end of what was said, as text.
+/// Returns the end of the kept output as text.
 fn end_of(kept: &HeadTailBuffer) -> String {
     let mut bytes = kept.whole().unwrap_or_else(|| kept.tail());
     let from = bytes.len().saturating_sub(JOB_SAID_BYTES_MAX);
@@ -366,7 +365,7 @@ fn end_of(kept: &HeadTailBuffer) -> String {
     text.trim_start_matches('\u{fffd}').to_owned()
 }
 
-/// Standard error, line by line, as far as anybody wants to read it.
+/// Splits standard error into lines and reports them, up to the progress limits.
 struct StderrLines<'a> {
     hear: &'a dyn Fn(&str),
     rest: RefCell<Vec<u8>>,

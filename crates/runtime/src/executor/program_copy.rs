@@ -1,7 +1,7 @@
-//! The private copy that a program of an agent runs from: its own file, and every file that its trust covers.
+//! The private copy that a program of an agent runs from: every file that its trust covers.
 //!
-//! The files are read and compared with what was trusted right before the program runs, and what was read is what is
-//! copied. A change between that look and the run has no effect, and nothing else of the directory can be loaded.
+//! The files are read and compared with their trusted state right before the program runs; those
+//! bytes are copied. A later change has no effect, and no other file can be loaded.
 //!
 //! Must never: hold a file that the trust does not cover, or be made from one that differs.
 
@@ -17,7 +17,7 @@ use agentry_protocol::ContentHasher;
 use super::TrustRequirement;
 use crate::tree_reader;
 
-/// Reads the files that a trust covers, if they are what was trusted.
+/// Reads the files that a trust covers; fails if they differ from their trusted state.
 pub(super) fn read_verified(looked: &TrustRequirement) -> Result<FileTree, String> {
     let tree = tree_reader::read_parts(Path::new(&looked.directory), &looked.parts)
         .map_err(|error| format!("{} cannot be read: {error}", looked.directory))?;
@@ -26,13 +26,13 @@ pub(super) fn read_verified(looked: &TrustRequirement) -> Result<FileTree, Strin
         return Ok(tree);
     }
     Err(format!(
-        "the programs in {} are not what they were when they were looked at, so none was run; see \
+        "the programs in {} have changed since they were trusted, so none was run; see \
          `agentry trust {0}`",
         looked.directory
     ))
 }
 
-/// Writes the files of a tree that was read from a directory.
+/// Writes the files of a tree that was read from `from` into `to`.
 pub(super) fn write(tree: &FileTree, from: &Path, to: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(to)?;
     for (path, entry) in tree.below("") {
@@ -47,13 +47,13 @@ pub(super) fn write(tree: &FileTree, from: &Path, to: &Path) -> io::Result<()> {
             Some(bytes) => written.write_all(bytes)?,
             None => copy_large(&from.join(path), file, &mut written)?,
         }
-        // The mode at creation is cut by the process's mask.
+        // The process's umask limits the mode at creation.
         written.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))?;
     }
     Ok(())
 }
 
-/// Copies a file that is too large to be kept, and compares it once more.
+/// Copies a file that is too large to keep in memory, and compares its hash once more.
 fn copy_large(from: &Path, file: &file_tree::FileContent, to: &mut File) -> io::Result<()> {
     let mut hasher = ContentHasher::default();
     let mut source = File::open(from)?.take(file.length + 1);
@@ -79,7 +79,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use tempfile::TempDir;
 
-    /// A directory with a hook and what it loads, and what was trusted of it.
+    /// Returns a directory with a hook and the file that it loads, and its trust.
     fn scene() -> (TempDir, TrustRequirement) {
         let place = tempfile::tempdir().unwrap();
         for (path, text) in [

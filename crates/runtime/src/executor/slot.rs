@@ -1,9 +1,9 @@
-//! The directory that a program and the runtime share: what it is given, and what it leaves.
+//! The directory that a program and the runtime share: the program's input and output.
 //!
-//! `in` is only read by the program, `out` is its own. Whatever lies in `out` was put there by somebody hostile.
-//! A slot is used for one program after the other, so that a sandbox around it can be used again too.
+//! The program only reads `in` and owns `out`; every file in `out` counts as hostile. Slots are
+//! reused by one program after another, so that their sandbox can be reused too.
 //!
-//! Must never: follow a link, open anything but a regular file, or read more than it was told.
+//! Must never: follow a link, open anything but a regular file, or read beyond the given limit.
 
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
@@ -21,13 +21,13 @@ use crate::limits::{
     ARTIFACTS_BYTES_MAX, ARTIFACTS_DEPTH_MAX, ARTIFACTS_MAX, JOB_OUTPUT_BYTES_MAX,
 };
 
-/// How the names of copies of agents' programs begin; what follows is the hash of the files in it.
+/// The prefix of the copies of agents' programs; the hash of their files follows.
 const COPY: &str = "agent-";
 const INPUT: &str = "input.json";
 const PROGRAM: &str = "program";
 const OUTPUT: &str = "output.json";
 
-/// The helper libraries, each in the directory that its language looks in.
+/// The directory of the helper libraries, each below the name of its language.
 const LIBRARY: &str = "lib";
 const LIBRARIES: [(&str, &str); 4] = [
     ("ruby/cybros_agent.rb", include_str!("../../../../sdk/ruby/cybros_agent.rb")),
@@ -36,26 +36,26 @@ const LIBRARIES: [(&str, &str); 4] = [
     ("sh/agentry.sh", include_str!("../../../../sdk/sh/agentry.sh")),
 ];
 
-/// How what may be hostile is opened: no link is followed, and a pipe does not keep us waiting.
+/// Flags to open hostile files: no link is followed, and a pipe does not block.
 const PLAIN: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// The mode of directories and programs, and of files: nobody but their owner has them.
+/// The modes of directories and programs, and of files: only their owner has access.
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// A shared directory; it goes when this does. Only we enter it, and the user that the program runs as: files are
-/// lent to it by mounts, or given to it where there are none.
+/// A shared directory, removed on drop. Only we and the program's user enter it: its files are lent
+/// to that user by mounts, or owned by it where mounts are missing.
 pub(super) struct Slot {
     directory: PrivateDirectory,
     user: Option<u32>,
 }
 
 impl Slot {
-    /// A new one. `user` is who must own the files, if it is not us.
+    /// Creates a slot. `user` must own the files; None means this process's user.
     pub(super) fn new(user: Option<u32>) -> io::Result<Self> {
         let slot = Self { directory: PrivateDirectory::new()?, user };
         slot.own_it(slot.directory.path())?;
@@ -88,17 +88,17 @@ impl Slot {
         }
     }
 
-    /// What the program only reads.
+    /// Returns the directory that the program only reads.
     pub(super) fn given(&self) -> PathBuf {
         self.directory.path().join("in")
     }
 
-    /// Where the helper libraries lie.
+    /// Returns the directory of the helper libraries.
     pub(super) fn libraries(&self) -> PathBuf {
         self.given().join(LIBRARY)
     }
 
-    /// What is the program's own.
+    /// Returns the directory that the program owns.
     pub(super) fn own(&self) -> PathBuf {
         self.directory.path().join("out")
     }
@@ -111,14 +111,14 @@ impl Slot {
         self.own().join(OUTPUT)
     }
 
-    /// Writes what the program is given. The path of its text, if that is given too.
+    /// Writes the input, and the program's text if given; returns the path of that text.
     pub(super) fn fill(&self, input: &[u8], program: Option<&[u8]>) -> io::Result<Option<PathBuf>> {
         self.write(&self.input(), input, FILE_MODE)?;
         let path = self.given().join(PROGRAM);
         program.map(|text| self.write(&path, text, DIRECTORY_MODE).map(|()| path)).transpose()
     }
 
-    /// Gives the copy of an agent's programs whose files have this hash; `write` makes it where it is not kept.
+    /// Returns the copy of an agent's programs with this hash; `write` makes it if it is missing.
     pub(super) fn copy(
         &self,
         hash: &ContentHash,
@@ -137,7 +137,7 @@ impl Slot {
         Ok(path)
     }
 
-    /// Gives a directory with all that is in it to the user of the program.
+    /// Gives a directory and its content to the user of the program.
     fn own_all(&self, path: &Path) -> io::Result<()> {
         if self.user.is_none() {
             return Ok(());
@@ -162,12 +162,12 @@ impl Slot {
         Ok(())
     }
 
-    /// Names a directory that is never there, for caches that must not be used.
+    /// Returns the path of a directory that never exists, for caches that must not be used.
     pub(super) fn no_cache(&self) -> PathBuf {
         self.given().join("no-cache")
     }
 
-    /// Makes a folder in what is the program's own.
+    /// Creates a folder in the directory that the program owns.
     pub(super) fn make_folder(&self, name: &str) -> io::Result<PathBuf> {
         let mut path = self.own();
         for part in Path::new(name) {
@@ -177,11 +177,13 @@ impl Slot {
         Ok(path)
     }
 
-    /// The output file, if there is one; else why it is not read.
+    /// Reads the output file; None if there is none, an error text if it cannot be read.
     pub(super) fn read_output(&self) -> Option<Result<Vec<u8>, String>> {
         let own = match open_directory(CWD, &self.own()) {
             Ok(own) => own,
-            Err(error) => return Some(Err(format!("its output cannot be looked for: {error}"))),
+            Err(error) => {
+                return Some(Err(format!("its output directory cannot be opened: {error}")));
+            }
         };
         match open_regular(&own, OsStr::new(OUTPUT)) {
             Ok(file) => Some(read_whole(file, JOB_OUTPUT_BYTES_MAX, "its output file")),
@@ -190,7 +192,7 @@ impl Slot {
         }
     }
 
-    /// The files in a folder of the program's own, with what is left out said in words.
+    /// Reads the files of a folder that the program owns, and notes what it left out.
     pub(super) fn collect(&self, folder: &str) -> (Vec<Artifact>, Vec<String>) {
         let mut found = ArtifactCollection::default();
         let top = open_directory(CWD, &self.own());
@@ -202,7 +204,7 @@ impl Slot {
         (found.artifacts, found.notes)
     }
 
-    /// Leaves it as new. Fails where something does not go; then it must not be used again.
+    /// Empties the slot. If a file cannot be removed, the slot must not be used again.
     pub(super) fn clear(&self) -> io::Result<()> {
         for name in [self.given(), self.own()] {
             for entry in std::fs::read_dir(&name)? {
@@ -221,7 +223,7 @@ impl Slot {
     }
 }
 
-/// Why something is not read.
+/// The reason why a file is not read.
 enum SlotReadError {
     Missing,
     Other(String),
@@ -239,7 +241,7 @@ fn open_regular(at: &OwnedFd, name: &OsStr) -> Result<std::fs::File, SlotReadErr
             rustix::io::Errno::LOOP => {
                 SlotReadError::Other("a link, and links are not followed".to_owned())
             }
-            error => SlotReadError::Other(format!("not to be opened: {error}")),
+            error => SlotReadError::Other(format!("unreadable: {error}")),
         })?;
     let facts =
         rustix::fs::fstat(&opened).map_err(|error| SlotReadError::Other(error.to_string()))?;
@@ -247,7 +249,7 @@ fn open_regular(at: &OwnedFd, name: &OsStr) -> Result<std::fs::File, SlotReadErr
         return Err(SlotReadError::Other("not a regular file".to_owned()));
     }
     if facts.st_nlink != 1 {
-        return Err(SlotReadError::Other("a second name of another file".to_owned()));
+        return Err(SlotReadError::Other("a hard link, and links are not followed".to_owned()));
     }
     Ok(opened.into())
 }
@@ -278,14 +280,14 @@ impl ArtifactCollection {
             match std::str::from_utf8(name) {
                 Ok("." | "..") => {}
                 Ok(name) => names.push(name.to_owned()),
-                Err(_) => self.notes.push("a file has a name that is no text".to_owned()),
+                Err(_) => self.notes.push("left out: a file name is not UTF-8".to_owned()),
             }
         }
         names.sort();
         for name in names {
             let shown = if above.is_empty() { name.clone() } else { format!("{above}/{name}") };
             if self.artifacts.len() >= ARTIFACTS_MAX || depth > ARTIFACTS_DEPTH_MAX {
-                self.notes.push(format!("{shown} and what follows is left out: too much"));
+                self.notes.push(format!("{shown} and all later files are left out: limit reached"));
                 return;
             }
             if let Ok(inner) = open_directory(directory, Path::new(&name)) {

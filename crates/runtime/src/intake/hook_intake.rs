@@ -1,6 +1,6 @@
-//! Event hooks on the way in: which an event sets off, and where goes what they want done.
+//! Event hooks in the intake: the hooks that an event triggers, and the routes of their results.
 //!
-//! Must never: let a hook choose who it is from or which session it goes to.
+//! Must never: let a hook choose its own sender or session.
 
 use agentry_kernel::access::AccessPolicies;
 use agentry_kernel::route;
@@ -17,7 +17,7 @@ use crate::authorize::DecisionStamp;
 use crate::error::Error;
 
 impl IntakePipeline {
-    /// Records which hooks an event sets off; whether there are any.
+    /// Records the hooks that an event triggers; returns true if there are any.
     pub(super) fn matched(
         &self,
         stages: &mut IntakeDrafts,
@@ -34,7 +34,7 @@ impl IntakePipeline {
         is_any
     }
 
-    /// What hooks want done: who it is from and where it goes is decided by what set them off, and anew.
+    /// Triages the work of a hook; access and route are decided anew by the triggering event.
     pub(super) fn look_fired(
         &self,
         mut stages: IntakeDrafts,

@@ -1,6 +1,6 @@
-//! One call or one hook, in the thread that does it.
+//! The thread of one call or one hook.
 //!
-//! Must never: record, or tell the turn.
+//! Must never: append to the ledger, or inform the turn.
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -28,7 +28,7 @@ use crate::programs::{AgentTool, ProgramContext, Programs};
 use crate::redact_values;
 use crate::session::SessionMessage;
 
-/// All that one call needs.
+/// The services and permissions of one effect.
 pub(super) struct EffectWorker {
     pub(super) host: SharedHost,
     pub(super) workspace: Arc<Workspace>,
@@ -43,8 +43,8 @@ pub(super) struct EffectWorker {
 }
 
 impl EffectWorker {
-    /// What may be told of an outcome, with the paths that the sandbox refused. They are read from what is left when
-    /// secrets are taken out: a half of a secret is not known for one.
+    /// Redacts an outcome, then adds the paths that the sandbox refused. In that order, because the
+    /// redactor does not recognize a part of a secret.
     pub(super) fn redacted_outcome(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
         let mut outcome = redact_values::outcome(&self.host.redactor, outcome);
         let TurnSandbox::In(confined) = &self.powers.confining else { return outcome };
@@ -61,20 +61,20 @@ impl EffectWorker {
         outcome
     }
 
-    /// The same place, telling of the connections of a call.
+    /// Returns the sandbox, with reports of a call's connections to the session.
     fn confining(&self, call: &CallId) -> TurnSandbox {
         self.powers.confining.telling(|| {
             let (news, call, host) = (self.news.clone(), call.clone(), self.host.clone());
             Arc::new(move |connection| {
                 let connection = redact_values::connection(&host.redactor, connection);
                 let event = Event::ConnectionEnded { call: call.clone(), connection };
-                // The session may be over; then nobody wants to know.
+                // A session that has ended needs no message.
                 news.send(SessionMessage::RecordOnly(Box::new(event))).unwrap_or_default();
             })
         })
     }
 
-    /// A call of a tool that the agent brings.
+    /// Runs a tool of the agent.
     pub(super) fn run_own(
         &self,
         programs: &Programs,
@@ -97,7 +97,7 @@ impl EffectWorker {
         programs.call(&ground, tool, call)
     }
 
-    /// A hook of the agent.
+    /// Runs a hook of the agent.
     pub(super) fn consult(
         &self,
         programs: &Programs,
@@ -136,7 +136,7 @@ impl EffectWorker {
         Ok(HookReport { facts: self.facts_of_changed(consulted, &report.result), ..report })
     }
 
-    /// What is found out about a call whose arguments a hook changed.
+    /// Returns the facts about a call whose arguments a hook changed; None if unchanged.
     fn facts_of_changed(
         &self,
         consulted: &HookCall,
@@ -167,7 +167,7 @@ impl EffectWorker {
     }
 }
 
-/// The definition of the agent is gone, and its hooks with it.
+/// Returns the report for hooks of an agent whose definition is gone.
 pub(super) fn missing_agent_report() -> HookReport {
     let why = "the agent does not load any more, so its hooks cannot run".to_owned();
     HookReport { job: None, result: HookResult::Failed { why }, notes: Vec::new(), facts: None }

@@ -1,6 +1,6 @@
-//! A hook of a turn, run as a job; what it answered, or why it has no say.
+//! A hook of a turn, run as a job, and its answer or the reason why it has no effect.
 //!
-//! Must never: let a hook that did not work pass for one that has nothing to say.
+//! Must never: treat a failed hook as one without an objection.
 
 use agentry_kernel::hook_output::{self, HookProgramOutput};
 use agentry_protocol::hook::{HookReport, HookResult, HookSpec};
@@ -14,10 +14,10 @@ use crate::host::Host;
 use crate::jobs;
 
 impl Programs {
-    /// Runs a hook.
+    /// Runs a hook as a job.
     ///
     /// # Errors
-    /// When the ledger does not take what happens.
+    /// If the ledger fails to append a change of the job.
     pub(crate) fn hook(
         &self,
         ground: &ProgramContext<'_>,
@@ -45,10 +45,10 @@ fn answered(host: &Host, spec: &HookSpec, performed: &JobOutcome) -> (HookResult
         (JobState::Succeeded | JobState::Failed, Some(code)) => code,
         _ => {
             let why = performed.report.why.clone();
-            return failed(why.unwrap_or_else(|| "it did not work".to_owned()));
+            return failed(why.unwrap_or_else(|| "it failed".to_owned()));
         }
     };
-    // A program that touched what is protected has no say, whatever its exit code.
+    // A program that touched protected files has no effect, even with exit code 0.
     if performed.state == JobState::Failed && exit_code == 0 {
         return failed(performed.report.why.clone().unwrap_or_default());
     }
@@ -60,7 +60,7 @@ fn answered(host: &Host, spec: &HookSpec, performed: &JobOutcome) -> (HookResult
     };
     let stdout = match &left.stdout {
         Some(Ok(bytes)) => hidden(host, bytes),
-        // Only who has no output file speaks there.
+        // Standard output counts only if there is no output file.
         Some(Err(why)) if exit_code == 0 && file.is_none() => return failed(why.clone()),
         Some(Err(_)) | None => Vec::new(),
     };
@@ -70,7 +70,7 @@ fn answered(host: &Host, spec: &HookSpec, performed: &JobOutcome) -> (HookResult
     hook_output::read(spec.moment, &left)
 }
 
-/// Text without the values of secrets; what is no text stays, and is refused later on.
+/// Removes secrets from a text; bytes that are no text stay, and are rejected later.
 fn hidden(host: &Host, bytes: &[u8]) -> Vec<u8> {
     match std::str::from_utf8(bytes) {
         Ok(text) => host.redactor.hide(text).into_bytes(),

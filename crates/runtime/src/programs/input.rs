@@ -1,6 +1,6 @@
-//! What a hook is told: for the moments of seed 000 its JSON, for gates the one that other runtimes have.
+//! The JSON input of hooks: the hook input schema for shaping, that of other runtimes for gates.
 //!
-//! Must never: tell more of the talk than is needed.
+//! Must never: reveal more of the session's messages than needed.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::{HOOK_MESSAGE_CHARS_MAX, HOOK_MESSAGES_MAX};
 
-/// What hooks of a session are told.
+/// The facts about the session that a hook receives.
 pub(crate) struct HookContext<'a> {
     pub(crate) session: &'a str,
     pub(crate) turn: Option<&'a str>,
@@ -24,22 +24,22 @@ pub(crate) struct HookContext<'a> {
     pub(crate) mode: &'a str,
 }
 
-/// What a hook is about beside the session.
+/// The subject of a hook, beside the session.
 pub(crate) enum HookTopic<'a> {
     Nothing,
-    /// What somebody said.
+    /// The prompt that the user sent.
     Prompt(&'a str),
-    /// A call, and what came of it once it was made.
+    /// A call, and its outcome once it was made.
     Call(&'a ToolCall, Option<&'a ToolOutcome>),
-    /// Whether the agent was kept from finishing before.
+    /// The end of a turn; `again` is true if a hook kept the turn from ending before.
     Finish {
         again: bool,
     },
-    /// Why something happens: a session begins or ends, older turns are summed up.
+    /// The reason for a session's start or end, or for a compaction.
     Because(&'static str),
 }
 
-/// The input of a hook.
+/// Returns the input of a hook.
 pub(crate) fn input(moment: HookMoment, facts: &HookContext<'_>, subject: &HookTopic<'_>) -> Value {
     match moment.is_gate() {
         true => gate(moment, facts, subject),
@@ -109,7 +109,7 @@ fn gate(moment: HookMoment, facts: &HookContext<'_>, subject: &HookTopic<'_>) ->
     input
 }
 
-/// The last things that were said, as seed 000 has them.
+/// Returns the last messages in the form of the hook input schema.
 pub(crate) fn recent<'a>(messages: impl DoubleEndedIterator<Item = &'a Message>) -> Vec<Value> {
     let told = messages.rev().filter_map(|message| {
         let (role, content) = match message {
@@ -126,7 +126,7 @@ pub(crate) fn recent<'a>(messages: impl DoubleEndedIterator<Item = &'a Message>)
     last
 }
 
-/// The same of what a turn holds.
+/// Returns the last messages of a turn.
 pub(crate) fn recent_of(messages: &[Arc<Message>]) -> Vec<Value> {
     recent(messages.iter().map(|message| &**message))
 }

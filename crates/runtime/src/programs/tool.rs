@@ -1,6 +1,6 @@
-//! A tool that an agent brings: its arguments go in, its JSON comes out.
+//! A tool of an agent: it reads its arguments as JSON and answers in JSON.
 //!
-//! Must never: take an answer that does not fit what the tool says it answers.
+//! Must never: accept an answer that does not match the tool's own schema.
 
 use agentry_agentfile::agent::{Agent, CustomTool, ToolKind};
 use agentry_kernel::authority::schema_errors;
@@ -17,7 +17,7 @@ use crate::host::Host;
 use crate::jobs;
 use crate::limits::{ARTIFACTS_MAX, TOOL_ANSWER_CHARS_MAX};
 
-/// How an agent's own tools are offered.
+/// Returns the specifications of an agent's own tools.
 pub fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
     agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
         ToolKind::Custom(custom) => Some(ToolSpec {
@@ -63,7 +63,7 @@ impl Programs {
     }
 }
 
-/// The arguments, with what the schema says for those that are not given.
+/// Returns the arguments, with the schema's defaults for missing ones.
 fn with_defaults(input: &Value, parameters: &Value) -> Value {
     let Some(given) = input.as_object() else { return input.clone() };
     let mut all = given.clone();
@@ -116,7 +116,7 @@ fn outcome(host: &Host, tool: &CustomTool, performed: JobOutcome) -> Result<Tool
     }
 }
 
-/// What the tool answered, as the model is told it.
+/// Returns the tool's answer, as the model receives it.
 fn answer(tool: &CustomTool, left: &JobOutput) -> Result<String, String> {
     let (bytes, place) = match (&left.output, &left.stdout) {
         (Some(output), _) => (output.as_ref().map_err(Clone::clone)?, "output file"),
@@ -131,7 +131,7 @@ fn answer(tool: &CustomTool, left: &JobOutput) -> Result<String, String> {
             return Err(format!("its answer does not fit its schema: {}", misfits.join("; ")));
         }
     }
-    // A text is told as it is, everything else as the JSON it is.
+    // A string is passed as plain text, every other value as JSON.
     Ok(match value {
         Value::String(text) => text,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
@@ -140,7 +140,7 @@ fn answer(tool: &CustomTool, left: &JobOutput) -> Result<String, String> {
     })
 }
 
-/// Keeps the files that the tool left; says what they are called from now on.
+/// Stores the files that the tool left; returns their names and hashes for the model.
 fn kept(host: &Host, artifacts: &[Artifact]) -> Result<String, Error> {
     let mut lines = String::new();
     for artifact in artifacts.iter().take(ARTIFACTS_MAX) {

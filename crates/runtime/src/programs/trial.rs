@@ -1,6 +1,6 @@
-//! One call of an agent's own tool that a person makes, run the way a turn would run it.
+//! One call of an agent's own tool by a person, run in the same way as in a turn.
 //!
-//! Must never: run what the owner has not looked at, or with arguments that do not fit.
+//! Must never: run an untrusted program, or one with arguments that do not match.
 
 use agentry_agentfile::agent::Agent;
 use agentry_kernel::authority::schema_errors;
@@ -18,20 +18,20 @@ use crate::host::Host;
 use crate::redact_values;
 use crate::trust;
 
-/// What is tried.
+/// The tool to call.
 pub struct ToolTrial<'a> {
-    /// Whose tool.
+    /// The agent with the tool.
     pub agent: &'a Agent,
-    /// The tool.
+    /// The name of the tool.
     pub tool: &'a ToolName,
-    /// Its arguments.
+    /// The arguments of the call.
     pub arguments: Value,
 }
 
-/// Calls one of an agent's own tools once. `hear` is told each line that it says beside its output.
+/// Calls one of an agent's own tools once. Calls `hear` with each line of standard error.
 ///
 /// # Errors
-/// When it may not run, when the arguments do not fit, or when the ledger does not take what happens.
+/// If it is untrusted, the arguments do not match, or the ledger fails to append.
 pub fn try_tool(
     host: &Host,
     definitions: &Definitions,

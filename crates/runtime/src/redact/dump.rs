@@ -1,29 +1,29 @@
-//! A text as it reads when it is the output of a program that shows bytes as numbers: `xxd`, `hexdump`, `od`.
+//! Views of a text with bytes shown as numbers, as `xxd`, `hexdump` and `od` print them.
 //!
-//! Must never: refuse a text; what is no number is passed over.
+//! Must never: fail on a text; anything but numbers is skipped.
 
 use super::view::{TextView, ValueSpread};
 use crate::limits::{DUMP_LINE_BYTES_MAX, DUMP_OFFSET_DIGITS_MAX};
 
-/// An offset at the beginning of a line has at least so many digits; `od` writes seven.
+/// The fewest digits of an offset at the start of a line; `od` writes seven.
 const OFFSET_DIGITS_MIN: usize = 6;
 
-/// In which order the bytes of a number are.
+/// The order of the bytes in a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByteOrder {
-    /// As they are written.
+    /// In the order in which they are written.
     Written,
-    /// The last one first, as numbers are in memory.
+    /// The last byte first, as numbers are stored in memory.
     Swapped,
 }
 
-/// Letters and digits alone: signs between letters, colons between hexadecimal digits, `0x`, `\\x` and the
-/// offsets of dumps are left out.
+/// Keeps only letters and digits: drops signs between letters, colons between hexadecimal digits,
+/// `0x`, `\\x` and the offsets of dumps.
 pub(super) fn loose(text: &[u8]) -> TextView<'static> {
     let (mut bytes, mut places) = (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
     let mut open = None;
     let mut at = 0;
-    // An offset before everything else stands between no two bytes.
+    // An offset at the start of the text has no bytes before it.
     let mut is_line_start = false;
     while at < text.len() {
         let byte = text[at];
@@ -59,7 +59,7 @@ pub(super) fn loose(text: &[u8]) -> TextView<'static> {
     TextView::places((bytes, places), open).reaching(ValueSpread::Spread)
 }
 
-/// The length of an offset as `od` writes it, or of what may become one.
+/// Returns the length of an offset of `od`, or of a possible part of one.
 fn od_offset(line: &[u8]) -> Option<usize> {
     let digits = line.iter().take(8).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
     match line.get(digits) {
@@ -69,7 +69,7 @@ fn od_offset(line: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length of an offset at the beginning of a line of a dump.
+/// Returns the length of an offset at the start of a dump's line.
 fn offset(line: &[u8]) -> Option<usize> {
     let digits = line
         .iter()
@@ -80,7 +80,7 @@ fn offset(line: &[u8]) -> Option<usize> {
     (is_offset && matches!(line.get(digits), Some(b':' | b' '))).then_some(digits)
 }
 
-/// Bytes as decimal numbers, whatever is between them; nothing if there are not enough of them.
+/// Decodes decimal byte values, with anything between them; None if there are none.
 pub(super) fn decimal(text: &[u8]) -> Option<TextView<'static>> {
     numbers(text, |digits| match digits.len() {
         1..=3 => Some(vec![std::str::from_utf8(digits).ok()?.parse().ok()?]),
@@ -88,7 +88,7 @@ pub(super) fn decimal(text: &[u8]) -> Option<TextView<'static>> {
     })
 }
 
-/// Bytes as three octal digits, or two of them as six, as `od` writes them.
+/// Decodes bytes of three octal digits, or pairs of them with six, as `od` writes them.
 pub(super) fn octal(text: &[u8]) -> Option<TextView<'static>> {
     numbers(text, |digits| {
         let value = || u16::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok();
@@ -118,8 +118,8 @@ fn numbers(text: &[u8], read: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<TextV
     (!bytes.is_empty() || open.is_some()).then(|| TextView::ranges((bytes, spans), open))
 }
 
-/// Lines with an offset and hexadecimal numbers, each byte standing for its whole line: what is shown beside
-/// the numbers is the same bytes once more. Nothing if there is no such line.
+/// Decodes lines of an offset and hexadecimal numbers. Each byte spans its whole line, because the
+/// text beside the numbers repeats them. None without such a line.
 pub(super) fn lines(text: &[u8], order: ByteOrder) -> Option<TextView<'static>> {
     let (mut bytes, mut spans, mut open) = (Vec::new(), Vec::new(), None);
     let mut start = 0;
@@ -146,7 +146,7 @@ fn may_become_offset(line: &[u8]) -> bool {
     (1..=DUMP_OFFSET_DIGITS_MAX).contains(&digits.len()) && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// The bytes of a line of a dump.
+/// Decodes the bytes of a dump's line.
 fn hexadecimal(line: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
     let offset = offset(line)?;
     let has_colon = line[offset] == b':';
@@ -161,7 +161,7 @@ fn hexadecimal(line: &[u8], order: ByteOrder) -> Option<Vec<u8>> {
             at += 1;
             continue;
         }
-        // `xxd` has the letters behind two blanks, `hexdump` and `od` behind a bar or an angle.
+        // `xxd` shows the letters after two blanks, `hexdump` and `od` after `|` or `>`.
         if has_colon && blanks > 1 {
             break;
         }

@@ -1,6 +1,6 @@
-//! The forms in which a value may stand in a text, and the search for them.
+//! The forms in which a value may occur in a text, and the search for them.
 //!
-//! Must never: be printed; all of it is made of values.
+//! Must never: be printed; all its content derives from secret values.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,77 +14,77 @@ const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// A part of a value is hidden beside a cut if it has at least so many bytes.
+/// The fewest bytes of a partial value beside a cut that are redacted.
 const EDGE_BYTES_MIN: usize = 4;
-/// So many characters of base64 are what that takes.
+/// The number of base64 characters for that many bytes.
 const EDGE_BASE64_CHARS_MIN: usize = 6;
-/// So many hexadecimal digits are.
+/// The number of hexadecimal digits for that many bytes.
 const EDGE_HEX_CHARS_MIN: usize = 8;
 
-/// How many bytes in a row tell whether a look is worth it; not more than the least that is hidden.
+/// The length of a row, by which a text is preselected; at most the shortest redacted part.
 const ROW_BYTES: usize = EDGE_BYTES_MIN;
-/// An escape among so many bytes may stand for one of them.
+/// The number of bytes within which an escape may encode a row.
 const ESCAPES_BYTES: usize = 6 * ROW_BYTES;
 
-/// Where in a text.
+/// A side of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextSide {
-    /// Its beginning; it is read forward.
+    /// The beginning; read forward.
     Beginning,
-    /// Its end; it is read backward.
+    /// The end; read backward.
     End,
 }
 
 /// All values in all forms.
 pub(super) struct SecretForms {
-    /// As it is, and with `+` for spaces.
+    /// The value itself, backwards, and with `+` for spaces.
     pub(super) plain: Needles,
-    /// Without its blanks, for texts without theirs.
+    /// The value without blanks, for texts whose blanks are removed.
     pub(super) dense: Needles,
-    /// Inside of a longer text in base64, at each of the three places it can have.
+    /// The value in base64 within a longer text, at each of its three alignments.
     pub(super) base64: Needles,
-    /// Its letters and digits alone, two digits for each byte, and base32; for texts of nothing else, in any
-    /// case.
+    /// The letters and digits alone, two hexadecimal digits per byte, and base32; for texts reduced
+    /// to letters and digits, in any case.
     pub(super) loose: Needles,
-    /// Every four bytes in a row of any of them, in small letters.
+    /// All rows of four bytes of these forms, in lower case.
     rows: HashSet<[u8; ROW_BYTES]>,
-    /// Whether a value has blanks in it, so that rows say nothing.
+    /// True if a value has blanks, so that rows prove nothing.
     has_blanks: bool,
 }
 
 /// One form of one value.
 pub(super) struct Needle {
     bytes: Vec<u8>,
-    /// Which value.
+    /// The index of the value.
     pub(super) name: usize,
-    /// The character before it carries some of its bits.
+    /// True if the character before it carries some of its bits.
     pub(super) before: bool,
-    /// The character after it does.
+    /// True if the character after it carries some of its bits.
     pub(super) after: bool,
 }
 
-/// Where a needle was found.
+/// The place where a needle was found.
 pub(super) struct NeedleMatch {
     pub(super) needle: usize,
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-/// What is searched together.
+/// The forms that are searched together.
 pub(super) struct Needles {
-    /// In order of their bytes.
+    /// Sorted by their bytes.
     pub(super) all: Vec<Needle>,
     pub(super) longest: usize,
-    /// How much of one at a cut is hidden.
+    /// The fewest bytes of a part at a cut that are redacted.
     pub(super) edge_min: usize,
     any_case: bool,
     search: AhoCorasick,
-    /// Their bytes from behind, in order, with the place in `all`.
+    /// The reversed bytes, sorted, each with its index in `all`.
     backward: Vec<(Vec<u8>, usize)>,
 }
 
 impl SecretForms {
-    /// Nothing if there is no value that can be searched.
+    /// Builds all forms; None if no value is long enough to search.
     pub(super) fn of(values: &[SecretString]) -> Option<Self> {
         let mut seen = BTreeSet::new();
         let mut texts = Vec::new();
@@ -114,8 +114,8 @@ impl SecretForms {
         Some(forms)
     }
 
-    /// Whether a part of a value could stand at the end of a text, or at its beginning. A quick look, for
-    /// texts with many cuts; yes is only perhaps.
+    /// Tests quickly if a part of a value may be at one side of a text, for texts with many cuts.
+    /// True may be a false alarm; false is certain.
     pub(super) fn may_stand<'a>(
         &self,
         text: impl Iterator<Item = &'a u8> + Clone,
@@ -143,7 +143,7 @@ impl SecretForms {
     }
 }
 
-/// A value, and its longer lines if it has several; the lines that frame a key are known to everybody.
+/// Returns a value and its longer lines; the framing lines of a key are public and left out.
 fn parts(value: &str) -> impl Iterator<Item = &str> {
     let is_known = value.chars().count() >= SECRET_CHARS_MIN;
     let lines = value.lines().map(str::trim).filter(move |line| {
@@ -186,7 +186,7 @@ fn loose((name, text): (usize, &str)) -> Vec<Needle> {
     all
 }
 
-/// The bytes of a text in UTF-8, and in UTF-16 in both orders.
+/// Returns a text's bytes in UTF-8, and in UTF-16 in both byte orders.
 fn encodings(text: &str) -> [Vec<u8>; 3] {
     [
         text.as_bytes().to_vec(),
@@ -201,7 +201,7 @@ fn hex(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(pair).collect()
 }
 
-/// The characters that a value alone decides, for each place it can have in a group of five bytes.
+/// Returns the characters that the value alone determines, per alignment in five bytes.
 fn base32(name: usize, value: &[u8]) -> impl Iterator<Item = Needle> + '_ {
     (0..5).map(move |place| {
         let placed: Vec<u8> = std::iter::repeat_n(0, place).chain(value.iter().copied()).collect();
@@ -212,7 +212,7 @@ fn base32(name: usize, value: &[u8]) -> impl Iterator<Item = Needle> + '_ {
     })
 }
 
-/// The characters that a value alone decides, for each place it can have in a group of three bytes.
+/// Returns the characters that the value alone determines, per alignment in three bytes.
 fn base64((name, text): (usize, &str)) -> Vec<Needle> {
     let mut needles: Vec<Needle> = Vec::new();
     let places =
@@ -233,14 +233,14 @@ fn base64((name, text): (usize, &str)) -> Vec<Needle> {
     needles
 }
 
-/// So many bits at a time; what is left at the end is for whoever comes after.
+/// Splits bytes into groups of `size` bits; an incomplete group at the end is dropped.
 fn groups(bytes: &[u8], size: usize) -> impl Iterator<Item = u8> {
     let bit = |at: usize| bytes[at / 8] >> (7 - at % 8) & 1;
     let whole = bytes.len() * 8 / size;
     (0..whole).map(move |at| (at * size..at * size + size).fold(0, |bits, at| bits << 1 | bit(at)))
 }
 
-/// Whether a byte can stand in base64.
+/// True if a byte may occur in base64.
 pub(super) fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
 }
@@ -253,7 +253,7 @@ impl Needles {
         let search = AhoCorasick::builder()
             .ascii_case_insensitive(any_case)
             .build(all.iter().map(|needle| &needle.bytes));
-        // Only too many bytes for 32-bit numbers are refused; limits keep far below.
+        // The only error is an input too large for 32-bit indexes; the limits prevent it.
         let search = search.expect("the bytes of all forms can be counted");
         let mut backward: Vec<(Vec<u8>, usize)> = all
             .iter()
@@ -264,7 +264,7 @@ impl Needles {
         Self { all, longest, edge_min, any_case, search, backward }
     }
 
-    /// All of them in a text, also those that overlap.
+    /// Finds all needles in a text, including those that overlap.
     pub(super) fn find_in<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = NeedleMatch> + 'a {
         self.search.find_overlapping_iter(text).map(|one| NeedleMatch {
             needle: one.pattern().as_usize(),
@@ -273,21 +273,21 @@ impl Needles {
         })
     }
 
-    /// One that begins with these bytes.
+    /// Returns a needle that begins with these bytes.
     pub(super) fn beginning_with(&self, bytes: &[u8]) -> Option<usize> {
         let bytes = self.cased(bytes);
         let at = self.all.partition_point(|needle| needle.bytes.as_slice() < &*bytes);
         self.all.get(at).filter(|needle| needle.bytes.starts_with(&bytes)).map(|_| at)
     }
 
-    /// Whether one begins with these bytes and has more.
+    /// True if a needle begins with these bytes and is longer.
     pub(super) fn is_begun_with(&self, bytes: &[u8]) -> bool {
         let bytes = self.cased(bytes);
         let at = self.all.partition_point(|needle| needle.bytes.as_slice() <= &*bytes);
         self.all.get(at).is_some_and(|needle| needle.bytes.starts_with(&bytes))
     }
 
-    /// One that ends with these bytes.
+    /// Returns a needle that ends with these bytes.
     pub(super) fn ending_with(&self, bytes: &[u8]) -> Option<usize> {
         let bytes: Vec<u8> = self.cased(bytes).iter().rev().copied().collect();
         let at = self.backward.partition_point(|(needle, _)| *needle < bytes);

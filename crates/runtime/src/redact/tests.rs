@@ -271,7 +271,7 @@ proptest! {
     }
 }
 
-/// How a program shows bytes, with a name.
+/// A name, and a function that shows bytes as a program would.
 type Encoder = (&'static str, fn(&[u8]) -> String);
 
 const ENCODERS: [Encoder; 21] = [
@@ -304,13 +304,13 @@ fn joined(bytes: &[u8], between: &str, shown: impl Fn(u8) -> String) -> String {
     bytes.iter().map(|byte| shown(*byte)).collect::<Vec<_>>().join(between)
 }
 
-/// Sixteen bytes a line behind their offset.
+/// Formats sixteen bytes per line after their offset.
 fn lines(bytes: &[u8], shown: impl Fn(&[u8]) -> String) -> String {
     let lines = bytes.chunks(16).enumerate();
     lines.map(|(at, line)| format!("{:07o} {}\n", at * 16, shown(line))).collect()
 }
 
-/// What `xxd` and `hexdump -C` write: hexadecimal groups, and the letters beside them.
+/// Formats a dump of `xxd` or `hexdump -C`: hexadecimal groups, with the letters beside them.
 fn dump(bytes: &[u8], behind_offset: &str, group: usize, has_letters: bool) -> String {
     let mut out = String::new();
     for (at, line) in bytes.chunks(16).enumerate() {
@@ -354,7 +354,7 @@ fn base32(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Whether three letters of a value in a row can still be read.
+/// Returns true if three consecutive letters of a value are still readable.
 fn shows(text: &str, value: &str) -> bool {
     let hex = |part: &[u8]| joined(part, "", |byte| format!("{byte:02x}"));
     let digits: String = text.chars().filter(char::is_ascii_alphanumeric).collect();

@@ -1,40 +1,40 @@
-//! A text as it reads when its escapes are undone, with the way back to the bytes that it has.
+//! Views of a text with its escapes decoded, each byte mapped to its place in the text.
 //!
-//! Must never: refuse a text; what is no escape stands for itself.
+//! Must never: fail on a text; bytes outside of escapes stay as they are.
 
 use std::borrow::Cow;
 
 use crate::limits::{DUMP_LINE_BYTES_MAX, SECRET_BLANK_BYTES_MAX};
 
-/// A text that was read in some way.
+/// A decoded form of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextView<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
     spans: Spans,
-    /// Where an escape begins that is not at its end.
+    /// The start of an incomplete escape; None if there is none.
     pub(super) open: Option<usize>,
     reach: ValueSpread,
 }
 
-/// For each byte, where it stands in the text.
+/// The place of each byte in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Spans {
-    /// At the same place.
+    /// Each byte is at its own index.
     Same,
-    /// As one byte, at these places.
+    /// Each is a single byte, at these places.
     Places(Vec<usize>),
-    /// From and to.
+    /// Each takes a range: start and end.
     Ranges(Vec<(usize, usize)>),
 }
 
-/// How far a value may be spread over a text.
+/// The distance over which a value may be spread in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueSpread {
-    /// Each byte is itself or an escape.
+    /// Each byte is plain or an escape.
     Escaped,
-    /// Signs of all kinds may be between the bytes.
+    /// Any signs may be between the bytes.
     Spread,
-    /// Each byte stands for its whole line.
+    /// Each byte spans its whole line.
     Lines,
 }
 
@@ -55,7 +55,7 @@ impl<'a> TextView<'a> {
         }
     }
 
-    /// How many bytes of a text a value of so many bytes may take; `\u0041` has six for one.
+    /// Returns the most bytes that a value may take in a text; `\u0041` takes six for one.
     pub(super) fn reach(&self, bytes: usize) -> usize {
         match self.reach {
             ValueSpread::Escaped => 6 * bytes + SECRET_BLANK_BYTES_MAX,
@@ -64,12 +64,12 @@ impl<'a> TextView<'a> {
         }
     }
 
-    /// The same with values that may be spread over more of the text.
+    /// Returns the view with another spread of values.
     pub(super) fn reaching(self, reach: ValueSpread) -> Self {
         Self { reach, ..self }
     }
 
-    /// Where a byte stands in the text: from and to.
+    /// Returns the range of a byte in the text: start and end.
     pub(super) fn span(&self, at: usize) -> (usize, usize) {
         match &self.spans {
             Spans::Same => (at, at + 1),
@@ -78,7 +78,7 @@ impl<'a> TextView<'a> {
         }
     }
 
-    /// The bytes before an escape that is not at its end.
+    /// Returns the bytes before the first incomplete escape.
     pub(super) fn certain(&self) -> &[u8] {
         let end = match (self.open, &self.spans) {
             (None, _) => self.bytes.len(),
@@ -90,22 +90,22 @@ impl<'a> TextView<'a> {
     }
 }
 
-/// What stands at some place of a text.
+/// The token at a place of a text.
 enum EscapeToken {
-    /// A byte that stands for itself.
+    /// A byte that is no escape.
     Same,
-    /// These bytes, written with so many.
+    /// The decoded bytes, and the length of the escape.
     Bytes(Vec<u8>, usize),
-    /// Perhaps an escape; the rest is missing.
+    /// A possible escape whose rest is missing.
     Open,
 }
 
-/// As it is.
+/// Returns the text itself.
 pub(super) fn plain(text: &[u8]) -> TextView<'_> {
     TextView { bytes: text.into(), spans: Spans::Same, open: None, reach: ValueSpread::Escaped }
 }
 
-/// With `%41` read as `A`; nothing if there is no percent sign.
+/// Decodes `%41` as `A`; None without a percent sign.
 pub(super) fn percent_decoded(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&b'%').then(|| {
         read(text, |rest| match rest {
@@ -115,22 +115,22 @@ pub(super) fn percent_decoded(text: &[u8]) -> Option<TextView<'static>> {
     })
 }
 
-/// With `\"`, `\n`, `\x41`, `\101` and `\u0041` read as what they stand for; nothing if there is no backslash.
+/// Decodes `\"`, `\n`, `\x41`, `\101` and `\u0041`; None without a backslash.
 pub(super) fn unescaped(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&b'\\').then(|| read(text, escape))
 }
 
-/// With `&#65;`, `&#x41;` and `&amp;` read as what they stand for; nothing if there is no ampersand.
+/// Decodes `&#65;`, `&#x41;` and `&amp;`; None without an ampersand.
 pub(super) fn without_entities(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&b'&').then(|| read(text, entity))
 }
 
-/// Without blanks; nothing if there is none.
+/// Removes blanks; None if there are none.
 pub(super) fn dense(text: &[u8]) -> Option<TextView<'static>> {
     kept(text, |byte| !byte.is_ascii_whitespace())
 }
 
-/// Without zero bytes, which UTF-16 has beside each letter; nothing if there is none.
+/// Removes the zero bytes that UTF-16 has beside each letter; None if there are none.
 pub(super) fn without_zeros(text: &[u8]) -> Option<TextView<'static>> {
     text.contains(&0).then(|| kept(text, |byte| byte != 0)).flatten()
 }
@@ -184,7 +184,7 @@ fn escape(rest: &[u8]) -> EscapeToken {
     }
 }
 
-/// `\101`.
+/// Decodes `\101`.
 fn octal(after: &[u8]) -> EscapeToken {
     let shown = &after[..after.len().min(3)];
     let is_octal = shown.iter().all(|byte| (b'0'..=b'7').contains(byte));
@@ -198,7 +198,7 @@ fn octal(after: &[u8]) -> EscapeToken {
     }
 }
 
-/// `\u{e9}`.
+/// Decodes `\u{e9}`.
 fn braced(after: &[u8]) -> EscapeToken {
     let digits = after.iter().take(6).take_while(|byte| byte.is_ascii_hexdigit()).count();
     match (after.get(digits), number(&after[..digits])) {
@@ -208,7 +208,7 @@ fn braced(after: &[u8]) -> EscapeToken {
     }
 }
 
-/// `&#65;`, `&#x41;` and the five that every writer of HTML uses.
+/// Decodes `&#65;`, `&#x41;` and the five common named entities.
 fn entity(rest: &[u8]) -> EscapeToken {
     const NAMED: [(&[u8], u8); 5] =
         [(b"&amp;", b'&'), (b"&lt;", b'<'), (b"&gt;", b'>'), (b"&quot;", b'"'), (b"&apos;", b'\'')];
@@ -236,7 +236,7 @@ fn entity(rest: &[u8]) -> EscapeToken {
     }
 }
 
-/// `\u00e9`, or two of them for one character.
+/// Decodes `\u00e9`, or a surrogate pair of two of them.
 fn unicode(after: &[u8]) -> EscapeToken {
     let is_high = |number: &u32| (0xd800..0xdc00).contains(number);
     let high = after.get(..4).and_then(number).filter(is_high);
@@ -255,7 +255,7 @@ fn character(number: u32) -> Vec<u8> {
     character.to_string().into_bytes()
 }
 
-/// So many digits, after so many bytes that announce them.
+/// Decodes `digits` hexadecimal digits after a prefix of `announced` bytes.
 fn hexadecimal(
     after: &[u8],
     digits: usize,

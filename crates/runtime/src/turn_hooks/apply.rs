@@ -1,6 +1,6 @@
-//! What the answer of a hook around a turn means for it, and what of the answer is left out.
+//! Applies the answer of a hook to its turn, and notes the parts that are dropped.
 //!
-//! Must never: let a hook widen what the host, the operator or the sender's access allow.
+//! Must never: let a hook exceed what the host, the operator or the sender's access allows.
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::manifest::agent_yml::PersonaRouter;
@@ -16,18 +16,18 @@ use super::PreTurnOutcome;
 use crate::hook_tools;
 use crate::host::Host;
 
-/// What is needed to say what an answer means.
+/// The context for applying an answer.
 pub(super) struct ShapingContext<'a> {
     pub(super) host: &'a Host,
     pub(super) agent: &'a Agent,
-    /// What the turn would be given without any hook.
+    /// The charter of the turn without any hook.
     pub(super) charter: &'a Charter,
-    /// The persona that somebody chose.
+    /// The persona that the sender chose for the run; None if none was chosen.
     pub(super) chosen: Option<&'a str>,
 }
 
 impl ShapingContext<'_> {
-    /// Takes an answer over; says what of it is left out.
+    /// Applies an answer; returns a note for each part that was dropped.
     pub(super) fn apply(
         &self,
         before: &mut PreTurnOutcome,
@@ -45,7 +45,7 @@ impl ShapingContext<'_> {
                 before.context.extend(context.map(|text| added(&spec.program, text)));
                 Vec::new()
             }
-            // The static config is used; a gate that may fail lets go on.
+            // The static configuration stays; a gate that may fail does not stop the turn.
             HookResult::Failed { .. } => Vec::new(),
         }
     }
@@ -90,14 +90,14 @@ impl ShapingContext<'_> {
         notes
     }
 
-    /// An explicit choice wins over a hook's.
+    /// Checks a persona override: an explicit choice wins over a hook's.
     fn persona(&self, name: &str) -> Result<(), String> {
         let personas = &self.agent.personas;
         if !personas.available.iter().any(|one| one.id.as_str() == name) {
             return Err(format!("there is no persona `{name}`"));
         }
         if let Some(chosen) = self.chosen {
-            return Err(format!("the persona stays `{chosen}`: it was chosen by somebody"));
+            return Err(format!("the persona stays `{chosen}`: it was chosen for the run"));
         }
         let said = &personas.router;
         if said.value == PersonaRouter::Explicit && said.origin.line > 0 {
@@ -106,7 +106,7 @@ impl ShapingContext<'_> {
         Ok(())
     }
 
-    /// Whether a tool is new to the agent and within what it could have.
+    /// Returns true if a tool is new to the agent; fails if the agent may not have it.
     fn addition(&self, tool: &ToolName) -> Result<bool, String> {
         let authority = &self.charter.authority;
         if authority.tools.iter().any(|spec| spec.name == *tool) {
@@ -120,11 +120,11 @@ impl ShapingContext<'_> {
             return Err("this host has no such tool".to_owned());
         }
         if let Some(off) = authority.access.why_off(tool) {
-            return Err(format!("tool-access does not let it: {}", off.why));
+            return Err(format!("tool-access denies it: {}", off.why));
         }
         let scope = authority.scope.as_ref().and_then(|scope| scope.tools.as_ref());
         if scope.is_some_and(|tools| !tools.contains(tool)) {
-            return Err("the step does not work with it".to_owned());
+            return Err("the step does not include it".to_owned());
         }
         if !authority.is_offered(tool) {
             return Err("the sender may not have it".to_owned());
@@ -133,12 +133,12 @@ impl ShapingContext<'_> {
     }
 }
 
-/// Text of a hook, marked as what it is: the agent's own words.
+/// Returns a hook's text, marked as the agent's own words.
 fn added(program: &str, text: &str) -> String {
     format!("[The agent's hook {program} adds: {text}]")
 }
 
-/// Why a gate does not let something go on.
+/// Returns the reason why a gate stops the turn; None if it does not.
 pub(super) fn rejection_reason(spec: &HookSpec, result: &HookResult) -> Option<String> {
     let program = &spec.program;
     match result {
@@ -150,7 +150,7 @@ pub(super) fn rejection_reason(spec: &HookSpec, result: &HookResult) -> Option<S
             let reason = reason.as_deref().unwrap_or("it gives no reason");
             match say {
                 Some(GateVerdict::Deny) => Some(format!("the hook {program} says no: {reason}")),
-                // There is no call that a person could be asked about.
+                // There is no call that a person could approve.
                 Some(GateVerdict::Ask) => Some(format!(
                     "the hook {program} wants a person to be asked, and at {} nobody can be: {reason}",
                     spec.moment
@@ -167,7 +167,7 @@ pub(super) fn rejection_reason(spec: &HookSpec, result: &HookResult) -> Option<S
     }
 }
 
-/// A hook of which only the name is known any more.
+/// Returns the specification of a hook of which only the name is known.
 pub(super) fn named(moment: HookMoment, program: String) -> HookSpec {
     HookSpec {
         moment,
@@ -180,7 +180,7 @@ pub(super) fn named(moment: HookMoment, program: String) -> HookSpec {
     }
 }
 
-/// What of an answer after a call is for the next turn.
+/// Returns the parts of an answer after a call that apply to the next turn.
 pub(super) fn overrides(shape: ShapeAnswer) -> ShapeAnswer {
     ShapeAnswer {
         persona_override: shape.persona_override,

@@ -1,4 +1,4 @@
-//! Signatures of calls, in the forms that senders use, and what each of them covers.
+//! Signatures of calls, in the forms that senders use, and the data that each covers.
 //!
 //! | header | covers | the event's id |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | `X-Slack-Signature` | time, body | the hash of time and body |
 //! | `Stripe-Signature` | time, body | the hash of time and body |
 //!
-//! Must never: compare a signature in a time that depends on it, or go by what a signature does not cover.
+//! Must never: compare a signature in variable time, or trust data that no signature covers.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::{WebhookCall, WebhookError, digits};
 use crate::limits::WEBHOOK_TIME_MS_MAX;
 
-/// The headers with signatures over the body alone, as hexadecimal digits with or without `sha256=` before them.
+/// Headers with a signature over the body alone, in hexadecimal, with or without `sha256=`.
 const OF_BODY: [&str; 2] = ["x-hub-signature-256", "x-agentry-signature"];
 const STANDARD: &str = "webhook-signature";
 const STANDARD_ID: &str = "webhook-id";
@@ -26,14 +26,14 @@ const STANDARD_TIME: &str = "webhook-timestamp";
 const SLACK: &str = "x-slack-signature";
 const SLACK_TIME: &str = "x-slack-request-timestamp";
 const STRIPE: &str = "stripe-signature";
-/// What the secrets of Standard Webhooks begin with; the rest is Base64.
+/// The prefix of secrets of Standard Webhooks; the rest is Base64.
 const STANDARD_SECRET: &str = "whsec_";
 
-/// An id, and the header it is from.
+/// An event id, and the header that it comes from.
 type WebhookEventId = (String, &'static str);
 
-/// Checks that each signature that is there is right, and that one is there. The id is of the signature that covers
-/// most.
+/// Checks that each signature present is valid, and that there is one. Returns the id of the
+/// signature that covers the most.
 pub(super) fn check(
     call: &WebhookCall<'_>,
     secret: &SecretString,
@@ -97,7 +97,7 @@ fn stripe(call: &WebhookCall<'_>, secret: &str) -> Result<Option<WebhookEventId>
     Ok(Some((hash(&parts), STRIPE)))
 }
 
-/// One of the signatures must be the right one; senders that change their secret send several.
+/// Checks that one of the signatures is valid; senders that rotate their secret send several.
 fn must_be_one(
     call: &WebhookCall<'_>,
     said: impl IntoIterator<Item = Option<Vec<u8>>>,
@@ -112,14 +112,17 @@ fn must_be_one(
     }
 }
 
-/// The time, in seconds since 1970, must be near ours. It is covered by a signature that was right.
+/// Checks that a signed time, in seconds since 1970, is near ours.
 fn must_be_fresh(
     call: &WebhookCall<'_>,
     time: &str,
     header: &'static str,
 ) -> Result<(), WebhookError> {
     let Ok(seconds) = time.parse::<u64>() else {
-        return Err(WebhookError::Delivery { header, why: "it is no time in seconds".to_owned() });
+        return Err(WebhookError::Delivery {
+            header,
+            why: "it is not a time in seconds".to_owned(),
+        });
     };
     let off = seconds.saturating_mul(1000).abs_diff(call.now_ms);
     match off <= WEBHOOK_TIME_MS_MAX {

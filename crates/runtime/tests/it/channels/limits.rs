@@ -49,7 +49,7 @@ fn a_program_that_does_not_read_is_not_told_without_end() {
         }
         // One is being written, 256 wait, and there is no room for the others.
         for error in answers.iter().take(43) {
-            let why = "the program of the channel `chat` does not read what it is told".to_owned();
+            let why = "the program of the channel `chat` does not read its input".to_owned();
             assert_eq!(error, DeliveryError::Network { message: why });
         }
         adapter.stop();
