@@ -66,7 +66,7 @@ pub struct AgentIdentity {
     pub name: SourcedValue<String>,
     /// The purpose of the agent.
     pub description: Option<SourcedValue<String>>,
-    /// Further values of its files, not used here.
+    /// Further values of its files; shown, never interpreted.
     pub metadata: Option<SourcedValue<Value>>,
 }
 

@@ -1,6 +1,6 @@
-//! Anthropic's Messages.
+//! Codec of the Anthropic Messages protocol.
 //!
-//! Must never: send back thinking that another model signed, or take half of a call for a call.
+//! Must never: send back thinking that another model signed, or accept a truncated call.
 
 mod body;
 mod names;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
 use crate::http::failure::shown;
 
-/// The version of the protocol that is spoken.
+/// The supported version of the protocol.
 const VERSION: &str = "2023-06-01";
 
-/// The protocol.
+/// The codec.
 pub(crate) struct Anthropic;
 
 impl ProtocolCodec for Anthropic {
@@ -80,7 +80,7 @@ impl ProtocolCodec for Anthropic {
     }
 }
 
-/// Who can read what was sealed: a signature holds for one model.
+/// Returns the id under which content is sealed: a signature is valid for one model.
 fn sealer(model: &str) -> String {
     format!("{}:{model}", Anthropic.name())
 }
@@ -100,7 +100,7 @@ struct ErrorBody {
     error: ErrorPart,
 }
 
-/// What went wrong, in the body of an answer and in a stream.
+/// An error in the body of an answer or in a stream.
 #[derive(Default, Deserialize)]
 struct ErrorPart {
     #[serde(rename = "type")]
@@ -109,7 +109,7 @@ struct ErrorPart {
     details: Option<Value>,
 }
 
-/// The kind of a failure, by its name and, where that says nothing, by its status.
+/// Returns the kind of a failure, by its name or, if that is unknown, by its status.
 fn kind(error: &ErrorPart, status: Option<u16>) -> FailureKind {
     let message = error.message.as_deref().unwrap_or_default().to_ascii_lowercase();
     let says = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
@@ -120,7 +120,7 @@ fn kind(error: &ErrorPart, status: Option<u16>) -> FailureKind {
         {
             FailureKind::ContextOverflow
         }
-        // What the account may spend is spent: no wait helps, and no other request.
+        // The account's limit is spent: neither a wait nor another request helps.
         Some("invalid_request_error")
             if says(&["credit balance", "usage limit", "spend limit"]) =>
         {
@@ -147,7 +147,7 @@ fn kind(error: &ErrorPart, status: Option<u16>) -> FailureKind {
             Some(409 | 500..600) => FailureKind::Overloaded,
             Some(400..500) => FailureKind::InvalidRequest,
             Some(_) => FailureKind::Malformed,
-            // An error in the middle of an answer, of a name that is new: it is on their side.
+            // An error of a new name in the middle of an answer is the provider's fault.
             None => FailureKind::Overloaded,
         },
     }

@@ -51,7 +51,7 @@ pub(crate) struct CodecInput<'a> {
 
 /// A provider's protocol.
 pub(crate) trait ProtocolCodec: Send + Sync {
-    /// The name in records: `anthropic`, `openai`, `openai-chat`, `gemini`.
+    /// Returns the name in records: `anthropic`, `openai`, `openai-chat`, `gemini`.
     fn name(&self) -> &'static str;
 
     /// Returns the header that carries the key.

@@ -1,6 +1,6 @@
-//! Gemini, as its own protocol writes it.
+//! Codec of Google's own Gemini protocol.
 //!
-//! Must never: send a thought's signature with any part but the one that it came with.
+//! Must never: send a thought's signature with any part but its own.
 
 mod failure;
 mod reader;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
 use crate::error_status;
 
-/// The protocol.
+/// The codec.
 pub(crate) struct Gemini;
 
 impl ProtocolCodec for Gemini {
@@ -76,12 +76,12 @@ impl ProtocolCodec for Gemini {
     }
 }
 
-/// The name without the word that every name in a list begins with.
+/// Returns the name without the prefix that every name in a list has.
 fn bare(model: &str) -> &str {
     model.strip_prefix("models/").unwrap_or(model)
 }
 
-/// Who can read what an answer has sealed.
+/// Returns the id under which content is sealed; a request carries only content of its own id.
 fn sealer(model: &str) -> String {
     format!("gemini:{model}")
 }

@@ -86,7 +86,7 @@ pub enum Delta {
 /// A failed attempt, and the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RetryNotice {
-    /// The same model is queried again.
+    /// A new attempt with the same model.
     Retry {
         /// The number of the failed attempt, from one.
         attempt: u32,
@@ -95,7 +95,7 @@ pub enum RetryNotice {
         /// The time until the next attempt.
         wait: Duration,
     },
-    /// The next model is queried instead.
+    /// An attempt with the next model.
     Replace {
         /// The failed model, as provider and model.
         from: String,

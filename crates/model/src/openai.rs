@@ -1,9 +1,9 @@
-//! OpenAI Responses.
+//! Codec of the OpenAI Responses protocol.
 //!
-//! Nothing is kept at the provider: each request holds the whole talk, with the model's own thinking as it was
-//! sealed by the provider.
+//! Nothing is stored at the provider: each request holds the whole transcript, with the model's own
+//! thinking as the provider sealed it.
 //!
-//! Must never: ask the provider to store the talk.
+//! Must never: ask the provider to store the transcript.
 
 mod reader;
 mod request;
@@ -15,7 +15,7 @@ use agentry_protocol::message::ModelFailure;
 use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
 use crate::{error_status, openai_chat};
 
-/// The protocol.
+/// The codec.
 pub(crate) struct Openai;
 
 impl ProtocolCodec for Openai {
@@ -52,7 +52,7 @@ impl ProtocolCodec for Openai {
     }
 }
 
-/// Who can read what an answer has sealed.
+/// Returns the id under which content is sealed; a request carries only content of its own id.
 fn sealer(model: &str) -> String {
     format!("openai:{model}")
 }

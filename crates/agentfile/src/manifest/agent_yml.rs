@@ -31,7 +31,7 @@ pub struct AgentYml {
     pub security: Option<Security>,
     /// The requested resource limits; never more than the operator allows.
     pub limits: Option<SandboxLimits>,
-    /// Further values, for people and other programs; ignored here.
+    /// Further values, for people and other programs; Agentry does not interpret them.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
 }
 

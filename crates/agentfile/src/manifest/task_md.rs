@@ -19,7 +19,7 @@ pub struct TaskMd {
     pub name: String,
     /// The purpose of the task.
     pub description: Option<String>,
-    /// Further values, for people and other programs; ignored here.
+    /// Further values, for people and other programs; Agentry does not interpret them.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
     /// The agent that does the task; the default agent when absent.
     pub agent: Option<String>,
@@ -51,7 +51,7 @@ pub struct StepMd {
     pub name: Option<String>,
     /// The purpose of the step.
     pub description: Option<String>,
-    /// Further values, for people and other programs; ignored here.
+    /// Further values, for people and other programs; Agentry does not interpret them.
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
     /// The agent that does the step; the agent of the previous step when absent.
     pub agent: Option<String>,

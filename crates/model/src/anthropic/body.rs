@@ -1,10 +1,10 @@
-//! Writes a request: stable first, and the talk in the form that the protocol wants.
+//! Writes a request: stable parts first, and the transcript in the form of the protocol.
 //!
-//! Turns alternate; the outcomes of calls come first in the turn after them, each call has one, and nothing
-//! is empty. Four places are marked for the provider's cache: the tools, the system prompt, and the last two
-//! turns from our side, so that each request reads all that the one before has written.
+//! Turns alternate; outcomes come first in the turn after their calls, each call has one, and no
+//! message is empty. Four places are marked for the provider's cache: the tools, the system prompt,
+//! and the last two user turns, so that each request reads all that the one before wrote.
 //!
-//! Must never: drop what somebody said, or make up words of the model.
+//! Must never: drop a message, or invent words of the model.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use super::sealer;
 use crate::codec::CodecInput;
 use crate::limits::ANSWER_TOKENS_DEFAULT;
 
-/// What the model is told of a call that has no outcome.
+/// The text for a call that has no outcome.
 const NO_OUTCOME: &str = "The call was interrupted; nobody knows what came of it.";
-/// What stands before the talk when it does not begin with a word from outside.
+/// The text before a transcript that does not begin with a user message.
 const BEGINNING: &str = "(The talk so far.)";
-/// What stands after the talk when the model had the last word: it cannot answer itself.
+/// The text after a transcript that ends with the model's message: it cannot answer itself.
 const GO_ON: &str = "(Go on.)";
-/// How many turns from our side are marked for the cache.
+/// The number of user turns that are marked for the cache.
 const MARKED_TURNS: usize = 2;
 
 #[derive(Serialize)]
@@ -59,7 +59,7 @@ struct AnthropicMessage<'a> {
     content: Vec<CacheableBlock<'a>>,
 }
 
-/// A block, with the mark last, so that the bytes before it are the same without it.
+/// A block whose mark comes last, so that the bytes before it are the same without it.
 #[derive(Serialize)]
 struct CacheableBlock<'a> {
     #[serde(flatten)]
@@ -148,7 +148,7 @@ pub(super) fn write(asked: CodecInput<'_>) -> Vec<u8> {
     bytes
 }
 
-/// About how many bytes it will be: a body that grows while it is written is copied again and again.
+/// Estimates the length of the body, in bytes; a growing buffer would be copied many times.
 fn length(asked: CodecInput<'_>) -> usize {
     let messages = asked.request.messages.iter().map(|message| match &**message {
         Message::User { content, images } => {
@@ -196,14 +196,14 @@ fn turns<'a>(
     turns
 }
 
-/// The talk as far as it is written.
+/// The written part of the transcript.
 struct TranscriptBuilder<'a> {
     turns: Vec<AnthropicMessage<'a>>,
     /// Calls of the last turn that have no outcome yet.
     open: Vec<&'a str>,
-    /// Outcomes for the turn that comes.
+    /// Outcomes for the next turn.
     results: Vec<(&'a str, RequestBlock<'a>)>,
-    /// What else the turn that comes says.
+    /// Other content of the next turn.
     said: Vec<RequestBlock<'a>>,
 }
 
@@ -225,7 +225,7 @@ impl<'a> TranscriptBuilder<'a> {
 
     fn outcome(&mut self, call: &'a str, content: &'a str, ok: bool) {
         if !self.open.contains(&call) || self.results.iter().any(|(id, _)| *id == call) {
-            // Its call is not in the talk, or not where the protocol wants it.
+            // Its call is not in the transcript, or not in the required place.
             self.say(content);
             return;
         }
@@ -258,7 +258,7 @@ impl<'a> TranscriptBuilder<'a> {
         self.push("assistant", blocks);
     }
 
-    /// Ends the turn from our side: outcomes in the order of the calls, then all else.
+    /// Ends the user turn: outcomes in the order of the calls, then all other content.
     fn flush(&mut self) {
         let mut results = std::mem::take(&mut self.results);
         let mut blocks = Vec::new();
@@ -292,7 +292,7 @@ impl<'a> TranscriptBuilder<'a> {
     }
 }
 
-/// Arguments must be an object; what could not be read is shown as it was written.
+/// Returns the arguments as an object; arguments that did not parse are shown as they were written.
 fn input(value: &Value) -> Cow<'_, Value> {
     match value {
         Value::Object(_) => Cow::Borrowed(value),

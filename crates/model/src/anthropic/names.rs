@@ -1,9 +1,9 @@
-//! Names that the protocol takes: letters, digits, `_` and `-`, no longer than a bound.
+//! Tool names that the protocol accepts: letters, digits, `_` and `-`, up to a maximum length.
 //!
-//! A tool keeps its name where it can. Another gets one that is made from it, always the same for the same
-//! list of tools, so that the bytes of a talk do not change; two tools never get the same.
+//! A tool keeps its name if possible. A converted name depends on the list of tools alone, so that
+//! the bytes of a transcript do not change; two tools never get the same name.
 //!
-//! Must never: give a call to another tool than the model meant.
+//! Must never: give a call to another tool than the model named.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -12,9 +12,9 @@ use agentry_protocol::tool_call::ToolSpec;
 
 use crate::limits::WIRE_NAME_CHARS_MAX;
 
-/// The tools of one request by the names that the provider takes.
+/// The tools of one request by their names on the wire.
 pub(super) struct AnthropicToolNames {
-    /// Only those that are other on the wire.
+    /// Only tools whose name on the wire differs.
     wire: HashMap<String, String>,
 }
 
@@ -41,7 +41,7 @@ impl AnthropicToolNames {
         Self { wire }
     }
 
-    /// The name on the wire. A tool of an earlier step may be no longer in the list.
+    /// Returns the name on the wire. A tool of an earlier step may be missing from the list.
     pub(super) fn wire<'a>(&'a self, name: &'a str) -> Cow<'a, str> {
         match self.wire.get(name) {
             Some(wire) => Cow::Borrowed(wire),
@@ -49,13 +49,13 @@ impl AnthropicToolNames {
         }
     }
 
-    /// Names on the wire with those that we use.
+    /// Returns the names on the wire, each with our own.
     pub(super) fn back(self) -> HashMap<String, String> {
         self.wire.into_iter().map(|(ours, wire)| (wire, ours)).collect()
     }
 }
 
-/// The text with all replaced that the protocol does not take.
+/// Returns the text with unaccepted characters replaced.
 pub(super) fn text(name: &str) -> Cow<'_, str> {
     if is_taken_as_it_is(name) { Cow::Borrowed(name) } else { Cow::Owned(made_from(name)) }
 }
@@ -84,7 +84,7 @@ fn made_from(name: &str) -> String {
     cut(&made, WIRE_NAME_CHARS_MAX).to_owned()
 }
 
-/// All letters are ASCII by now.
+/// Cuts a name; all its characters are ASCII here.
 fn cut(name: &str, length: usize) -> &str {
     &name[..length.min(name.len())]
 }

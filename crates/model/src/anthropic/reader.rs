@@ -1,6 +1,6 @@
 //! Reads an answer from its frames.
 //!
-//! Must never: hand out a call whose arguments did not come to their end.
+//! Must never: return a call whose arguments were truncated.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
 use crate::http::failure::shown;
 use crate::{Delta, ModelAnswer, arguments};
 
-/// Frames that mean something to us; a provider may add others.
+/// The events that are read; a provider may add others.
 const KNOWN: [&str; 7] = [
     "message_start",
     "content_block_start",
@@ -26,7 +26,7 @@ const KNOWN: [&str; 7] = [
     "error",
 ];
 
-/// One frame, whatever it is: what is not there is not there.
+/// An event of any kind; its missing fields are empty.
 #[derive(Deserialize)]
 struct AnthropicEvent<'a> {
     #[serde(rename = "type", borrow, default)]
@@ -81,7 +81,7 @@ struct AnthropicUsage {
     cache_read_input_tokens: Option<u64>,
 }
 
-/// A block of the answer as far as it came.
+/// The received part of a block.
 enum AnswerBlock {
     Text(String),
     Thinking { text: String, signature: String },
@@ -90,7 +90,7 @@ enum AnswerBlock {
     Unknown,
 }
 
-/// An answer as far as it came.
+/// The received part of an answer.
 pub(super) struct AnthropicReader {
     by: String,
     names: HashMap<String, String>,
@@ -198,7 +198,7 @@ impl AnthropicReader {
         });
     }
 
-    /// Whether the last block is a call whose arguments were cut off.
+    /// True if the last block is a call whose arguments were truncated.
     fn last_call_is_cut(&self) -> bool {
         match self.blocks.last() {
             Some((_, AnswerBlock::Call { json, input: None, .. })) => {
@@ -216,7 +216,7 @@ impl AnthropicReader {
         }
     }
 
-    /// Why it is no answer, although the stream came to its end.
+    /// Returns the failure of an answer whose stream ended normally; `None` if it is good.
     fn fault(&self) -> Option<ModelFailure> {
         let failure = |kind, message: &str| Some(ModelFailure::new(kind, message));
         let reason = self.stop_reason.as_deref();
@@ -297,7 +297,7 @@ impl AnswerReader for AnthropicReader {
             match block {
                 AnswerBlock::Text(text) => append(&mut answer.text, text),
                 AnswerBlock::Thinking { text, signature } => {
-                    // Without a signature it cannot be shown again.
+                    // Without a signature it cannot be sent back.
                     if !signature.is_empty() {
                         items.push(
                             json!({"type": "thinking", "thinking": text, "signature": signature}),
@@ -323,7 +323,7 @@ impl AnswerReader for AnthropicReader {
     }
 }
 
-/// Adds without a copy where there was nothing.
+/// Appends; an empty text is replaced without a copy.
 fn append(whole: &mut String, text: String) {
     if whole.is_empty() {
         *whole = text;

@@ -1,4 +1,4 @@
-//! What Gemini's errors mean.
+//! Names the failures behind Gemini's errors.
 //!
 //! Must never: show more of a body than a person reads.
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error_status::{self, ProviderError};
 
-/// What an answer with this status and body means.
+/// Names the failure of an answer with this status and body.
 pub(super) fn of(status: u16, body: &str) -> ModelFailure {
     match serde_json::from_str::<Value>(body) {
         Ok(value) => of_value(status, &value).unwrap_or_else(|| unnamed(status, body)),
@@ -15,7 +15,7 @@ pub(super) fn of(status: u16, body: &str) -> ModelFailure {
     }
 }
 
-/// What an error in the middle of a stream means.
+/// Names the failure of an error in the middle of a stream.
 pub(super) fn in_stream(event: &Value) -> ModelFailure {
     let code = event.pointer("/error/code").and_then(Value::as_u64);
     let status = code.and_then(|code| u16::try_from(code).ok()).unwrap_or(500);
@@ -60,7 +60,7 @@ fn kind(status: u16, told: &ProviderError) -> FailureKind {
     }
 }
 
-/// A length of time as Google writes it: `34.07s`.
+/// Parses a duration as Google writes it: `34.07s`.
 fn milliseconds(text: &str) -> Option<u64> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
     let time = std::time::Duration::try_from_secs_f64(seconds).ok()?;

@@ -1,6 +1,6 @@
 //! Reads an answer of Gemini.
 //!
-//! Must never: take an answer for whole that has not said why it ended.
+//! Must never: treat an answer without a finish reason as complete.
 
 use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedContent, Usage};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
 use crate::transcript::ToolNameMap;
 use crate::{Delta, ModelAnswer, arguments, error_status};
 
-/// An answer as it comes in.
+/// The received part of an answer.
 pub(super) struct GeminiReader {
     model: String,
     names: ToolNameMap,
@@ -20,7 +20,7 @@ pub(super) struct GeminiReader {
     calls: Vec<GeminiCall>,
     usage: Option<Usage>,
     finish: Option<String>,
-    /// What it says about why it ended.
+    /// The provider's explanation of the finish reason.
     message: String,
 }
 
@@ -32,7 +32,7 @@ struct GeminiCall {
 }
 
 impl GeminiReader {
-    /// For the answer to this.
+    /// Creates a reader for the answer to this request.
     pub(super) fn new(asked: CodecInput<'_>) -> Self {
         Self {
             model: asked.model.to_owned(),
@@ -53,7 +53,7 @@ impl GeminiReader {
                 self.hear_part(part, hear);
             }
         }
-        // Old models say it with each piece; so only the last piece counts.
+        // Old models send a reason with each piece, so only the last piece counts.
         self.finish = candidate.get("finishReason").and_then(Value::as_str).map(ToOwned::to_owned);
         let message = candidate.get("finishMessage").and_then(Value::as_str);
         self.message = error_status::excerpt(message.unwrap_or(""));
@@ -117,7 +117,7 @@ impl GeminiReader {
         (!items.is_empty()).then(|| SealedContent { by: sealer(&self.model), items })
     }
 
-    /// Why the answer is none, if it is none.
+    /// Returns the failure of the answer; `None` if it is good.
     fn wrong(&self) -> Option<ModelFailure> {
         let Some(reason) = &self.finish else {
             return Some(ModelFailure::new(FailureKind::Cut, "the answer ended in the middle"));
@@ -178,7 +178,7 @@ impl AnswerReader for GeminiReader {
         if let Some(usage) = piece.get("usageMetadata").filter(|usage| usage.is_object()) {
             self.usage = Some(counted(usage));
         }
-        // The end of the stream is the end: old models name a reason before they are done.
+        // Only the end of the stream counts: old models send a reason before they are done.
         Ok(false)
     }
 

@@ -1,8 +1,8 @@
 //! Writes a request to Gemini.
 //!
-//! The talk comes last, so that each request begins with the bytes of the one before.
+//! The transcript comes last, so that each request begins with the bytes of the one before.
 //!
-//! Must never: put anything that changes from step to step before the talk.
+//! Must never: put anything that changes from step to step before the transcript.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -18,12 +18,12 @@ use super::{bare, sealer};
 use crate::codec::CodecInput;
 use crate::transcript::{self, ToolNameMap, TranscriptMessage};
 
-/// The signature of a call that another model made: the documentation gives this one for it.
+/// The documented signature for a call that another model made.
 const NOT_SIGNED: &str = "skip_thought_signature_validator";
-/// What a talk begins with when its first words are the model's; Gemini wants a user there.
+/// The text before a transcript that begins with the model's message; Gemini requires a user's.
 const BEFORE: &str = "(The talk goes on.)";
 
-/// Where the request goes.
+/// Returns the path of the request.
 pub(super) fn path(model: &str) -> String {
     let mut path = "/v1beta/models/".to_owned();
     for byte in bare(model).bytes() {
@@ -36,7 +36,7 @@ pub(super) fn path(model: &str) -> String {
     path + ":streamGenerateContent?alt=sse"
 }
 
-/// The request, as JSON.
+/// Writes the request as JSON.
 pub(super) fn body(asked: CodecInput<'_>) -> Vec<u8> {
     let request = asked.request;
     let names = ToolNameMap::of(&request.tools);
@@ -66,7 +66,7 @@ pub(super) fn body(asked: CodecInput<'_>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("a request holds only what JSON can write")
 }
 
-/// The version in the name of a model, in tenths: 25 for `gemini-2.5-pro`.
+/// Returns the version in the name of a model, in tenths: 25 for `gemini-2.5-pro`.
 fn version(model: &str) -> u32 {
     let Some(rest) = bare(model).strip_prefix("gemini-") else { return 0 };
     let number: String = rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
@@ -75,13 +75,13 @@ fn version(model: &str) -> u32 {
     digits(whole).saturating_mul(10).saturating_add(digits(tenths).min(9))
 }
 
-/// Whether the model shows its thoughts when asked; the others refuse to be asked.
+/// True if the model shows its thoughts on request; the others refuse the request.
 fn thinks(model: &str) -> bool {
     let other = ["lite", "image", "tts", "audio", "live", "embedding"];
     version(model) >= 25 && !other.iter().any(|word| model.contains(word))
 }
 
-/// Whether the model refuses a call of its own that it has not signed.
+/// True if the model refuses a call of its own without its signature.
 fn wants_signatures(model: &str) -> bool {
     version(model) >= 30
 }
@@ -204,7 +204,7 @@ enum FunctionResult<'a> {
 fn contents<'a>(asked: CodecInput<'a>, names: &ToolNameMap) -> Vec<GeminiContent<'a>> {
     let sealer = sealer(asked.model);
     let mut contents = Vec::with_capacity(asked.request.messages.len());
-    // How Gemini itself calls the calls whose outcomes come next.
+    // Gemini's own ids of the calls whose outcomes come next.
     let mut ids = VecDeque::new();
     let talk = transcript::transcript(&asked.request.messages);
     if !matches!(talk.first(), Some(TranscriptMessage::User { .. })) {
@@ -257,7 +257,7 @@ fn contents<'a>(asked: CodecInput<'a>, names: &ToolNameMap) -> Vec<GeminiContent
     contents
 }
 
-/// What Gemini wants back with the parts of an answer: its words, if any, and then its calls.
+/// The sealed values for the parts of an answer: its text, if any, and then its calls.
 struct PartSignatures<'a>(Option<&'a SealedContent>);
 
 impl<'a> PartSignatures<'a> {
@@ -279,8 +279,8 @@ fn add_user<'a>(contents: &mut Vec<GeminiContent<'a>>, content: &'a str, images:
     }
 }
 
-/// Adds a part to the last content, or begins a new one. Outcomes stand alone: there must be as many of them
-/// as there were calls.
+/// Adds a part to the last content, or begins a new one. Outcomes have a content of their own: it
+/// must have as many of them as there were calls.
 fn add<'a>(contents: &mut Vec<GeminiContent<'a>>, role: &'static str, part: GeminiPart<'a>) {
     let is_outcome = |part: &GeminiPart<'_>| part.function_response.is_some();
     match contents.last_mut() {

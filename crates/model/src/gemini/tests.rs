@@ -79,7 +79,7 @@ fn thinking_is_heard_and_signatures_stay_with_their_parts() {
         {"functionCall": {"name": "read_file", "args": {"path": "a.txt"}}, "thoughtSignature": "CpgCAdHtim9f"},
         {"functionCall": {"name": "git__log", "args": {"limit": 3}}}]);
     assert_eq!(body(&Gemini, MODEL, &request)["contents"][1]["parts"], parts);
-    // Another model's signatures are nothing to this one.
+    // Another model's signatures are not sent to this one.
     let other = body(&Gemini, "gemini-2.5-pro", &request);
     assert_eq!(other["contents"][1]["parts"][1].get("thoughtSignature"), None);
 }

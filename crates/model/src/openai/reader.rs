@@ -1,6 +1,6 @@
 //! Reads an answer of Responses.
 //!
-//! Must never: take a call for whole that the length limit or a broken stream has cut.
+//! Must never: treat a call as complete that the length limit or a broken stream has cut.
 
 use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall, SealedContent, Usage};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
 use crate::transcript::ToolNameMap;
 use crate::{Delta, ModelAnswer, arguments, error_status};
 
-/// An answer as it comes in.
+/// The received part of an answer.
 pub(super) struct ResponsesReader {
     model: String,
     names: ToolNameMap,
@@ -19,9 +19,9 @@ pub(super) struct ResponsesReader {
     refusal: String,
     calls: Vec<ResponsesCall>,
     sealed: Vec<Value>,
-    /// Which part of which item the last words came from.
+    /// The item and the part of the last words.
     spoken: Option<(u64, u64)>,
-    /// Which part of which item the last thought came from.
+    /// The item and the part of the last thought.
     thought: Option<(u64, u64)>,
     usage: Option<Usage>,
     end: Option<ResponsesStatus>,
@@ -40,7 +40,7 @@ enum ResponsesStatus {
 }
 
 impl ResponsesReader {
-    /// For the answer to this.
+    /// Creates a reader for the answer to this request.
     pub(super) fn new(asked: CodecInput<'_>) -> Self {
         Self {
             model: asked.model.to_owned(),
@@ -79,7 +79,7 @@ impl ResponsesReader {
         hear(Delta::Thinking(piece));
     }
 
-    /// The call of this item; it begins here if nothing was heard of it.
+    /// Returns the index of this item's call; begins the call if it is new.
     fn call(&mut self, event: &Value, hear: &dyn Fn(Delta)) -> usize {
         let output = number(event, "output_index");
         if let Some(at) = self.calls.iter().rposition(|call| call.output == output) {
@@ -101,7 +101,7 @@ impl ResponsesReader {
         hear(Delta::Call { index, name: call.name.clone(), piece: piece.to_owned() });
     }
 
-    /// All arguments of a call at once: what counts, whatever pieces came before.
+    /// Sets all arguments of a call, which replace the pieces before.
     fn end_arguments(&mut self, index: usize, all: &str, hear: &dyn Fn(Delta)) {
         if self.calls[index].text.is_empty() {
             self.add_arguments(index, all, hear);
@@ -146,7 +146,7 @@ impl ResponsesReader {
         });
     }
 
-    /// Why the answer is none, if it is none.
+    /// Returns the failure of the answer; `None` if it is good.
     fn wrong(&self) -> Option<ModelFailure> {
         let failure = |kind, message: &str| Some(ModelFailure::new(kind, message));
         if !self.refusal.is_empty() {

@@ -1,8 +1,8 @@
 //! Writes a request of Responses.
 //!
-//! The talk comes last, so that each request begins with the bytes of the one before.
+//! The transcript comes last, so that each request begins with the bytes of the one before.
 //!
-//! Must never: put anything that changes from step to step before the talk.
+//! Must never: put anything that changes from step to step before the transcript.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::sealer;
 use crate::codec::CodecInput;
 use crate::transcript::{self, ToolNameMap, TranscriptMessage};
 
-/// The request, as JSON.
+/// Writes the request as JSON.
 pub(super) fn body(asked: CodecInput<'_>) -> Vec<u8> {
     let request = asked.request;
     let names = ToolNameMap::of(&request.tools);
@@ -35,7 +35,7 @@ pub(super) fn body(asked: CodecInput<'_>) -> Vec<u8> {
     serde_json::to_vec(&body).expect("a request holds only what JSON can write")
 }
 
-/// Whether the model seals its thinking; the others refuse to be asked for it.
+/// True if the model seals its thinking; the others refuse a request for it.
 fn reasons(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let name = name.strip_prefix("ft:").unwrap_or(name);
@@ -136,8 +136,8 @@ fn items<'a>(asked: CodecInput<'a>, names: &ToolNameMap) -> Vec<ResponsesItem<'a
     items
 }
 
-/// Adds words and calls, and before each the thinking that led to it: the provider takes none that leads to
-/// nothing.
+/// Adds text and calls, and before each the thinking that led to it: the provider refuses thinking
+/// without one of them.
 fn add_answer<'a>(
     items: &mut Vec<ResponsesItem<'a>>,
     content: &'a str,

@@ -23,7 +23,7 @@ fn usage(input_tokens: u64, output_tokens: u64, cached_tokens: u64) -> Option<Us
     Some(Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() })
 }
 
-/// The thinking of the fixture, sealed.
+/// Returns the thinking of the fixture, sealed.
 fn sealed() -> SealedContent {
     SealedContent {
         by: "openai:o4-mini".to_owned(),

@@ -1,6 +1,6 @@
 //! Reads an answer of Chat Completions.
 //!
-//! Must never: take a call for whole that the length limit or a broken stream has cut.
+//! Must never: treat a call as complete that the length limit or a broken stream has cut.
 
 mod calls;
 mod chunk;
@@ -15,7 +15,7 @@ use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
 use crate::transcript::ToolNameMap;
 use crate::{Delta, ModelAnswer, error_status};
 
-/// An answer as it comes in.
+/// The received part of an answer.
 pub(super) struct ChatCompletionReader {
     model: String,
     names: ToolNameMap,
@@ -23,9 +23,9 @@ pub(super) struct ChatCompletionReader {
     thinking: String,
     refusal: String,
     calls: CallAssembler,
-    /// Whether the thinking came in the field that DeepSeek and others want back.
+    /// True if the thinking came in the field that DeepSeek and others want back.
     wants_thinking: bool,
-    /// What OpenRouter wants back.
+    /// The reasoning details that OpenRouter wants back.
     details: Vec<Value>,
     usage: Option<Usage>,
     finish: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct ChatCompletionReader {
 }
 
 impl ChatCompletionReader {
-    /// For the answer to this.
+    /// Creates a reader for the answer to this request.
     pub(super) fn new(asked: CodecInput<'_>) -> Self {
         Self {
             model: asked.model.to_owned(),
@@ -121,7 +121,7 @@ impl ChatCompletionReader {
         self.text.is_empty() && self.calls.is_empty()
     }
 
-    /// Why the answer is none, if it is none.
+    /// Returns the failure of the answer; `None` if it is good.
     fn wrong(&self) -> Option<ModelFailure> {
         if !self.refusal.is_empty() {
             return Some(refused(&self.refusal));
@@ -141,7 +141,7 @@ impl ChatCompletionReader {
                 Some(cut("max_tokens ended the answer before it said anything; raise max_tokens"))
             }
             Some(_) => self.calls.wrong(),
-            // A lax server tells the end with [DONE] alone; so does a router whose server broke off.
+            // A lax server ends with [DONE] alone; so does a router whose server broke off.
             None if self.done && !self.is_empty() && self.calls.are_whole() => self.calls.wrong(),
             None => Some(cut("the answer ended in the middle")),
         }
@@ -171,7 +171,7 @@ impl AnswerReader for ChatCompletionReader {
         if let Some(usage) = chunk.usage() {
             self.usage = Some(usage.counted());
         }
-        // We ask for one answer; a second is nothing to us.
+        // We request one answer; a second one is ignored.
         for choice in chunk.choices.into_iter().flatten().filter(|choice| choice.is_first()) {
             self.hear_choice(choice, hear);
         }
@@ -201,7 +201,7 @@ fn refused(message: &str) -> ModelFailure {
     ModelFailure::new(FailureKind::Refused, message)
 }
 
-/// Adds a detail of the thinking, or a piece of the one before.
+/// Adds a detail of the thinking, or appends a piece to the one before.
 fn add_detail(details: &mut Vec<Value>, detail: Value) {
     let same = |last: &&mut Value| {
         ["type", "index"].iter().all(|key| last.get(key) == detail.get(key))

@@ -1,8 +1,8 @@
 //! Writes a request of Chat Completions.
 //!
-//! The talk comes last, so that each request begins with the bytes of the one before.
+//! The transcript comes last, so that each request begins with the bytes of the one before.
 //!
-//! Must never: put anything that changes from step to step before the talk.
+//! Must never: put anything that changes from step to step before the transcript.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::{ChatDialect, sealer};
 use crate::codec::CodecInput;
 use crate::transcript::{self, ToolNameMap, TranscriptMessage};
 
-/// The request, as JSON.
+/// Writes the request as JSON.
 pub(super) fn body(dialect: ChatDialect, asked: CodecInput<'_>) -> Vec<u8> {
     let request = asked.request;
     let names = ToolNameMap::of(&request.tools);
@@ -161,7 +161,7 @@ fn entries<'a>(
         rest = after;
         match *first {
             TranscriptMessage::User { content, images } => {
-                // Some templates take no two messages of one role in a row.
+                // Some templates refuse two messages of one role in a row.
                 let mut users = vec![(content, images)];
                 while let [TranscriptMessage::User { content, images }, after @ ..] = rest {
                     users.push((*content, *images));
@@ -202,7 +202,7 @@ fn answer<'a>(
     let items = || said.sealed.into_iter().flat_map(|sealed| &sealed.items);
     let empty = match dialect {
         ChatDialect::Openai => None,
-        // A template may print what is null.
+        // A template may print a null.
         ChatDialect::Compatible => Some(""),
     };
     let calls = said.calls.iter().enumerate().map(|(at, call)| ChatCompletionCall {
@@ -227,7 +227,7 @@ fn answer<'a>(
     }
 }
 
-/// The nth call of the talk. Mistral takes ids of nine letters and digits only.
+/// Returns the id of the nth call. Mistral accepts only ids of nine letters and digits.
 fn id(number: usize) -> String {
     format!("c{number:08}")
 }

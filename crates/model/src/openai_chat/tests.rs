@@ -30,7 +30,7 @@ fn usage(input_tokens: u64, output_tokens: u64, cached_tokens: u64) -> Option<Us
     Some(Usage { input_tokens, output_tokens, cached_tokens, ..Usage::default() })
 }
 
-/// A stream of these deltas, and its end.
+/// Returns a stream of these deltas, and its end.
 fn stream(deltas: &[Value], finish: &str) -> String {
     let mut text = String::new();
     for delta in deltas {

@@ -1,33 +1,33 @@
-//! The weights we know by name: their sizes, digests, licences and places.
+//! The weights with a known name: their sizes, digests, licenses and sources.
 //!
-//! Must never: ask the network, or know weights without a digest.
+//! Must never: use the network, or list weights without a digest.
 
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-/// The list itself.
+/// The text of the list.
 const LIST: &str = include_str!("../../data/weights.toml");
 
 /// A model whose weights can be pulled.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KnownModel {
-    /// What people call it.
+    /// The id of the model.
     pub id: String,
-    /// What it does.
+    /// The purpose of the model: chat or embeddings.
     pub kind: Kind,
-    /// Whether it is the one that is meant when none is named.
+    /// True for the model that is used when none is named.
     #[serde(default)]
     pub default: bool,
-    /// Whether it is taken only by those who name it.
+    /// True if the model is pulled only when it is named.
     #[serde(default)]
     pub only_by_name: bool,
-    /// The licence of the weights.
+    /// The license of the weights.
     pub licence: String,
-    /// What it is good for, in one honest line.
+    /// The strengths of the model, in one honest line.
     pub purpose: String,
-    /// Where the hub has it.
+    /// The repository of the hub, if the hub has it.
     pub hub: Option<HubRepository>,
     /// Its files; the first holds the weights.
     #[serde(rename = "file")]
@@ -37,13 +37,13 @@ pub struct KnownModel {
     pub wheels: Vec<Wheel>,
 }
 
-/// What a model does.
+/// The purpose of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It answers.
+    /// Answers queries.
     Chat,
-    /// It turns texts into vectors.
+    /// Turns texts into vectors.
     Embedder,
 }
 
@@ -51,9 +51,9 @@ pub enum Kind {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HubRepository {
-    /// Its owner and name.
+    /// The owner and name.
     pub repository: String,
-    /// The commit, so that nothing changes under us.
+    /// The commit, so that the content cannot change.
     pub revision: String,
 }
 
@@ -65,11 +65,11 @@ pub struct KnownFile {
     pub name: String,
     /// Its path in the repository of the hub.
     pub hub: Option<String>,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its digest, in hexadecimal digits.
+    /// The SHA-256 digest, in hexadecimal digits.
     pub sha256: String,
-    /// What it is put together from, in order.
+    /// The members of wheels that form the file, in order.
     #[serde(default)]
     pub parts: Vec<WheelMember>,
 }
@@ -82,7 +82,7 @@ pub struct WheelMember {
     pub wheel: String,
     /// The path inside of the wheel.
     pub member: String,
-    /// Its size when it is unpacked.
+    /// The size after unpacking, in bytes.
     pub bytes: u64,
 }
 
@@ -90,37 +90,37 @@ pub struct WheelMember {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wheel {
-    /// The name of its project in the package index.
+    /// The name of the project in the package index.
     pub name: String,
-    /// Its version.
+    /// The version of the project.
     pub version: String,
     /// The name of the file.
     pub file: String,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its digest, in hexadecimal digits.
+    /// The SHA-256 digest, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl KnownModel {
-    /// The size of all its files together.
+    /// Returns the size of all its files together.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// The size of all its wheels together.
+    /// Returns the size of all its wheels together.
     pub fn wheel_bytes(&self) -> u64 {
         self.wheels.iter().map(|wheel| wheel.bytes).sum()
     }
 }
 
-/// All models whose weights can be pulled by name.
+/// Returns all models whose weights can be pulled by name.
 pub fn catalog() -> &'static [KnownModel] {
     static KNOWN: OnceLock<Vec<KnownModel>> = OnceLock::new();
     KNOWN.get_or_init(|| parse(LIST).expect("the list in the binary was tested"))
 }
 
-/// A list as it is written in `data/weights.toml`.
+/// Parses a list in the form of `data/weights.toml`.
 pub fn parse(text: &str) -> Result<Vec<KnownModel>, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -132,7 +132,7 @@ pub fn parse(text: &str) -> Result<Vec<KnownModel>, String> {
     Ok(list.model)
 }
 
-/// Whether a model of the list can be pulled at all.
+/// Checks that a model of the list can be pulled.
 fn sound(model: &KnownModel) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("{}: {what}", model.id));
     if model.files.is_empty() {
@@ -158,7 +158,7 @@ fn sound(model: &KnownModel) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether this is a SHA-256 as we write it.
+/// True if the text is a SHA-256 digest in our form.
 pub(super) fn is_digest(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -1,8 +1,8 @@
-//! Gets one piece, a file or a wheel, and goes on where an earlier attempt was cut off.
+//! Downloads one piece, a file or a wheel, and resumes an interrupted download.
 //!
-//! `<name>.part` holds what is there, `<name>.tag` what the server called it. Both outlive the process.
+//! `<name>.part` holds the received bytes, `<name>.tag` the server's tag. Both outlive the process.
 //!
-//! Must never: put a piece in place whose size or digest is wrong, or mix two versions of it.
+//! Must never: install a piece whose size or digest is wrong, or mix two versions of it.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -24,21 +24,21 @@ use super::failure::{PullError, disk};
 use super::http::{DownloadClient, DownloadError, DownloadResponse};
 use crate::limits::{PULL_CHUNK_BYTES, PULL_LOCK_LOOK_MS, PULL_PAUSE_MS, PULL_TRIES_MAX};
 
-/// What to get, and where to put it.
+/// A piece to download, and its destination.
 pub(super) struct DownloadItem<'a> {
-    /// What people call it.
+    /// The name for messages.
     pub(super) name: &'a str,
-    /// Where it is.
+    /// The address of the piece.
     pub(super) from: Url,
-    /// Where it shall be.
+    /// The path of the finished piece.
     pub(super) to: PathBuf,
-    /// Its size.
+    /// The size in bytes.
     pub(super) bytes: u64,
-    /// Its digest.
+    /// The SHA-256 digest.
     pub(super) sha256: &'a str,
 }
 
-/// Counts what has come, and asks whether to go on.
+/// Counts the received bytes, and stops when the caller does.
 pub(super) struct DownloadMeter<'a> {
     watch: &'a dyn Fn(PullProgress) -> bool,
     total: u64,
@@ -46,12 +46,12 @@ pub(super) struct DownloadMeter<'a> {
 }
 
 impl<'a> DownloadMeter<'a> {
-    /// For so many bytes in all.
+    /// Creates a meter for this number of bytes in all.
     pub(super) fn new(watch: &'a dyn Fn(PullProgress) -> bool, total: u64) -> Self {
         Self { watch, total, before: Cell::new(0) }
     }
 
-    /// So much of the present piece is there.
+    /// Reports the received bytes of the present piece.
     fn at(&self, bytes: u64) -> Result<(), PullError> {
         report_progress(
             self.watch,
@@ -59,7 +59,7 @@ impl<'a> DownloadMeter<'a> {
         )
     }
 
-    /// A piece is whole.
+    /// Records that a piece is complete.
     pub(super) fn whole(&self, bytes: u64) -> Result<(), PullError> {
         self.before.set(self.before.get() + bytes);
         self.at(0)
@@ -78,7 +78,7 @@ impl<'a> DownloadMeter<'a> {
     }
 }
 
-/// Tells whoever watches, and stops if they want no more.
+/// Reports progress to the caller, and stops if the caller returns false.
 pub(super) fn report_progress(
     watch: &dyn Fn(PullProgress) -> bool,
     what: PullProgress,
@@ -86,15 +86,15 @@ pub(super) fn report_progress(
     if watch(what) { Ok(()) } else { Err(PullError::Stopped) }
 }
 
-/// What one request came to.
+/// The result of one request.
 enum DownloadStatus {
-    /// All of it is there.
+    /// The whole piece was received.
     Whole,
-    /// It broke off.
+    /// The download broke off, for this reason.
     Cut(String),
 }
 
-/// Gets a piece; what is there already is not asked for again.
+/// Downloads a piece; bytes that are present already are not requested again.
 pub(super) fn get(
     http: &DownloadClient,
     piece: &DownloadItem<'_>,
@@ -136,13 +136,13 @@ impl DownloadItem<'_> {
         with_ending(&self.to, ".tag")
     }
 
-    /// How much of it an earlier attempt has left.
+    /// Returns the number of bytes left by an earlier attempt.
     pub(super) fn downloaded_bytes(&self) -> u64 {
         length(&self.to).or_else(|| length(&self.part())).unwrap_or(0).min(self.bytes)
     }
 }
 
-/// Asks once, for what is missing.
+/// Sends one request for the missing bytes.
 fn attempt(
     http: &DownloadClient,
     piece: &DownloadItem<'_>,
@@ -161,7 +161,7 @@ fn attempt(
     let given = match http.get(&piece.from, &headers(there, known_tag.as_deref())) {
         Ok(given) => given,
         Err(DownloadError::Unreachable(why)) => return Ok(DownloadStatus::Cut(why)),
-        // What we have is not what the server has.
+        // The bytes on the disk are not of the server's file.
         Err(DownloadError::Refused(StatusCode::RANGE_NOT_SATISFIABLE)) if there > 0 => {
             remove_if_present(&part)?;
             return Ok(DownloadStatus::Cut("it has no such range".to_owned()));
@@ -191,20 +191,20 @@ fn attempt(
     pour(given, file, if goes_on { there } else { 0 }, piece, meter)
 }
 
-/// Asks for the rest, and only if it is still the rest of the same.
+/// Requests the rest, and only if the file has not changed.
 fn headers(there: u64, known_tag: Option<&str>) -> Vec<(HeaderName, String)> {
     if there == 0 {
         return Vec::new();
     }
     let mut headers = vec![(RANGE, format!("bytes={there}-"))];
-    // A weak tag says nothing about bytes. Without a tag the digest decides in the end.
+    // A weak tag does not identify bytes. Without a tag the digest decides in the end.
     if let Some(strong) = known_tag.filter(|tag| tag.starts_with('"')) {
         headers.push((IF_RANGE, strong.to_owned()));
     }
     headers
 }
 
-/// Whether the answer begins where we stopped.
+/// True if the answer begins at the end of our bytes.
 fn goes_on(given: &DownloadResponse, there: u64, bytes: u64) -> bool {
     let range = text(given.response.headers(), &CONTENT_RANGE).unwrap_or_default();
     let range = range.strip_prefix("bytes ").and_then(|range| range.split_once('/'));
@@ -215,7 +215,7 @@ fn goes_on(given: &DownloadResponse, there: u64, bytes: u64) -> bool {
         && (whole == "*" || whole.parse() == Ok(bytes))
 }
 
-/// Whether the place has the file of our list at all: seen before it is poured out over hours.
+/// Checks that the source has the listed file, before a download that may take hours.
 fn offers(
     given: &DownloadResponse,
     piece: &DownloadItem<'_>,
@@ -229,7 +229,7 @@ fn offers(
         let (name, expected) = (piece.name, piece.bytes);
         return Err(other(format!("its {name} has {found} bytes, not {expected}")));
     }
-    // The hub says the digest of large files on the way to them.
+    // The hub gives the digest of large files in its redirects.
     let linked = HeaderName::from_static("x-linked-etag");
     let linked = given.on_the_way.iter().find_map(|headers| text(headers, &linked));
     let linked = linked.map(|tag| tag.trim_matches('"').to_ascii_lowercase());
@@ -242,7 +242,7 @@ fn offers(
     }
 }
 
-/// Writes what comes, up to the size of the piece and not a byte more.
+/// Writes the received bytes, up to the size of the piece and not a byte more.
 fn pour(
     mut given: DownloadResponse,
     mut file: File,
@@ -277,7 +277,7 @@ fn pour(
     }
 }
 
-/// Looks at the bytes on the disk, and removes them if they are wrong.
+/// Checks the bytes on the disk, and removes them if they are wrong.
 fn check(part: &Path, piece: &DownloadItem<'_>) -> Result<(), PullError> {
     let found = digest(part, &|_| Ok(()))?;
     if found == piece.sha256 {
@@ -289,7 +289,7 @@ fn check(part: &Path, piece: &DownloadItem<'_>) -> Result<(), PullError> {
     Err(PullError::Digest { what, expected, found })
 }
 
-/// The digest of a file; told how much is read.
+/// Returns the digest of a file, and reports the number of bytes read.
 pub(super) fn digest(
     path: &Path,
     read: &dyn Fn(u64) -> Result<(), PullError>,
@@ -309,12 +309,12 @@ pub(super) fn digest(
     }
 }
 
-/// A digest in hexadecimal digits.
+/// Returns a digest in hexadecimal digits.
 pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Opens a regular file; anything else is refused, and a pipe is not waited for.
+/// Opens a regular file; anything else is refused, and a pipe cannot block it.
 pub(super) fn open_regular(path: &Path) -> Result<File, PullError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).expect("the flags of a file fit");
@@ -326,7 +326,7 @@ pub(super) fn open_regular(path: &Path) -> Result<File, PullError> {
     }
 }
 
-/// The size of a file, if there is one.
+/// Returns the size of a file; `None` if there is no file.
 pub(super) fn length(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
 }
@@ -339,7 +339,7 @@ pub(super) fn remove_if_present(path: &Path) -> Result<(), PullError> {
     }
 }
 
-/// A path with something after its name.
+/// Returns a path with an ending after its name.
 pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -350,7 +350,7 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
-/// The cause of an error of reading, without what stands around it.
+/// Returns the innermost cause of a read error.
 fn deepest(error: &std::io::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {

@@ -1,53 +1,53 @@
-//! Why weights were not pulled, for the person who can act on it.
+//! Errors of a pull, for the person who can act on them.
 //!
 //! Must never: name a token or a password.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why weights were not pulled.
+/// The reason why weights were not pulled.
 #[derive(Debug, thiserror::Error)]
 pub enum PullError {
-    /// Nobody knows the model.
+    /// No such model is known.
     #[error("there is no model `{id}`; known are {known}")]
     Unknown {
-        /// What was asked for.
+        /// The requested model.
         id: String,
-        /// What there is.
+        /// The known models.
         known: String,
     },
-    /// A place does not answer.
+    /// A source does not answer.
     #[error("{place} is not reachable: {why}")]
     Unreachable {
-        /// The hub, the package index, or a host.
+        /// The source: the hub, the package index, or a host.
         place: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A place answers, and does not have what we want.
+    /// A source answers, and does not have the requested file.
     #[error("{place} does not have it: {why}")]
     NotOffered {
         /// The hub or the package index.
         place: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Neither place has it.
+    /// Neither source has the weights.
     #[error("neither place has it: the hub ({hub}); the package index ({index})")]
     Nowhere {
-        /// What is wrong with the hub.
+        /// The failure of the hub.
         hub: String,
-        /// What is wrong with the package index.
+        /// The failure of the package index.
         index: String,
     },
-    /// The bytes are not those that were published.
+    /// The received bytes are not those that were published.
     #[error("{what} is not what was published: expected sha256 {expected}, found {found}")]
     Digest {
         /// The file or wheel.
         what: String,
         /// The digest in our list.
         expected: String,
-        /// The digest of what came.
+        /// The digest of the received bytes.
         found: String,
     },
     /// There are more or fewer bytes than were published.
@@ -57,7 +57,7 @@ pub enum PullError {
         what: String,
         /// The size in our list.
         expected: u64,
-        /// The size of what came.
+        /// The size of the received file, in words.
         found: String,
     },
     /// A wheel or a file cannot be read.
@@ -65,60 +65,60 @@ pub enum PullError {
     Unreadable {
         /// The wheel, member or file.
         what: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The disk is too full.
     #[error("{needed} bytes are needed in {dir} and {free} are free")]
     NoSpace {
-        /// Where.
+        /// The directory on that disk.
         dir: PathBuf,
-        /// How much is needed.
+        /// The needed number of bytes.
         needed: u64,
-        /// How much is there.
+        /// The free number of bytes.
         free: u64,
     },
-    /// A directory does not hold what we want.
+    /// A directory does not hold the needed file.
     #[error("{path} holds neither {wanted} nor the wheel it comes in")]
     Missing {
         /// The directory or file.
         path: PathBuf,
-        /// The file that was looked for.
+        /// The needed file.
         wanted: String,
     },
-    /// A setting of ours or of the machine cannot be used.
+    /// A setting of Agentry or of the machine cannot be used.
     #[error("{setting}: {why}")]
     Setting {
         /// The variable or file.
         setting: String,
-        /// What is wrong with it.
+        /// The defect of the setting.
         why: String,
     },
-    /// A file of somebody's own cannot be taken under this name.
+    /// A user's own file cannot be imported under this name.
     #[error("{path} cannot be taken as `{name}`: {why}")]
     NotTaken {
         /// The file.
         path: PathBuf,
         /// The name.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The disk does not do what it should.
+    /// An operation on the disk failed.
     #[error("{path}: {error}")]
     Disk {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Whoever watches wants no more of it.
+    /// The caller stopped the pull.
     #[error("stopped; the same command goes on where it was")]
     Stopped,
 }
 
 impl PullError {
-    /// Why one place does not have it, if another may.
+    /// Returns why one source does not have the weights; `None` if another source cannot help.
     pub(super) fn source_failure(&self) -> Option<&str> {
         if let Self::Unreachable { why, .. } | Self::NotOffered { why, .. } = self {
             Some(why)
@@ -127,13 +127,13 @@ impl PullError {
         }
     }
 
-    /// Only why, without the place.
+    /// Returns the reason alone, without the source.
     pub(super) fn why(&self) -> String {
         self.source_failure().map_or_else(|| self.to_string(), str::to_owned)
     }
 }
 
-/// Says at which file the disk failed.
+/// Returns a function that names the file at which the disk failed.
 pub(super) fn disk(path: &Path) -> impl Fn(io::Error) -> PullError + '_ {
     move |error| PullError::Disk { path: path.to_owned(), error }
 }

@@ -1,6 +1,6 @@
-//! Asks for files over HTTP, with few and visible redirects.
+//! Requests files over HTTP, with few and visible redirects.
 //!
-//! Must never: show a token to another host than its own, leave https for http, or wait without a bound.
+//! Must never: send a token to another host than its own, leave https for http, or wait forever.
 
 use std::cell::Cell;
 use std::error::Error as _;
@@ -23,38 +23,38 @@ use crate::limits::{
     CERTIFICATES_BYTES_MAX, PULL_CONNECT_MS_MAX, PULL_IDLE_MS_MAX, PULL_REDIRECTS_MAX,
 };
 
-/// One who asks, on behalf of one place.
+/// An HTTP client for one source.
 pub(super) struct DownloadClient {
     client: Client,
-    /// What we call the place that is asked.
+    /// The name of the source, for messages.
     pub(super) place: &'static str,
     bearer: Option<(Url, SecretString)>,
-    /// Whether anything was ever given to us; whoever never answered is not asked again.
+    /// True if the source ever gave content; a source that never did is not asked again.
     heard: Cell<bool>,
 }
 
-/// An answer that is worth reading.
+/// A successful answer.
 pub(super) struct DownloadResponse {
     /// The answer, 200 or 206.
     pub(super) response: Response,
-    /// Where it came from in the end.
+    /// The address after all redirects.
     pub(super) url: Url,
-    /// The headers of all answers on the way, the last first.
+    /// The headers of all answers, redirects included, the last first.
     pub(super) on_the_way: Vec<HeaderMap>,
 }
 
-/// Why nothing is given.
+/// The reason why a request failed.
 pub(super) enum DownloadError {
-    /// No answer came, or one that says to come again later.
+    /// No answer, or one that asks for a later retry.
     Unreachable(String),
-    /// There is no such thing.
+    /// An answer with a status that refuses the file.
     Refused(StatusCode),
-    /// A redirect or an address that is not followed.
+    /// An invalid address, or a redirect that is not followed.
     Address(String),
 }
 
 impl DownloadClient {
-    /// One who asks without a token, begins at this address, and trusts these roots in addition.
+    /// Creates a client without a token for this address, which trusts these additional roots.
     pub(super) fn new(
         place: &'static str,
         base: &Url,
@@ -69,7 +69,7 @@ impl DownloadClient {
             certificates.extend(own_roots(path)?);
         }
         let builder = Client::builder();
-        // A proxy is for hosts out there; this machine needs none to reach itself.
+        // Proxies are for remote hosts; this machine needs none to reach itself.
         let builder = if is_this_machine(base) { builder.no_proxy() } else { builder };
         let client = builder
             .user_agent(concat!("agentry/", env!("CARGO_PKG_VERSION")))
@@ -87,18 +87,18 @@ impl DownloadClient {
         Ok(Self { client, place, bearer: None, heard: Cell::new(false) })
     }
 
-    /// The same with a token that is only for the host of this address.
+    /// Adds a token that is only for the host of this address.
     pub(super) fn with_token(mut self, host: &Url, token: Option<&SecretString>) -> Self {
         self.bearer = token.map(|token| (host.clone(), token.clone()));
         self
     }
 
-    /// Whether the place has ever given anything.
+    /// True if the source has ever given content.
     pub(super) fn was_heard(&self) -> bool {
         self.heard.get()
     }
 
-    /// Asks, and follows a few redirects.
+    /// Sends a request, and follows a few redirects.
     pub(super) fn get(
         &self,
         url: &Url,
@@ -127,7 +127,7 @@ impl DownloadClient {
     }
 
     fn ask(&self, url: &Url, headers: &[(HeaderName, String)]) -> Result<Response, DownloadError> {
-        // What is packed for the way could not be resumed in the middle.
+        // A compressed answer could not be resumed in the middle.
         let mut request = self.client.get(url.clone()).header(ACCEPT_ENCODING, "identity");
         for (name, value) in headers {
             request = request.header(name, value);
@@ -146,7 +146,7 @@ impl DownloadClient {
 }
 
 impl DownloadError {
-    /// The same as an error about a place and what was asked of it.
+    /// Turns the failure into an error about a source and the requested file.
     pub(super) fn into_error(self, place: &str, what: &str) -> PullError {
         let place = place.to_owned();
         match self {
@@ -159,7 +159,7 @@ impl DownloadError {
     }
 }
 
-/// Where a redirect leads, if it may be followed.
+/// Returns the target of a redirect, if it may be followed.
 fn next(from: &Url, headers: &HeaderMap) -> Result<Url, DownloadError> {
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
     let location =
@@ -170,7 +170,7 @@ fn next(from: &Url, headers: &HeaderMap) -> Result<Url, DownloadError> {
     Ok(to)
 }
 
-/// Whether an address may lead to another: never from https to anything less.
+/// Checks that an address may redirect to another: never from https to http.
 pub(super) fn check_redirect(from: &Url, to: &Url) -> Result<(), String> {
     let host = to.host_str().unwrap_or("nowhere");
     match (from.scheme(), to.scheme()) {
@@ -196,7 +196,7 @@ fn own_roots(path: &Path) -> Result<Vec<Certificate>, PullError> {
     })
 }
 
-/// What went wrong, without the address: it may hold a password.
+/// Returns the reason without the address, which may hold a password.
 pub(super) fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         let seconds = match error.is_connect() {

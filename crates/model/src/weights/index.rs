@@ -1,8 +1,8 @@
-//! A page of a Python package index: which files there are, and where.
+//! Parses a page of a Python package index into the files it offers.
 //!
-//! Both forms are read, JSON (PEP 691) and HTML (PEP 503); the page says which it is.
+//! Both forms are read, JSON (PEP 691) and HTML (PEP 503), by the content type of the page.
 //!
-//! Must never: choose another file than the one in our list, or one that was taken back.
+//! Must never: choose another file than the listed one, or one that was yanked.
 
 use std::io::Read;
 
@@ -16,7 +16,7 @@ use super::http::{DownloadClient, check_redirect};
 use super::origin::{PackageIndex, below};
 use crate::limits::INDEX_PAGE_BYTES_MAX;
 
-/// What we call an index.
+/// The name of an index in messages.
 pub(super) const PLACE: &str = "the package index";
 
 const ACCEPTED: &str = "application/vnd.pypi.simple.v1+json, \
@@ -31,7 +31,7 @@ struct IndexLink {
     yanked: bool,
 }
 
-/// Where the index has a wheel.
+/// Finds the address of a wheel in the index.
 pub(super) fn find(
     http: &DownloadClient,
     index: &PackageIndex,
@@ -63,7 +63,7 @@ pub(super) fn find(
     Ok(link.url)
 }
 
-/// The one file that is in our list.
+/// Returns the one file that is in our list.
 fn chosen(links: Vec<IndexLink>, wheel: &Wheel) -> Result<IndexLink, PullError> {
     let bad = |why: String| PullError::NotOffered { place: PLACE.to_owned(), why };
     let mut offered: Vec<IndexLink> =
@@ -84,16 +84,16 @@ fn chosen(links: Vec<IndexLink>, wheel: &Wheel) -> Result<IndexLink, PullError> 
     }
 }
 
-/// Files on the host of the index are for the one who logs in to the index.
+/// Adds the login of the index to the address of a file on the host of the index.
 fn log_in(url: &mut Url, index: &Url) {
     if url.origin() == index.origin() && url.username().is_empty() {
-        // Both have a host, so that both can have these parts.
+        // Both addresses have a host, so both accept a user and a password.
         url.set_username(index.username()).unwrap_or_default();
         url.set_password(index.password()).unwrap_or_default();
     }
 }
 
-/// The name of a project as an index spells it: `A_b.C` is `a-b-c`.
+/// Returns the name of a project as an index spells it: `A_b.C` is `a-b-c`.
 fn normalized(name: &str) -> String {
     let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
@@ -158,7 +158,7 @@ fn of_html(text: &str, base: &Url) -> Vec<IndexLink> {
     links
 }
 
-/// A tag ends at the first `>` that stands in no quotes.
+/// Returns a tag up to the first `>` that stands in no quotes.
 fn up_to_its_end(tag: &str) -> &str {
     let mut quote = None;
     for (at, c) in tag.char_indices() {
@@ -172,7 +172,7 @@ fn up_to_its_end(tag: &str) -> &str {
     tag
 }
 
-/// The attributes of a tag, names in small letters, values without quotes and references.
+/// Returns the attributes of a tag: names in lower case, values without quotes and references.
 fn attributes(mut text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     loop {
@@ -199,7 +199,7 @@ fn attributes(mut text: &str) -> Vec<(String, String)> {
     }
 }
 
-/// The references that stand in addresses.
+/// Replaces the references that appear in addresses.
 fn unescaped(text: &str) -> String {
     let text = text.replace("&#43;", "+").replace("&#x2B;", "+").replace("&quot;", "\"");
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

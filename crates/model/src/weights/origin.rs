@@ -1,8 +1,8 @@
-//! Where weights come from: a hub, a package index, or a place on this machine.
+//! Sources of weights: a hub, a package index, or a path on this machine.
 //!
 //! The index is the one that pip would use, found in the same variables and files.
 //!
-//! Must never: read the environment by itself, or show a password that stands in an address.
+//! Must never: read the environment by itself, or show a password inside an address.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -14,40 +14,40 @@ use secrecy::SecretString;
 use super::failure::{PullError, disk};
 use crate::limits::INDEX_SETTINGS_BYTES_MAX;
 
-/// The hub that everybody means.
+/// The usual hub.
 const HUB: &str = "https://huggingface.co";
-/// The index that pip asks when nobody says otherwise; written in two parts, as no file may name a registry.
+/// The usual index of pip; written in two parts, as no file may name a registry.
 const INDEX: &str = concat!("https://pypi", ".org/simple");
 
-/// Variables that name the index, the first that is set counts.
+/// Variables that name the index; the first one set counts.
 const INDEX_VARIABLES: [&str; 3] = ["PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL"];
-/// Sections of pip's settings that hold for getting packages; the later ones count more.
+/// Sections of pip's settings that apply to downloads; later ones win.
 const SECTIONS: [&str; 3] = ["global", "install", "download"];
 
-/// Where to take weights from.
+/// The source to pull weights from.
 #[derive(Clone, Debug)]
 pub enum WeightSource {
-    /// From the hub, and if it cannot give them, from the package index.
+    /// The hub, and if it cannot provide them, the package index.
     Any {
         /// The hub.
         hub: ModelHub,
         /// The index.
         index: PackageIndex,
     },
-    /// Only from the hub.
+    /// Only the hub.
     Hub(ModelHub),
-    /// Only from the package index.
+    /// Only the package index.
     Index(PackageIndex),
-    /// From a file, or from a directory with files or wheels.
+    /// A file, or a directory with files or wheels.
     Path(PathBuf),
 }
 
 /// A model hub.
 #[derive(Clone, Debug)]
 pub struct ModelHub {
-    /// Its address.
+    /// The address of the hub.
     pub endpoint: Url,
-    /// What it is shown, and nobody else.
+    /// The token, sent to this hub only.
     pub token: Option<SecretString>,
 }
 
@@ -61,7 +61,7 @@ pub struct PackageIndex {
 }
 
 impl ModelHub {
-    /// The hub that `HF_ENDPOINT` and `HF_TOKEN` say.
+    /// Returns the hub of `HF_ENDPOINT` and `HF_TOKEN`.
     pub fn configured(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, PullError> {
         let own = variable("HF_ENDPOINT").filter(|value| !value.trim().is_empty());
         let endpoint = address("HF_ENDPOINT", own.as_deref().unwrap_or(HUB))?;
@@ -71,7 +71,7 @@ impl ModelHub {
 }
 
 impl PackageIndex {
-    /// The index that pip would use.
+    /// Returns the index that pip would use.
     pub fn configured(
         variable: &dyn Fn(&str) -> Option<String>,
         home: Option<&Path>,
@@ -91,15 +91,15 @@ impl PackageIndex {
     }
 }
 
-/// An address as people may see it: without who logs in there.
+/// Returns an address without its login, for messages.
 pub(super) fn shown(url: &Url) -> String {
     let mut url = url.clone();
-    // Addresses without a host have no such parts, and none to hide.
+    // Addresses without a host have no login to hide.
     url.set_username("").and_then(|()| url.set_password(None)).unwrap_or_default();
     url.as_str().trim_end_matches('/').to_owned()
 }
 
-/// An address below another one.
+/// Returns an address below another one.
 pub(super) fn below(base: &Url, path: &str) -> Result<Url, PullError> {
     let text = format!("{}/{path}", base.as_str().trim_end_matches('/'));
     Url::parse(&text).map_err(|error| PullError::Setting {
@@ -110,7 +110,7 @@ pub(super) fn below(base: &Url, path: &str) -> Result<Url, PullError> {
 
 fn address(said_by: &str, text: &str) -> Result<Url, PullError> {
     let wrong = |why: String| PullError::Setting { setting: said_by.to_owned(), why };
-    // The text itself is not repeated: it may hold a password.
+    // The text is not repeated, since it may hold a password.
     let url = Url::parse(text.trim()).map_err(|error| wrong(format!("no address: {error}")))?;
     match url.scheme() {
         "https" | "http" if url.has_host() => Ok(url),
@@ -118,10 +118,10 @@ fn address(said_by: &str, text: &str) -> Result<Url, PullError> {
     }
 }
 
-/// The files pip reads, the later ones count more.
+/// Returns the settings files of pip; later ones win.
 fn files(set: &dyn Fn(&str) -> Option<String>, home: Option<&Path>) -> Vec<PathBuf> {
     let own = set("PIP_CONFIG_FILE").map(PathBuf::from);
-    // It is the way to say that no file shall be read.
+    // This value means that no file is read.
     if own.as_deref() == Some(Path::new("/dev/null")) {
         return Vec::new();
     }
@@ -135,7 +135,7 @@ fn files(set: &dyn Fn(&str) -> Option<String>, home: Option<&Path>) -> Vec<PathB
     files
 }
 
-/// What the files say, and which of them said it.
+/// The settings of pip, with the file that sets the index.
 #[derive(Default)]
 struct PipSettings {
     index: Option<(String, String)>,
@@ -162,7 +162,7 @@ impl PipSettings {
     }
 }
 
-/// The value of a key in a section of an ini file.
+/// Returns the value of a key in a section of an ini file.
 fn value(text: &str, section: &str, key: &str) -> Option<String> {
     let mut inside = false;
     let mut found = None;
@@ -175,7 +175,7 @@ fn value(text: &str, section: &str, key: &str) -> Option<String> {
             inside = name.trim() == section;
             continue;
         }
-        // An indented line goes on with the value before it, which for us has one line.
+        // An indented line continues the value before it; we use values of one line.
         if !inside || line.starts_with([' ', '\t']) {
             continue;
         }

