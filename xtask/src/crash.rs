@@ -1,10 +1,10 @@
-//! `cargo xtask crash`: kills, fills the disk of, breaks the disk of and races the real binary.
+//! `cargo xtask crash`: kills the real binary, fills its disk, breaks its disk, and races it.
 //!
-//! A run appends fifty lines to a file, each by a call of its own. Whatever happens to the process,
-//! the run must come to its end, and the file must say what the record says. Needs Linux, a C
-//! compiler, and `unshare` for a small disk of its own.
+//! A run appends fifty lines to a file, each by a call of its own. In spite of every crash, the run
+//! must come to its end, and the file must match the record. Needs Linux, a C compiler, and
+//! `unshare` for a small disk of its own.
 //!
-//! Must never: pass over a case that it could not make happen, or leave a process behind.
+//! Must never: skip a case that it could not make happen, or leave a process behind.
 
 mod case;
 mod disk_full;
@@ -30,7 +30,7 @@ use crate::{
     packages,
 };
 
-/// Says that this process is the one with a mount table of its own.
+/// The argument that marks the process with a mount table of its own.
 const INSIDE: &str = "--inside";
 
 struct Options {
@@ -40,7 +40,7 @@ struct Options {
     inside: bool,
 }
 
-/// How often each thing is done to a process.
+/// The number of cases of each part.
 #[derive(Clone, Copy)]
 struct CrashCounts {
     kills: u32,
@@ -50,7 +50,7 @@ struct CrashCounts {
     races: u32,
 }
 
-/// What is done to a process.
+/// A kind of crash.
 #[derive(Clone, Copy)]
 enum CrashPart {
     Kills,
@@ -131,7 +131,7 @@ fn crash(binary: &Path, options: &Options) -> Result<(), CommandFailure> {
 }
 
 impl CrashPart {
-    /// Does it to as many processes as the size says; its name.
+    /// Runs the part's number of cases; returns its name.
     fn run(
         self,
         binary: &Path,
@@ -195,7 +195,7 @@ where
     }
 }
 
-/// Another one each time; it is printed, so that a run can be made again.
+/// Returns a new seed each time; it is printed, so that a run can be repeated.
 fn seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::from(since.subsec_nanos()) ^ since.as_secs()

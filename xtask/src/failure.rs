@@ -1,6 +1,6 @@
-//! Why a command stopped, in words for the person who ran it.
+//! The reason why a command stopped, in words for the person who ran it.
 //!
-//! Must never: be told apart by its text; whoever needs to react gets a value, not a failure.
+//! Must never: be matched by its text; code that must react gets a value, not a failure.
 
 use std::{fmt, path::Path};
 
@@ -15,7 +15,7 @@ impl CommandFailure {
         CommandFailure { text: text.into() }
     }
 
-    /// A file or folder refused what we wanted: `verb` as in "read" or "write".
+    /// Reports a file or folder that could not be used: `verb` as in "read" or "write".
     pub(crate) fn file(verb: &str, path: &Path, error: &std::io::Error) -> CommandFailure {
         CommandFailure::new(format!("Could not {verb} {}: {error}.", path.display()))
     }

@@ -1,10 +1,10 @@
-//! `cargo xtask fuzz-api`: sends the server what its own document allows and what it does not, thousands of times,
-//! and sees that it never breaks down.
+//! `cargo xtask fuzz-api`: sends the server thousands of requests, valid and invalid by its own
+//! document, and checks that it never breaks down.
 //!
-//! The requests are made by schemathesis, from a virtual environment in the target directory. What streams without
-//! an end is left out; places for ids get real ones among the made-up ones, so that requests come further than the door.
+//! Schemathesis makes the requests, from a virtual environment in the target directory. Endless
+//! streams are left out; some ids are real ones, so that requests pass the first checks.
 //!
-//! Must never: fuzz a server that somebody uses.
+//! Must never: fuzz a server that is in use.
 
 use std::{
     fs,
@@ -26,17 +26,17 @@ use crate::{
 };
 
 const PACKAGE: &str = "schemathesis==4.32.5";
-/// What the server allows one key.
+/// The request rate that the server allows one key.
 const RATE: &str = "180/s";
 const EXAMPLES: &str = "60";
 const SCOPES: &str = "read,submit,approve,admin,audit";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
-/// Who can revoke keys, revokes the one that all this is asked with.
+/// Left out because the request could revoke the key that the requests are made with.
 const LEFT_OUT: [&str; 1] = ["/api/tokens/{id}/revoke"];
-/// A task and a webhook that there are.
+/// An existing task and an existing webhook.
 const TASK: &str = "look";
 const SOURCE: &str = "plain";
-/// Where ids of all kinds are listed, and the field that has them.
+/// The paths that list ids of all kinds, and the field that has them.
 const LISTS: [(&str, &str, &str); 6] = [
     ("/api/sessions", "sessions", "id"),
     ("/api/runs", "runs", "id"),
@@ -49,7 +49,7 @@ const LISTS: [(&str, &str, &str); 6] = [
 pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailure> {
     let target = child::target_directory(root)?;
     let binary = match binary {
-        // It is started elsewhere.
+        // It is started in another directory.
         Some(binary) => fs::canonicalize(binary)
             .map_err(|error| CommandFailure::file("find", Path::new(binary), &error))?,
         None => child::build_agentry(root)?,
@@ -82,7 +82,7 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailur
     fuzz.args(["--request-timeout", "40", "--continue-on-failure", "--warnings", "off"]);
     fuzz.current_dir(homes.path());
     let passed = child::succeeds(&mut fuzz)?;
-    // It is still there, and in its right mind.
+    // The server still runs and answers.
     asking.get("/api/me")?;
     server.stop()?;
     match passed {
@@ -106,7 +106,7 @@ fn prepare(venv: &Path) -> Result<PathBuf, CommandFailure> {
     Ok(program)
 }
 
-/// The server's own document, without what never ends, and with ids that there are.
+/// Returns the server's own document, without endless streams, and with existing ids.
 fn document(asking: &mut ServerClient) -> Result<Value, CommandFailure> {
     let mut document = asking.get("/api/openapi.json")?;
     let mut ids = vec![json!("1"), json!(TASK), json!(SOURCE)];

@@ -1,7 +1,7 @@
-//! `cargo xtask check-macos`: whether the code for macOS compiles, on a machine that has nothing else of macOS.
+//! `cargo xtask check-macos`: checks that the code for macOS compiles, on a machine without macOS.
 //!
-//! Nothing is linked and nothing is run. The C code of dependencies is not compiled either: there is no SDK for
-//! it here, so a compiler stands in that makes empty files.
+//! Nothing is linked and nothing is run. The C code of dependencies is not compiled either: without
+//! an SDK, a stand-in for the compiler makes empty files.
 //!
 //! Must never: be taken for a test of what the code does.
 
@@ -16,11 +16,11 @@ use crate::{child, failure::CommandFailure};
 
 const TARGET: &str = "aarch64-apple-darwin";
 
-/// The program with all it is made of. Its helpers for tests are for Linux.
+/// The program with all its crates. The helpers for tests are for Linux.
 const PARTS: [&str; 5] =
     ["-pagentry-sandbox", "-pagentry-tools", "-pagentry", "--lib", "--bin=agentry"];
 
-/// Makes the file after `-o`, or the archive that is named, and nothing in it.
+/// A script that makes an empty file after `-o`, or an empty archive.
 const COMPILER: &str = "\
 #!/bin/sh
 before=
@@ -32,7 +32,7 @@ done
 
 pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
     require_target()?;
-    // Always the same place: build scripts run again when their compiler is another.
+    // Always the same path: build scripts run again when their compiler is another.
     let compiler = compiler(&child::target_directory(root)?.join("check-macos"))?;
     let mut check = check(root, &compiler);
     println!("$ {}", child::spelled(&check));
@@ -61,7 +61,7 @@ fn compiler(folder: &Path) -> Result<PathBuf, CommandFailure> {
     Ok(path)
 }
 
-/// The standard library for macOS comes with `rustup`; without it nothing can be checked.
+/// Requires the standard library for macOS, which comes with `rustup`.
 fn require_target() -> Result<(), CommandFailure> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--target", TARGET, "--print", "target-libdir"]);

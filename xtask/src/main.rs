@@ -1,9 +1,9 @@
-//! The commands of the workshop: `cargo xtask test`, `quickstart`, `console`, `bench`, `crash`, `mutants`,
-//! `fuzz-api`, `check-macos` and `tidy`.
+//! The developer commands: `cargo xtask test`, `quickstart`, `console`, `bench`, `crash`,
+//! `mutants`, `fuzz-api`, `check-macos` and `tidy`.
 //!
-//! Each command is one file beside this one; here is only the choice between them.
+//! Each command is one file beside this one; this file only chooses between them.
 //!
-//! Must never: depend on one of our crates, or need anything but Rust, git and a C compiler to start.
+//! Must never: depend on our crates, or need anything but Rust, git and a C compiler to start.
 
 mod bench;
 mod child;
@@ -76,7 +76,7 @@ fn run(arguments: &[OsString]) -> Result<(), CommandFailure> {
         ["quickstart"] => quickstart::run(&root()?, Path::new("my-agent")),
         ["quickstart", dir] if !dir.starts_with('-') => quickstart::run(&root()?, Path::new(dir)),
         ["bench", options @ ..] => bench::run(&root()?, options),
-        // What `bench agent` measures beside; not for people.
+        // The null agent of `bench agent`; not for people.
         ["null-agent", address] => bench::agents::null::run(address),
         // The channel of `bench intake`; not for people either.
         ["bench-channel", options @ ..] => bench::intake::channel(options),
@@ -100,7 +100,7 @@ fn not_text(argument: &OsString) -> CommandFailure {
     CommandFailure::new(format!("The argument {argument:?} is not valid UTF-8. Use a plain name."))
 }
 
-/// The root of the repository: the folder above this package.
+/// Returns the root of the repository: the folder above this package.
 fn root() -> Result<PathBuf, CommandFailure> {
     // Cargo sets the variable for `run` and `test`; the value baked in serves a binary run by hand.
     let package = std::env::var_os("CARGO_MANIFEST_DIR")

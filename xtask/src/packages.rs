@@ -1,4 +1,4 @@
-//! System packages that a command needs: looked for, installed where that is allowed, named otherwise.
+//! System packages that a command needs: found, installed where that is allowed, or named.
 //!
 //! Must never: install anything that is not named here, or ask for a password.
 
@@ -10,21 +10,21 @@ use crate::failure::CommandFailure;
 
 /// A package of the system.
 pub(crate) struct SystemPackage {
-    /// What Debian calls it.
+    /// The name of the package in Debian.
     name: &'static str,
-    /// Whether it is there.
+    /// Returns true if it is installed.
     is_there: fn() -> bool,
 }
 
-/// What the build needs: Rust links with the C compiler, and the engine of the local model is C++.
+/// The build's packages: Rust links with the C compiler, and the local model's engine is C++.
 pub(crate) const BUILD: [SystemPackage; 3] = [
     SystemPackage { name: "build-essential", is_there: || answers("c++") },
     SystemPackage { name: "cmake", is_there: || answers("cmake") },
     SystemPackage { name: "libclang-dev", is_there: has_libclang },
 ];
 
-/// What the tests need beside: one level of the sandbox is bubblewrap's, the chat is driven in tmux, and hooks and
-/// tools are tried in the languages that there are helper libraries for; a sandbox sees those of the system only.
+/// The tests' further packages: bubblewrap for a level of the sandbox, tmux for the chat, and the
+/// languages of the helper libraries; a sandbox sees only those of the system.
 pub(crate) const TEST: [SystemPackage; 6] = [
     SystemPackage { name: "bubblewrap", is_there: || answers("bwrap") },
     SystemPackage { name: "tmux", is_there: || child::answers(Command::new("tmux").arg("-V")) },
@@ -34,11 +34,11 @@ pub(crate) const TEST: [SystemPackage; 6] = [
     SystemPackage { name: "nodejs", is_there: || answers("/usr/bin/node") },
 ];
 
-/// What the console is built with; npm brings a newer Node where the one of the system is too old.
+/// The console's packages; npm installs a newer Node where the system's is too old.
 pub(crate) const CONSOLE: [SystemPackage; 1] =
     [SystemPackage { name: "npm", is_there: || answers("npm") }];
 
-/// What the tests of the console look through.
+/// The browser for the tests of the console.
 pub(crate) const BROWSER: [SystemPackage; 1] =
     [SystemPackage { name: "chromium", is_there: || answers("/usr/bin/chromium") }];
 
@@ -46,7 +46,7 @@ fn answers(program: &str) -> bool {
     child::answers(Command::new(program).arg("--version"))
 }
 
-/// Looked for where the binding generator looks.
+/// Searches where the binding generator searches.
 fn has_libclang() -> bool {
     let holds = |dir: &Path| {
         let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -68,7 +68,7 @@ fn has_libclang() -> bool {
             .any(|dir| holds(Path::new(dir)))
 }
 
-/// Sees that these are there; installs what is missing where it may.
+/// Checks that these are installed; installs missing ones where allowed.
 pub(crate) fn require(packages: &[SystemPackage]) -> Result<(), CommandFailure> {
     require_by(packages, install)
 }
@@ -92,7 +92,7 @@ fn require_by(
     )))
 }
 
-/// As root, or as somebody who may become root without a password.
+/// Installs as root, or by sudo without a password.
 fn install(names: &[&str]) -> bool {
     [&["apt-get"][..], &["sudo", "-n", "apt-get"]].iter().any(|apt| {
         let apt = |arguments: &[&str]| {

@@ -1,11 +1,11 @@
 //! `cargo xtask quickstart`: from a fresh clone to a talk with an agent, in one command.
 //!
-//! Installs what the build needs where it may, builds, makes an agent, and starts a chat with it. Without a key for a
-//! provider, its model is the one in the box; its weights are fetched first, after their size and licence were
-//! said. Each command of `agentry` is shown before it runs, so that it can be typed again. Where nobody sits at a
-//! terminal, the agent is asked one question instead.
+//! Installs the build's packages where it may, builds, makes an agent, and starts a chat with it.
+//! Without a key for a provider, it uses the bundled local model; its size and licence are shown
+//! before the download. Each command of `agentry` is shown before it runs, so that it can be typed
+//! again. Without a terminal, the agent is asked one question instead.
 //!
-//! Must never: write into a directory that already holds something, or wait for somebody who is not there.
+//! Must never: write into a directory that is not empty, or wait for an absent person.
 
 use std::{
     ffi::OsStr,
@@ -18,13 +18,13 @@ use serde_json::Value;
 
 use crate::{child, console, failure::CommandFailure, limits::QUICKSTART_ANSWERS_MAX};
 
-/// What the agent is asked when there is nobody to talk.
+/// The question to the agent when there is no terminal.
 const QUESTION: &str = "Say in one sentence what you can do for me.";
-/// `agentry run` ends so when it waits for an approval.
+/// The exit code of `agentry run` when it waits for an approval.
 const EXIT_WAITING: i32 = 4;
 
 pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), CommandFailure> {
-    // Agents work without pages to look at them.
+    // Agents work without the web console.
     if let Err(failure) = console::build(root) {
         println!("The web console is left out of this binary. {failure}\n");
     }
@@ -46,7 +46,7 @@ pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// The path from the current directory where there is one: it is what a person types.
+/// Returns the path from the current directory where there is one: it is what a person types.
 fn as_typed(binary: PathBuf) -> PathBuf {
     let Ok(here) = std::env::current_dir() else { return binary };
     binary.strip_prefix(here).map(Path::to_path_buf).unwrap_or(binary)
@@ -60,13 +60,13 @@ fn holds_something(dir: &Path) -> Result<bool, CommandFailure> {
     }
 }
 
-/// What all commands share.
+/// The inputs of all commands.
 struct QuickStart {
     binary: PathBuf,
 }
 
 impl QuickStart {
-    /// One question. If the agent wants to call a tool for it, it is allowed to.
+    /// Asks one question. Allows the tool calls that the agent asks approval for.
     fn ask(&self, dir: &Path) -> Result<(), CommandFailure> {
         let words = ["run", "-C"].map(OsStr::new).into_iter().chain([dir.as_os_str()]);
         let words: Vec<&OsStr> = words.chain([OsStr::new(QUESTION)]).collect();
@@ -88,7 +88,7 @@ impl QuickStart {
         }
     }
 
-    /// The newest question that waits.
+    /// Returns the id of the newest pending approval.
     fn latest_approval(&self) -> Result<String, CommandFailure> {
         let mut command = self.command(&["approvals", "--format", "json"].map(OsStr::new));
         let listed: Value =
@@ -114,7 +114,7 @@ impl QuickStart {
         child::exit_code(&mut command)
     }
 
-    /// Only the chat is for whoever sits there.
+    /// Returns a command of `agentry`; the input stays closed, only the chat gets the terminal's.
     fn command(&self, arguments: &[&OsStr]) -> Command {
         let mut command = Command::new(&self.binary);
         command.args(arguments);

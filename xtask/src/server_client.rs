@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 
 use crate::failure::CommandFailure;
 
-/// How often something is looked at until it is over.
+/// The interval between two checks of a state until it is final.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The server closes a connection that is not used for longer than a few seconds.
+/// The longest idle time of a connection before a new one is opened; the server closes it later.
 const IDLE: Duration = Duration::from_secs(2);
 
 pub(crate) struct ServerClient {
@@ -32,7 +32,7 @@ impl ServerClient {
         Self { address: address.to_owned(), keys, next: 0, connection: None, used: Instant::now() }
     }
 
-    /// So many sessions that had one turn each; their ids.
+    /// Begins so many sessions with one turn each; returns their ids.
     pub(crate) fn begin_sessions(
         &mut self,
         count: usize,
@@ -48,7 +48,7 @@ impl ServerClient {
         messages.iter().map(|message| self.session_of(message)).collect()
     }
 
-    /// Waits until a message is answered.
+    /// Waits until a message is answered, and returns its session.
     fn session_of(&mut self, message: &str) -> Result<String, CommandFailure> {
         loop {
             let became = self.get(&format!("/api/messages/{message}?waitMs=1000"))?;
@@ -109,7 +109,7 @@ impl ServerClient {
     }
 }
 
-/// One answer with a length; the server sends no other to these requests.
+/// Reads one answer with a length; the server sends no other to these requests.
 fn answer(connection: &mut impl BufRead) -> std::io::Result<(u16, Vec<u8>)> {
     let mut line = String::new();
     connection.read_line(&mut line)?;

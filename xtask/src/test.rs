@@ -1,9 +1,9 @@
-//! `cargo xtask test`: everything that must pass before a change goes in, in one command.
+//! `cargo xtask test`: everything that must pass before a change is merged, in one command.
 //!
 //! The quick steps come first; the first step that fails ends the run with its name.
 //!
-//! Must never: mend what it checks, pass a step that did not run, or install anything but the system packages
-//! that `packages` names.
+//! Must never: repair files that it checks, pass a step that did not run, or install anything but
+//! the system packages that `packages` names.
 
 use std::{
     path::Path,
@@ -26,12 +26,12 @@ struct TestStep {
     work: TestAction,
 }
 
-/// What a step does.
+/// The action of a step.
 enum TestAction {
     Cargo(&'static [&'static str]),
-    /// Builds the pages; what they are written in is checked on the way.
+    /// Builds the pages, which checks their sources on the way.
     Console,
-    /// What npm calls so, in the console.
+    /// An npm script of the console, by its name.
     Browser(&'static str),
 }
 
@@ -96,7 +96,7 @@ fn require_components(root: &Path) -> Result<(), CommandFailure> {
     ))
 }
 
-/// The smallest model and the embedder, where `agentry` keeps weights: outside of the checkout, so that they are fetched once.
+/// Stores the tests' models in the weights directory of `agentry`, outside of the checkout.
 fn provide_weights(root: &Path) -> Result<(), CommandFailure> {
     let binary = child::target_directory(root)?.join("debug").join("agentry");
     for model in WEIGHTS {
@@ -157,14 +157,14 @@ fn check_console(root: &Path) -> Result<(), CommandFailure> {
     let built = console::build(root)?;
     let npm = Npm::find(root)?;
     npm.install()?;
-    // A build checks on its way; where none was needed, the tests may still be other than they were.
+    // A build checks on its way; if none was needed, changed tests may still be unchecked.
     if built == ConsoleBuild::UpToDate {
         npm.run(&["run", "check"])?;
     }
     npm.run(&["run", "test:unit"])
 }
 
-/// The console in a browser, with the binary that was built before.
+/// Tests the console in a browser, with the binary that was built before.
 fn browse(root: &Path, script: &str) -> Result<(), CommandFailure> {
     let binary = child::target_directory(root)?.join("debug").join("agentry");
     let npm = Npm::find(root)?;

@@ -1,8 +1,8 @@
-//! `cargo xtask tidy`: the rules of the house that no compiler knows, checked over the tree.
+//! `cargo xtask tidy`: the house rules that no compiler checks, applied to the tree.
 //!
-//! Each rule is one file in `tidy/`, a function from the tree to what it found there.
+//! Each rule is one file in `tidy/`, a function from the tree to its findings.
 //!
-//! Must never: change a file, or find something without saying what to do instead.
+//! Must never: change a file, or report a finding without a remedy.
 
 mod blobs;
 mod code_shape;
@@ -30,10 +30,10 @@ use std::{fmt, path::Path};
 
 use crate::{child, failure::CommandFailure, tidy::tree::SourceTree};
 
-/// The rooms that decide: they are handed the world as values.
+/// The crates that decide: they get clock, files and environment as values.
 const PURE_ROOMS: [&str; 4] = ["protocol", "bthread", "agentfile", "kernel"];
 
-/// One broken rule: where, what is wrong, what to do instead.
+/// One broken rule: file and line, the problem, the remedy.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct TidyFinding {
     pub(crate) path: String,

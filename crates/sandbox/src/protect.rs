@@ -124,7 +124,7 @@ pub struct GuardReport {
     pub violations: Vec<ProtectionViolation>,
     /// The number of violations that are not listed.
     pub unlisted: usize,
-    /// The reason why the roots may be unsafe; the caller must show it, and no other call may begin.
+    /// The reason why the roots may be unsafe; must be shown, and blocks every other call.
     pub incomplete: Option<String>,
 }
 

@@ -1,8 +1,8 @@
-//! What an agent costs beside the work itself: Agentry, with and without its sandbox, beside a null agent that only
-//! sends the request, runs the command and appends the result. Same script, same model server, one run.
+//! The cost of an agent beside the work itself: Agentry, with and without its sandbox, and a null
+//! agent that only sends requests, runs commands and appends results. Script and model are equal.
 //!
-//! CPU time is that of all processes below this one, also of those that nobody waited for: this process adopts
-//! them and waits.
+//! CPU time is that of all processes below this one, even of those that their parent never waited
+//! for: this process adopts them and waits.
 //!
 //! Must never: count a run that did not make all its calls.
 
@@ -38,12 +38,12 @@ You run the commands that are needed, one at a time, and say when all of it is d
 
 const RUN: [&str; 5] = ["run", "--json", "--model", "openai/bench", "Do the work."];
 
-/// The system counts time in hundredths of a second, so what is short is done often.
+/// Returns the repetitions of a run: the system counts hundredths of a second.
 fn times(calls: usize) -> u32 {
     if calls == 0 { 20 } else { 1 }
 }
 
-/// Who is measured.
+/// The measured program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MeasuredAgent {
     Null,
@@ -69,7 +69,7 @@ const FILES_PER_DIRECTORY: usize = 20;
 /// Measures the checkout `measured` beside the null agent of this one, which is at `root`.
 pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), CommandFailure> {
     let scratch = super::scratch()?;
-    // What is given to people, since its size is memory; and the null agent must be as fast as it can be, too.
+    // Built as released, since its size is memory; the null agent must be as fast as possible, too.
     let null = child::build(root, "xtask", "release")?;
     let binary = child::build(measured, "agentry", "release")?;
     let place = AgentBenchSetup { binary: &binary, null: &null, dir: scratch.path() };
@@ -149,7 +149,7 @@ impl AgentBenchSetup<'_> {
         std::fs::write(&path, text).map_err(|error| CommandFailure::file("write", &path, &error))
     }
 
-    /// What one run spent, and how many bytes it sent.
+    /// Returns the usage of one run, and the bytes that it sent.
     fn measure(
         &self,
         arm: MeasuredAgent,
@@ -203,13 +203,13 @@ impl AgentBenchSetup<'_> {
     }
 }
 
-/// Reads all that it prints.
+/// Reads all output.
 fn drain(child: &mut std::process::Child) -> Result<(), CommandFailure> {
     child.stdin.take();
     each_line(child, |_| Ok(true))
 }
 
-/// Prompts, and answers every question with yes.
+/// Sends a prompt, and answers every question with yes.
 fn say_yes(child: &mut std::process::Child) -> Result<(), CommandFailure> {
     let mut stdin = child.stdin.take().ok_or_else(|| CommandFailure::new("There is no way in."))?;
     let mut write = |line: Value| {
@@ -244,7 +244,7 @@ fn each_line(
     Ok(())
 }
 
-/// How a measured process talks to this one.
+/// Connects input and output to this process, and drops the errors.
 fn piped(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null())
 }

@@ -1,4 +1,4 @@
-//! What `agentry check` costs per file, how that grows, and what the reference validator takes for the same.
+//! The cost of `agentry check` per file, its growth, and the time of the reference validator.
 //!
 //! Must never: measure a run that found a mistake, or leave its trees behind.
 

@@ -1,7 +1,7 @@
-//! `cargo xtask bench --beside DIR`: measures this checkout and an earlier one in turns, and prints ratios.
+//! `cargo xtask bench --beside DIR`: measures this and an earlier checkout in turns, prints ratios.
 //!
-//! Each round runs the same part of this program twice, once for each checkout, and reads the tables that it
-//! prints. Every printed row of figures is compared, so a new part needs no code here.
+//! Each round runs one part of this program twice, once for each checkout, and reads the printed
+//! tables. Every row of figures is compared, so a new part needs no code here.
 //!
 //! Must never: compare figures of different rows, or measure a round that failed.
 
@@ -16,7 +16,7 @@ use crate::failure::CommandFailure;
 /// Units that may follow a figure.
 const UNITS: [&str; 8] = ["ms", "s", "µs", "ns", "KiB", "MiB", "%", "x"];
 
-/// A part to measure, and how often.
+/// A part to measure, and the number of rounds.
 pub(crate) struct Comparison<'a> {
     pub(crate) part: &'a str,
     /// The checkout of the earlier version.
@@ -43,7 +43,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Runs the part in a process of its own, and returns what it printed.
+    /// Runs the part in a process of its own, and returns its output.
     fn printed(&self, options: &[&str]) -> Result<String, CommandFailure> {
         let program = std::env::current_exe().map_err(|error| {
             CommandFailure::new(format!("Could not find this program: {error}."))
@@ -88,7 +88,7 @@ impl FigureTable {
         }
     }
 
-    /// Renders each row as the earlier median, the present median and their ratio, a triple for each column.
+    /// Renders each row as earlier median, present median and ratio, a triple for each column.
     fn beside(&self, earlier: &Self) -> String {
         let mut text = String::new();
         let mut columns = "";
@@ -127,7 +127,7 @@ impl FigureRow {
     }
 }
 
-/// Splits a printed row into its label and its figures; none if the line is not a row.
+/// Splits a printed row into its label and its figures; None if the line is not a row.
 fn row(line: &str) -> Option<(String, Vec<f64>)> {
     let mut words: Vec<&str> = line.split_whitespace().collect();
     let mut figures = Vec::new();

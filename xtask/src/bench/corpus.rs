@@ -1,4 +1,4 @@
-//! Agents and skills for the benchmark: made up, but of the size and shape people write.
+//! Agents and skills for the benchmark: generated, but of the size and shape that people write.
 //!
 //! The same number gives the same bytes on every machine, so that two runs can be compared.
 //!
@@ -77,12 +77,12 @@ fn skill_name(index: usize) -> String {
     format!("{}-{}-{index:05}", prose.verb(), prose.noun())
 }
 
-/// The path below the folder of skills: its group, then its name.
+/// Returns the path below the folder of skills: its group, then its name.
 fn skill_id(index: usize) -> String {
     format!("group-{:03}/{}", index / SKILLS_PER_GROUP, skill_name(index))
 }
 
-/// Plain, quoted or folded: the three ways people write a sentence in YAML.
+/// Returns a plain, quoted or folded text: the three ways people write a sentence in YAML.
 fn skill_description(index: usize, prose: &mut SentenceGenerator) -> String {
     let (what, when) = (prose.sentence(), prose.sentence());
     match index % 3 {

@@ -1,8 +1,8 @@
-//! The server under many sessions: what waits cost, and what one event costs beside a long past.
+//! The server under many sessions: the cost of waiting, and of one event on top of a long past.
 //!
-//! This program is the channel: it hands in one message for each session, spread over a minute, and takes
-//! the answers. The model takes a second. Everything is read from the kernel's own figures of the server's
-//! process and from the ledger.
+//! This program is the channel: it sends one message for each session, spread over a minute, and
+//! receives the answers. The model takes a second. All figures come from the kernel's data about
+//! the server's process and from the ledger.
 //!
 //! Must never: count the channel's work as the server's.
 
@@ -27,11 +27,11 @@ use crate::{
 
 const SESSIONS: usize = 10_000;
 const MINUTE: Duration = Duration::from_secs(60);
-/// How long after the last message the server is surely idle again.
+/// The time after the last message until the server is surely idle again.
 const REST: Duration = Duration::from_secs(10);
 const EVENTS_IN_A_PAST: [&str; 2] = ["1000", "1000000"];
 const EVENTS_ON_TOP: usize = 2_000;
-/// Each past is measured so often, in turns.
+/// The number of measurements of each past, made in turns.
 const ROUNDS: usize = 3;
 
 const OPEN: &str = "policies:
@@ -48,12 +48,12 @@ pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     long_past(root, binary)
 }
 
-/// One message a minute in each of many sessions, for two minutes.
+/// Sends one message a minute in each of many sessions, for two minutes.
 fn many_sessions(binary: &Path) -> Result<(), CommandFailure> {
     let project = BenchProject::write(binary)?;
     project.file(".agentry/access/open.yml", OPEN)?;
     project.file("wait.jsonl", &format!("{}\n", json!({ "text": "Heard.", "delay_ms": 1_000 })))?;
-    // What is the server's own must not lie where its agents work.
+    // The server's own files must not be where its agents work.
     let homes = scratch()?;
     let home = homes.path().join("home");
     let channel = ChannelLoad { count: SESSIONS, over: MINUTE, rounds: 2 };
@@ -81,7 +81,7 @@ fn many_sessions(binary: &Path) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// The same events on top of a short and a long past.
+/// Measures equal events on top of a short and a long past.
 fn long_past(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     let homes = scratch()?;
     let mut cpu: [Vec<f64>; 2] = [Vec::new(), Vec::new()];
@@ -116,14 +116,14 @@ fn long_past(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// What the channel does.
+/// The load that the channel produces.
 struct ChannelLoad {
     count: usize,
     over: Duration,
     rounds: usize,
 }
 
-/// Starts a server with this program as its channel. The number makes the ids of the messages new.
+/// Starts a server with this program as its channel. The number makes the message ids new.
 fn server(
     project: &BenchProject,
     home: &Path,
@@ -148,7 +148,7 @@ fn server(
     BenchServer::start(&BenchServerOptions { project, home, script, settings: &settings })
 }
 
-/// The channel's program: hands in messages at an even pace, and says of each answer that it was sent.
+/// Runs the channel's program: sends messages at an even pace, and confirms each answer as sent.
 pub(crate) fn channel(arguments: &[&str]) -> Result<(), CommandFailure> {
     let numbers: Vec<u64> = arguments.iter().filter_map(|word| word.parse().ok()).collect();
     let [name, count, over_ms, rounds] = numbers[..] else {
@@ -170,7 +170,7 @@ pub(crate) fn channel(arguments: &[&str]) -> Result<(), CommandFailure> {
                     "peer_kind": "dm",
                     "content": "How are you?",
                 });
-                // A server that is gone needs no more of it.
+                // A server that is gone needs no more messages.
                 if writeln!(stdout().lock(), "{event}").is_err() {
                     return;
                 }

@@ -1,9 +1,8 @@
-//! The model in the box: how fast it writes beside the engine alone, and how often it takes the right
-//! tool.
+//! The bundled local model: its speed beside the engine alone, and the share of right tool choices.
 //!
-//! Beside it runs what the engine's own `llama-bench` does, one token after the other, as a small
-//! program that is linked with the very same libraries; and that tool itself, if `LLAMA_BENCH` names it
-//! or it is installed.
+//! The comparison is with the loop of the engine's own `llama-bench`, one token after the other, in
+//! a small program that is linked with the very same libraries; and with that tool itself, if
+//! `LLAMA_BENCH` names it or it is installed.
 //!
 //! Must never: compare runs with other weights or other threads.
 
@@ -14,7 +13,7 @@ use std::process::Command;
 
 use crate::{bench::measure, child, failure::CommandFailure, limits::BENCH_LOCAL_ROUNDS};
 
-/// What each of ours is called, the variable that names its file, and how its file is called.
+/// The name of each local model, the variable that names its file, and the file's name.
 const MODELS: [(&str, &str, &str); 2] = [
     ("tiny", "AGENTRY_TEST_MODEL", "smollm2-135m"),
     ("default", "AGENTRY_BENCH_MODEL", "qwen2.5-coder-1.5b"),
@@ -52,7 +51,7 @@ pub(crate) fn run(root: &Path) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// The file that a variable names, or that lies where `agentry pull` puts it.
+/// Returns the file that a variable names, or that `agentry pull` has stored.
 fn weights(variable: &str, name: &str) -> Option<PathBuf> {
     if let Some(file) = env::var_os(variable).map(PathBuf::from) {
         return file.is_file().then_some(file);
@@ -85,7 +84,7 @@ fn built(root: &Path) -> Result<PathBuf, CommandFailure> {
     Ok(child::target_directory(root)?.join("fast/examples/figure"))
 }
 
-/// The engine alone, linked with the libraries that our own program is linked with.
+/// Builds the engine alone, with the libraries that our own program is linked with.
 fn reference(root: &Path, target: &Path) -> Result<PathBuf, CommandFailure> {
     let engine = engine_folder(&target.join("fast/build"))?;
     let program = target.join("fast/local-reference");
@@ -100,7 +99,7 @@ fn reference(root: &Path, target: &Path) -> Result<PathBuf, CommandFailure> {
     Err(CommandFailure::new(format!("`{}` failed.", child::spelled(&compile))))
 }
 
-/// Where the build script of the engine put its libraries; the newest, if it was built twice.
+/// Returns the folder of the engine's libraries; the newest, if it was built twice.
 fn engine_folder(builds: &Path) -> Result<PathBuf, CommandFailure> {
     let entries =
         fs::read_dir(builds).map_err(|error| CommandFailure::file("read", builds, &error))?;
@@ -121,7 +120,7 @@ fn engine_folder(builds: &Path) -> Result<PathBuf, CommandFailure> {
     })
 }
 
-/// Ours and theirs by turns, the best of each: others may be busy on this machine.
+/// Prints ours and theirs, run in turns, the best of each: other programs may be busy here.
 fn speed(name: &str, file: &Path, ours: &Path, theirs: &Path) -> Result<(), CommandFailure> {
     let threads = measure::cores().to_string();
     let tool = own_tool();
@@ -154,7 +153,7 @@ fn number(command: &mut Command) -> Result<f64, CommandFailure> {
     })
 }
 
-/// The engine's own tool, where somebody has it.
+/// Returns the path of the engine's own tool, where it is installed.
 fn own_tool() -> Option<PathBuf> {
     let named = env::var_os("LLAMA_BENCH").map(PathBuf::from);
     let tool = named.unwrap_or_else(|| "llama-bench".into());

@@ -1,4 +1,4 @@
-//! Runs a program many times and says what one run costs.
+//! Runs a program many times and returns the cost of one run.
 //!
 //! Must never: count a run that failed, or count work of our own.
 
@@ -16,9 +16,9 @@ use crate::{
 };
 
 pub(crate) struct Cost {
-    /// Of the best run: what the machine can do when nothing disturbs it.
+    /// Of the best run: the machine's speed without disturbance.
     pub(crate) wall_best: Duration,
-    /// Over all runs, since the kernel counts in ticks. Unknown where there is no `/proc`.
+    /// Over all runs, since the kernel counts in ticks. None where there is no `/proc`.
     pub(crate) cpu_mean: Option<Duration>,
     pub(crate) runs: u32,
 }
@@ -29,10 +29,10 @@ impl Cost {
     }
 }
 
-/// Short runs are repeated for this long, so that ticks of the CPU clock do not drown them.
+/// The time that short runs are repeated for, so that the ticks of the CPU clock do not matter.
 const MEASURED_FOR: Duration = Duration::from_millis(1_000);
 
-/// `/proc` shows CPU time in hundredths of a second on every Linux we build for.
+/// The unit of CPU time in `/proc`: hundredths of a second on every Linux we build for.
 const TICKS_PER_SECOND: u64 = 100;
 
 pub(crate) fn cost(program: &Path, arguments: &[&OsStr]) -> Result<Cost, CommandFailure> {
@@ -58,13 +58,13 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How many processes wanted a core lately: what else was going on.
+/// Returns the recent number of processes that wanted a core, other programs' included.
 pub(crate) fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
-/// Fills the page cache, and shows what is wrong if the program objects to our input.
+/// Fills the page cache, and shows the complaint if the program rejects our input.
 fn warm_up(program: &Path, arguments: &[&OsStr]) -> Result<(), CommandFailure> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
@@ -99,14 +99,14 @@ fn run_once(program: &Path, arguments: &[&OsStr]) -> Result<Duration, CommandFai
     )))
 }
 
-/// CPU time of all children that ended so far.
+/// Returns the CPU time of all children that ended so far; None without `/proc`.
 fn cpu_of_children() -> Option<Duration> {
     ticks_of_children(&std::fs::read_to_string("/proc/self/stat").ok()?)
         .map(|ticks| Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
 }
 
-/// User and system time of children are the 16th and 17th field; the second is a name in
-/// parentheses that may hold anything, so counting starts behind it.
+/// Reads user and system time of children, fields 16 and 17. Field 2 is a name in parentheses that
+/// may hold anything, so counting starts behind it.
 fn ticks_of_children(stat: &str) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace().skip(13);

@@ -1,4 +1,4 @@
-//! A project to run in: one agent that may read, search and run commands, and scripts for its model.
+//! A project for runs: one agent that may read, search and run commands, and scripts for its model.
 //!
 //! Must never: need a model that is not a file, or ask a person.
 
@@ -17,7 +17,7 @@ use crate::{
     failure::CommandFailure,
 };
 
-/// The name of the agent, and of the session in the histories that the bench target of the ledger writes.
+/// The agent's name, also the session's name in the histories of the ledger's bench target.
 pub(crate) const AGENT: &str = "bench";
 
 const AGENT_FILE: &str = "---
@@ -50,7 +50,7 @@ impl BenchProject {
         Ok(project)
     }
 
-    /// A script that makes `calls` at each of `steps` requests, and then says that it is done.
+    /// Writes a script with `calls` at each of `steps` requests, and a final reply.
     pub(crate) fn script(
         &self,
         name: &str,
@@ -62,14 +62,14 @@ impl BenchProject {
         self.file(&script_file(name), &(asks.repeat(steps) + &says))
     }
 
-    /// `agentry run` with that script, and what it printed as JSON lines.
+    /// Runs `agentry run` with that script; returns its usage and its JSON lines.
     pub(crate) fn run(&self, script: &str, more: &[&str]) -> Result<ProcessUsage, CommandFailure> {
         let model = format!("scripted:{}", script_file(script));
         let arguments = ["run", "--json", "--agent", AGENT, "--model", &model];
         self.agentry(script, &[&arguments, more, &["Do what the script says."]].concat())
     }
 
-    /// `agentry` with a ledger of its own for each `home`.
+    /// Returns a command of `agentry` with the ledger of `home`.
     pub(crate) fn agentry(
         &self,
         home: &str,
@@ -96,7 +96,7 @@ impl BenchProject {
         self.dir.path().join(name)
     }
 
-    /// The JSON that `agentry` prints.
+    /// Returns the JSON that `agentry` prints.
     pub(crate) fn json_at(&self, home: &Path, arguments: &[&str]) -> Result<Value, CommandFailure> {
         let mut command = Command::new(&self.binary);
         command.args(arguments).current_dir(self.dir.path()).env("AGENTRY_HOME", home);
@@ -122,7 +122,7 @@ fn script_file(name: &str) -> String {
     format!("{name}.jsonl")
 }
 
-/// The lines that `agentry run --json` printed.
+/// Parses the lines that `agentry run --json` printed.
 pub(crate) fn events(stdout: &str) -> Result<Vec<Value>, CommandFailure> {
     let parse = |line| {
         serde_json::from_str(line).map_err(|error| {

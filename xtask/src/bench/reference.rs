@@ -33,7 +33,7 @@ pub(crate) struct ReferenceCost {
     pub(crate) wall: Duration,
 }
 
-/// The Python that can import the validator. A failure says why there is none.
+/// Returns the Python that can import the validator. The failure says why there is none.
 pub(crate) fn prepare(venv: &Path) -> Result<PathBuf, CommandFailure> {
     let python = venv.join("bin").join("python");
     if !has_validator(&python) {

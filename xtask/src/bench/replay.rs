@@ -1,6 +1,6 @@
-//! Deciding again about the past: `agentry access replay` over 200,000 decisions, with 200 policies.
+//! The speed of `agentry access replay`: 200,000 past decisions, with 200 policies.
 //!
-//! The bench target of the ledger writes the past. The policies decide it the same, and that is looked at.
+//! The bench target of the ledger writes the past. The policies must give the same decisions.
 //!
 //! Must never: measure a replay that left out a decision.
 
@@ -12,7 +12,7 @@ use crate::{
     failure::CommandFailure,
 };
 
-/// As the bench target of the ledger writes them.
+/// The number of events that the bench target of the ledger writes.
 const EVENTS: f64 = 200_000.0;
 const PEOPLE: usize = 50;
 const POLICIES: usize = 200;
@@ -43,7 +43,7 @@ pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-/// One policy for each of the people, and more that are for others.
+/// Returns one policy for each of the people, and more that match none of them.
 fn policies() -> String {
     let mut text = String::new();
     for number in 0..POLICIES {

@@ -1,9 +1,9 @@
-//! What a run costs: each step of many calls, a single reply with the start of the process, and a replay.
+//! The cost of a run: each step of many calls, one reply with the process's start, and a replay.
 //!
-//! Everything is CPU time of the whole process with its children, divided by what it did; nothing is
-//! subtracted.
+//! Everything is CPU time of the whole process with its children, divided by the number of steps,
+//! calls or moves; nothing is subtracted.
 //!
-//! Must never: count a run in which a call did not do what it should.
+//! Must never: count a run in which a call failed.
 
 use std::{path::Path, process::Command};
 
@@ -82,7 +82,7 @@ fn scripts() -> [BenchScript; 5] {
     ]
 }
 
-/// A run that is in the ledger, to be replayed.
+/// A run in the ledger that is to be replayed.
 struct RecordedRun {
     name: &'static str,
     run: String,
@@ -124,7 +124,7 @@ fn measure_calls(project: &BenchProject) -> Result<Vec<RecordedRun>, CommandFail
     Ok(recorded)
 }
 
-/// The id of a run that made so many calls, and all of them succeeded.
+/// Returns the id of a run; an error unless it made so many calls and all succeeded.
 fn checked(stdout: &str, calls: usize) -> Result<String, CommandFailure> {
     let events = events(stdout)?;
     let done = events
@@ -164,7 +164,7 @@ fn measure_replays(project: &BenchProject, runs: &[RecordedRun]) -> Result<(), C
     Ok(())
 }
 
-/// Of `identical: 801 moves`.
+/// Parses the number in `identical: 801 moves`.
 fn moves(stdout: &str) -> Result<usize, CommandFailure> {
     let number = stdout.strip_prefix("identical: ").and_then(|rest| rest.split(' ').next());
     number.and_then(|number| number.parse().ok()).ok_or_else(|| {

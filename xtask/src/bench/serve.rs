@@ -1,10 +1,10 @@
-//! The HTTP server with thousands who listen: how soon an entry is with them, what each costs, and that none is
-//! lost or sent twice; and how long the server takes to get ready.
+//! The HTTP server with thousands of listeners: the delay of an entry, the cost of each listener,
+//! and proof that no entry is lost or sent twice; and the time until the server is ready.
 //!
-//! Everything a listener got is compared with the ledger afterwards. The clock of an entry and that of its arrival
-//! are the same machine's.
+//! All entries of a listener are compared with the ledger afterwards. The times of an entry and of
+//! its arrival come from the same machine.
 //!
-//! Must never: count what came after a break as if it had been on its way all that time.
+//! Must never: count entries after a break as if they had been on their way all that time.
 
 mod check;
 mod listeners;
@@ -32,15 +32,15 @@ use crate::{
 
 const SESSIONS: usize = 500;
 const STREAMS_PER_SESSION: usize = 10;
-/// Those who listen to everything.
+/// The number of listeners on all sessions.
 const STREAMS_ON_ALL: usize = 10;
 const TURNS: u32 = 500;
 const MINUTE: Duration = Duration::from_secs(60);
-/// How long after the last message the last entry is surely there.
+/// The time after the last message until the last entry has surely arrived.
 const REST: Duration = Duration::from_secs(5);
-/// One of so many breaks off in the middle, and comes back.
+/// One of so many listeners breaks off in the middle, and reconnects.
 const BROKEN_OF: usize = 10;
-/// A key may ask only so often.
+/// The number of keys: each has a request limit.
 const KEYS: usize = 40;
 const SETTINGS: &str = "[queue]\nturns = 2000\nmode = \"followup\"\n";
 
@@ -54,7 +54,7 @@ fn many_listeners(binary: &Path) -> Result<(), CommandFailure> {
     let project = BenchProject::write(binary)?;
     let words = "Heard you. Here are a few words more, so that there is something to stream.";
     project.file("say.jsonl", &format!("{}\n", json!({ "text": words, "delay_ms": 100 })))?;
-    // What is the server's own must not lie where its agents work.
+    // The server's own files must not be where its agents work.
     let homes = scratch()?;
     let home = homes.path().join("home");
     let serving = BenchServerOptions {
@@ -104,7 +104,7 @@ struct LoadResult {
     most_kib: f64,
 }
 
-/// A minute of turns, one after the other in even steps, while everybody listens.
+/// Runs a minute of turns, one after the other in even steps, while all listeners are connected.
 fn drive(
     server: &BenchServer,
     listeners: &mut Listeners,
@@ -119,7 +119,7 @@ fn drive(
             let at = usize::try_from(turn).unwrap_or_default() % sessions.len();
             asking.send_message(&sessions[at], "How are you?").map(drop)
         });
-        // Who waits for this is there, or the whole bench is over.
+        // The receiver is there, or the whole bench has ended.
         say.send(worked.map(|()| asking)).unwrap_or_default();
     });
     let (mut most_kib, mut looked, mut is_broken) = (0.0_f64, begun, false);

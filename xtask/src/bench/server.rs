@@ -1,6 +1,6 @@
-//! A server that runs in a project, and what the kernel says of its process.
+//! A server that runs in a project, and the kernel's figures of its process.
 //!
-//! Must never: outlive the measurement, or take settings from anywhere but what it is given.
+//! Must never: outlive the measurement, or take settings from any source but its arguments.
 
 use std::{
     fs,
@@ -12,18 +12,18 @@ use std::{
 
 use crate::{bench::project::BenchProject, child, failure::CommandFailure};
 
-/// `/proc` counts in these.
+/// The unit of CPU time in `/proc`.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 pub(crate) struct BenchServer {
     child: Child,
     /// `host:port`.
     pub(crate) address: String,
-    /// From the start of its process to the line that says that it is ready.
+    /// The time from the start of its process to the line that reports it ready.
     pub(crate) ready_after: Duration,
 }
 
-/// What a server is started with.
+/// The inputs of a server's start.
 pub(crate) struct BenchServerOptions<'a> {
     pub(crate) project: &'a BenchProject,
     pub(crate) home: &'a Path,
@@ -32,7 +32,7 @@ pub(crate) struct BenchServerOptions<'a> {
     pub(crate) settings: &'a str,
 }
 
-/// What the kernel says of a process.
+/// The kernel's figures of a process.
 #[derive(Clone, Copy)]
 pub(crate) struct ProcessFigures {
     pub(crate) memory_kib: f64,
@@ -40,7 +40,7 @@ pub(crate) struct ProcessFigures {
 }
 
 impl BenchServerOptions<'_> {
-    /// A key to the server.
+    /// Returns a new key to the server.
     pub(crate) fn key(&self, scopes: &str) -> Result<String, CommandFailure> {
         let mut command = Command::new(self.project.binary());
         command.args(["token", "create", "--scope", scopes]).current_dir(self.project.path(""));
@@ -105,7 +105,7 @@ impl BenchServer {
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let resident = resident.and_then(|text| text.split_whitespace().next()?.parse().ok());
         let stat = read("stat")?;
-        // The name of the program may hold blanks; what follows it does not.
+        // The name of the program may hold blanks; the fields after it do not.
         let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let ticks = rest.split_whitespace().skip(11).take(2);
         let ticks: f64 = ticks.filter_map(|one| one.parse::<f64>().ok()).sum();
@@ -132,7 +132,7 @@ impl BenchServer {
 
 impl Drop for BenchServer {
     fn drop(&mut self) {
-        // One that ended is none to kill.
+        // A process that ended cannot be killed.
         self.child.kill().and_then(|()| self.child.wait()).map(drop).unwrap_or_default();
     }
 }

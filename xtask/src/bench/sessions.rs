@@ -1,7 +1,7 @@
-//! What a long past costs: opening its session, and the whole of a run in it.
+//! The cost of a long past: opening its session, and a whole run in it.
 //!
-//! The bench target of the ledger writes the histories and measures the opening by itself; here the product
-//! goes on in each of them with one more turn.
+//! The bench target of the ledger writes the histories and measures the opening by itself; here the
+//! product continues each of them with one more turn.
 //!
 //! Must never: compare runs that were not made in turns.
 
@@ -19,7 +19,7 @@ use crate::{
     failure::CommandFailure,
 };
 
-/// As the bench target of the ledger names its homes.
+/// The numbers of turns by which the bench target of the ledger names its homes.
 const TURNS: [&str; 2] = ["100", "10000"];
 const ROUNDS: usize = 10;
 

@@ -1,4 +1,4 @@
-//! What one process uses, its children included: time on the wall, time of the processor, memory.
+//! The usage of one process with its children: wall time, CPU time, memory.
 //!
 //! Must never: count a process that failed.
 
@@ -18,12 +18,12 @@ pub(crate) struct ProcessUsage {
     pub(crate) wall: Duration,
     /// User and system time, of the process and of all children it waited for.
     pub(crate) cpu: Duration,
-    /// The most memory that the largest of them had at one moment.
+    /// The peak memory of the largest of them, in bytes.
     pub(crate) memory_bytes: u64,
     pub(crate) stdout: String,
 }
 
-/// Runs to the end. What it complains about goes to a file, and is shown if it fails.
+/// Runs a command to its end. Its error output goes to a file, and is shown if it fails.
 pub(crate) fn usage(
     command: &mut Command,
     complaint: &Path,
@@ -60,7 +60,7 @@ fn failed(command: &Command, status: std::process::ExitStatus, complaint: &Path)
     ))
 }
 
-/// The middle of many runs, each figure by itself.
+/// The medians of many runs, each figure by itself.
 pub(crate) struct MedianUsage {
     pub(crate) wall_micros: f64,
     pub(crate) cpu_micros: f64,

@@ -1,7 +1,7 @@
-//! One run through all its lives, and what must be true of it.
+//! One run through all its lives, and the conditions that it must meet.
 //!
-//! Must never: judge by what the harness meant to happen; only by what was printed, what is in the
-//! file, and what the ledger says.
+//! Must never: judge by the harness's intentions; only by the output, the content of the file, and
+//! the ledger.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
@@ -21,11 +21,11 @@ use crate::{
 pub(crate) struct CrashCase {
     pub(crate) scene: CrashFixture,
     pub(crate) script: CrashScript,
-    /// The run as it was named to us, once it was.
+    /// The id of the run, once it was printed.
     acknowledged: Option<String>,
-    /// Calls that were shown to us as done.
+    /// Calls that the output showed as done.
     shown_done: BTreeSet<String>,
-    /// The run as the ledger has it, once it does.
+    /// The run's record in the ledger, once there is one.
     record: Option<Value>,
 }
 
@@ -42,7 +42,7 @@ impl CrashCase {
         Ok(CrashCase { scene, script, acknowledged, shown_done, record: None })
     }
 
-    /// What a person would type now: begin, or go on.
+    /// Returns the command that a person would type now: begin, or continue.
     pub(crate) fn next(&self, chance: &mut CrashRng) -> Command {
         match self.run() {
             None => self.scene.run(&self.script),
@@ -51,7 +51,7 @@ impl CrashCase {
         }
     }
 
-    /// One life. Afterwards nothing of it is left running, and the ledger is looked at.
+    /// Runs one life. Afterwards no process of it is left running, and the ledger is inspected.
     pub(crate) fn live(
         &mut self,
         command: &mut Command,
@@ -80,7 +80,7 @@ impl CrashCase {
         }
     }
 
-    /// Reads the ledger, and checks what must be true at every moment.
+    /// Reads the ledger, and checks the conditions of every moment.
     pub(crate) fn inspect(&mut self, figures: &mut CrashFigures) -> Result<(), CommandFailure> {
         let mut runs = self.scene.runs()?;
         if runs.len() > 1 {
@@ -123,7 +123,7 @@ impl CrashCase {
         steps.filter_map(|step| step["tool_calls"].as_array()).flatten()
     }
 
-    /// Lives on undisturbed until the run is over, and judges it.
+    /// Lives on undisturbed until the run has ended, and judges it.
     pub(crate) fn finish(
         &mut self,
         chance: &mut CrashRng,
@@ -141,7 +141,7 @@ impl CrashCase {
         self.judge(figures)
     }
 
-    /// What must be true in the end.
+    /// Checks the conditions at the end.
     pub(crate) fn judge(&self, figures: &mut CrashFigures) -> Result<(), CommandFailure> {
         figures.runs += 1;
         let Some((run, record)) = self.run().zip(self.record.as_ref()) else {
@@ -190,7 +190,7 @@ impl CrashCase {
     }
 }
 
-/// The ledger is whole, and the run is what today's program would do.
+/// Checks that the ledger is whole, and that replay gives the same moves.
 pub(crate) fn judge_ledger(
     scene: &CrashFixture,
     run: &str,
@@ -214,7 +214,7 @@ pub(crate) fn judge_ledger(
     Ok(())
 }
 
-/// A life that went otherwise than it should, for whoever has to find out why.
+/// Describes a life with an unexpected end, for the person who looks for the cause.
 pub(crate) fn told(command: &Command, life: &ProcessLife) -> String {
     let said = life.complaint.trim();
     format!("`{}` ended with {:?} and said: {said}", child::spelled(command), life.end)
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// A case with two marks, whose calls and lines are given.
+    /// Returns a case with two marks, whose calls and lines are given.
     fn case(statuses: [&str; 2], lines: &str) -> CrashCase {
         let mut case = CrashCase::new(Path::new("agentry"), "t", 2, &mut CrashRng::new(1))
             .expect("a scene can be made");

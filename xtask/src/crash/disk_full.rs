@@ -1,4 +1,4 @@
-//! Lets the disk under the ledger fill up in the middle of a run, then makes it larger.
+//! Fills up the disk under the ledger in the middle of a run, then makes it larger.
 //!
 //! Must never: mount anything outside of a mount table of its own.
 
@@ -19,7 +19,7 @@ use crate::{
 const ENOUGH_BYTES: u64 = 256 * 1024 * 1024;
 const KIB: u64 = 1024;
 
-/// Disks of several sizes, each smaller than what a whole run takes.
+/// Tries disks of several sizes, each smaller than a whole run needs.
 pub(crate) fn run(
     binary: &Path,
     disks: u64,

@@ -1,4 +1,4 @@
-//! Lets one sync of the ledger fail, each in turn, and sees that nobody goes on as if it had worked.
+//! Lets one sync of the ledger fail, each in turn, and checks that no run ignores it.
 //!
 //! Must never: count a sync that did not fail.
 
@@ -22,16 +22,16 @@ use crate::{
 const SHIM: &str = include_str!("failing_sync.c");
 const CALLS: usize = 8;
 
-/// What became of the cases.
+/// The results of the cases.
 #[derive(Default)]
 struct SyncFailureCounts {
-    /// "it is unknown whether the last entries were written"
+    /// The run reported that the last entries may be lost.
     unknown: u32,
-    /// It did not even begin, or refused a part.
+    /// The run did not even begin, or refused a part.
     refused: u32,
-    /// What failed was not what the entries hang on.
+    /// The run continued: the entries do not depend on the failed sync.
     went_on: u32,
-    /// That run waited for the disk less often.
+    /// The run had fewer syncs, so none failed.
     did_not_come: u32,
 }
 
@@ -73,7 +73,7 @@ fn compile(dir: &Path) -> Result<PathBuf, CommandFailure> {
     Ok(shim)
 }
 
-/// How often a run that nobody disturbs waits for the disk.
+/// Returns the number of syncs of an undisturbed run.
 fn syncs_of_a_run(
     binary: &Path,
     shim: &Path,
@@ -94,7 +94,7 @@ fn syncs_of_a_run(
     }
 }
 
-/// A life in which one sync fails.
+/// Runs a life in which one sync fails.
 fn live(
     case: &mut CrashCase,
     shim: &Path,
@@ -112,7 +112,7 @@ fn log(case: &CrashCase) -> PathBuf {
     case.scene.root.join("syncs")
 }
 
-/// The files that were synced, in order.
+/// Returns the names of the synced files, in order.
 fn synced(case: &CrashCase) -> Result<Vec<String>, CommandFailure> {
     let path = log(case);
     let text =
@@ -141,7 +141,7 @@ fn fail(
     match life.end {
         LifeEnd::Exited(1) if is_unknown => ends.unknown += 1,
         LifeEnd::Exited(1) if is_refused => ends.refused += 1,
-        // The log is copied into the database; what is not yet there is still in the log. And the
+        // The log is copied into the database; entries not yet there are still in the log. And the
         // names in the directory are synced once more before anything is written.
         LifeEnd::Exited(0) if ["ledger.sqlite3", "state"].contains(&file) => ends.went_on += 1,
         LifeEnd::Exited(_) | LifeEnd::Killed | LifeEnd::Signalled(_) | LifeEnd::TimedOut => {

@@ -1,4 +1,4 @@
-//! What was done and what came of it.
+//! The counts of cases and results.
 //!
 //! Must never: forget a violation; each is printed when it is found.
 
@@ -19,7 +19,7 @@ pub(crate) struct CrashFigures {
     pub(crate) uncertain_happened: u32,
     pub(crate) verify_failures: u32,
     pub(crate) replay_differences: u32,
-    /// What only one kind of case counts.
+    /// Lines of text with counts that only one part has.
     pub(crate) notes: Vec<String>,
     pub(crate) violations: Vec<String>,
 }

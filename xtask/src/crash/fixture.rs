@@ -1,6 +1,6 @@
 //! A project, a home, and a script that makes a run append lines.
 //!
-//! Must never: let the environment of whoever starts this reach the run.
+//! Must never: let the environment of the caller reach the run.
 
 use std::{
     fs,
@@ -25,22 +25,22 @@ tool_approvals:
 ---
 You write lines.
 ";
-/// So many calls at most are asked for in one reply; they are made side by side.
+/// The most calls of one reply; they are made side by side.
 const REPLY_CALLS_MOST: u64 = 3;
 
 pub(crate) struct CrashFixture {
     binary: PathBuf,
-    // Held, so that the directory goes when the scene does.
+    // Held, so that the directory is removed with the fixture.
     _dir: TempDir,
     /// The real path, as the system names it.
     pub(crate) root: PathBuf,
 }
 
-/// What one run is asked for.
+/// The prompt and the script of one run.
 pub(crate) struct CrashScript {
     pub(crate) prompt: String,
     file: PathBuf,
-    /// What each call writes.
+    /// The line that each call writes.
     pub(crate) marks: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl CrashFixture {
         self.root.join("state")
     }
 
-    /// A script of so many calls, in replies of different sizes.
+    /// Writes a script of so many calls, in replies of different sizes.
     pub(crate) fn script(
         &self,
         name: &str,
@@ -97,7 +97,7 @@ impl CrashFixture {
         Ok(CrashScript { prompt: format!("Write the lines of {name}."), file, marks })
     }
 
-    /// `agentry` in the project, with nothing but its own environment.
+    /// Returns a command of `agentry` in the project, with only its own environment.
     pub(crate) fn agentry(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command.current_dir(self.project()).env_clear().args(arguments);
@@ -112,7 +112,7 @@ impl CrashFixture {
         command
     }
 
-    /// The records of all runs.
+    /// Returns the records of all runs.
     pub(crate) fn runs(&self) -> Result<Vec<Value>, CommandFailure> {
         let printed = child::stdout_of(&mut self.agentry(&["show", "--format", "json"]))?;
         match serde_json::from_slice(&printed) {
@@ -123,7 +123,7 @@ impl CrashFixture {
         }
     }
 
-    /// What the calls wrote, in order.
+    /// Returns the lines that the calls wrote, in order.
     pub(crate) fn lines(&self) -> Result<Vec<String>, CommandFailure> {
         let path = self.project().join("lines.txt");
         match fs::read_to_string(&path) {
@@ -133,7 +133,7 @@ impl CrashFixture {
         }
     }
 
-    /// The rules must let the calls go ahead, or nothing would be tried.
+    /// Checks that the rules allow the calls; otherwise no call would run.
     pub(crate) fn require_allowed(&self) -> Result<(), CommandFailure> {
         let arguments = json!({ "command": command("a-1") }).to_string();
         let explain = ["policy", "explain", "--tool", "Bash", "--args", &arguments];

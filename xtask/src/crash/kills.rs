@@ -1,4 +1,4 @@
-//! Kills the process at random moments, again and again, until the run is over.
+//! Kills the process at random moments, again and again, until the run has ended.
 //!
 //! A moment is a time after the start, or a line that was printed.
 //!
@@ -18,10 +18,10 @@ use crate::{
 };
 
 pub(crate) const CALLS: usize = 50;
-/// In so many lives a run would end if each were as long as it may be.
+/// The number of lives of a run if each were as long as it may be.
 const LIVES_TYPICAL: u64 = 3;
 
-/// How a run goes when nobody disturbs it.
+/// The course of an undisturbed run.
 pub(crate) struct BaselineRun {
     first_line: Duration,
     lasted: Duration,
@@ -96,8 +96,8 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Anywhere in the start of a process and the next third of the work, so that the kills of one run
-/// are spread over all of it.
+/// Returns a moment in the start of a process or the next third of the work, so that the kills of
+/// one run are spread over all of it.
 fn moment(undisturbed: &BaselineRun, chance: &mut CrashRng) -> KillMoment {
     let BaselineRun { first_line, lasted, lines, .. } = undisturbed;
     if chance.coin() {

@@ -1,7 +1,7 @@
 //! One life of a process: from its start to its end, or to the moment it is killed.
 //!
-//! Only the process itself is killed, as a crash would; what it started may live on, and is waited
-//! for before anybody looks at its work.
+//! Only the process itself is killed, as a crash would; its children may live on, and the harness
+//! waits for them before it inspects their work.
 //!
 //! Must never: wait for ever.
 
@@ -25,10 +25,10 @@ use crate::{
 };
 
 const SIGKILL: i32 = 9;
-/// How often something is looked at that cannot be waited for.
+/// The interval between two checks of a state that cannot be waited for.
 const LOOK_TIME: Duration = Duration::from_millis(1);
 
-/// When a process is killed.
+/// The moment at which a process is killed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KillMoment {
     /// So long after its start.
@@ -38,9 +38,9 @@ pub(crate) enum KillMoment {
     Never,
 }
 
-/// What a process said, and how it ended.
+/// The output of a process and its end.
 pub(crate) struct ProcessLife {
-    /// What it printed, each line that is whole.
+    /// The complete lines of its output.
     pub(crate) lines: Vec<Value>,
     pub(crate) complaint: String,
     pub(crate) end: LifeEnd,
@@ -54,7 +54,7 @@ pub(crate) enum LifeEnd {
     Exited(i32),
     /// By a signal that was not ours.
     Signalled(i32),
-    /// It was still there when its time was over.
+    /// It was still running when its time was over.
     TimedOut,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn start(command: &mut Command) -> Result<RunningProcess, CommandFail
     });
     let complaint = thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read until then is enough to judge by.
+        // The part that was read until then is enough to judge by.
         stderr.read_to_end(&mut bytes).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     });
@@ -131,12 +131,12 @@ impl RunningProcess {
         texts.extend(self.lines.iter());
         let end = if is_endless { LifeEnd::TimedOut } else { end_of(status) };
         let complaint = self.complaint.join().unwrap_or_default();
-        // A line that was cut by the kill was not said.
+        // A line that was cut by the kill does not count.
         let lines = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
         Ok(ProcessLife { lines, complaint, end, first_line, lasted })
     }
 
-    /// Its status, if it ends in time.
+    /// Returns its status; None if it does not end before the deadline.
     fn wait_until(&mut self, deadline: Duration) -> Result<Option<ExitStatus>, CommandFailure> {
         loop {
             let status = self.child.try_wait().map_err(|error| lost(&error))?;
@@ -164,12 +164,12 @@ fn end_of(status: ExitStatus) -> LifeEnd {
     }
 }
 
-/// Waits until no process works in a directory any more. Whatever a run starts works there, from
-/// the moment it is there.
+/// Waits until no process works in a directory any more. All processes of a run work there from
+/// their start.
 pub(crate) fn wait_for_orphans(dir: &Path) -> Result<(), CommandFailure> {
     let started = Instant::now();
     let mut empty_looks = 0;
-    // Twice: one that was about to start another may have hidden it from one look.
+    // Twice: a process that was about to start another may have hidden it from one look.
     while empty_looks < 2 {
         if started.elapsed() > CRASH_ORPHAN_TIME_MAX {
             return Err(CommandFailure::new(format!(
@@ -192,7 +192,7 @@ fn somebody_works_in(dir: &Path) -> Result<bool, CommandFailure> {
     let processes = Path::new("/proc");
     let entries =
         fs::read_dir(processes).map_err(|error| CommandFailure::file("read", processes, &error))?;
-    // A process that is gone, or that is not ours, says nothing.
+    // A process that is gone, or that is not ours, has no readable directory.
     let works_here =
         |process: &Path| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == dir);
     Ok(entries.filter_map(Result::ok).any(|process| works_here(&process.path())))

@@ -1,6 +1,6 @@
 //! Several processes at once want one session, or one run: only one at a time may act.
 //!
-//! Must never: pass when nobody was refused; then there was no race.
+//! Must never: pass when no process was refused; then there was no race.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 
@@ -49,7 +49,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// All of them begin a run of their own in a session of one name.
+/// Starts a run in each process, all in a session of one name.
 fn race_for_a_session(
     binary: &Path,
     (chance, figures, tally): (&mut CrashRng, &mut CrashFigures, &mut RaceTally),
@@ -86,7 +86,7 @@ fn race_for_a_session(
     Ok(())
 }
 
-/// A run was killed; all of them take it up.
+/// Kills a run; then all processes resume it.
 fn race_for_a_run(
     binary: &Path,
     race: u32,
@@ -133,9 +133,9 @@ fn live_at_once(
     Ok(lives)
 }
 
-/// Whether it did its work; nothing if it ended in a way that it should not.
+/// Returns true if it did its work, false if it was refused; None for any other end.
 fn is_done(life: &ProcessLife) -> Option<bool> {
-    // In use now, begun by another a moment ago, or over already.
+    // In use now, begun by another a moment ago, or ended already.
     let refusals = ["is in use", "has a session `one` already", "has ended", "unfinished turn"];
     match life.end {
         LifeEnd::Exited(0) => Some(true),
@@ -150,7 +150,7 @@ fn owner(line: &str) -> Option<&str> {
     line.split_once('-').map(|(owner, _)| owner)
 }
 
-/// A process that acted wrote each of its lines once, and its run says so.
+/// Checks that an acting process wrote each of its lines once, and that its run records them.
 fn judge_own(
     scene: &CrashFixture,
     script: &CrashScript,

@@ -1,8 +1,8 @@
-//! Numbers that look random and are the same for the same seed.
+//! Pseudo-random numbers, equal for equal seeds.
 //!
 //! Must never: ask the machine for anything.
 
-/// The generator `splitmix64`: a counter, well stirred.
+/// The generator `splitmix64`: a mixed counter.
 pub(crate) struct CrashRng {
     state: u64,
 }
@@ -12,7 +12,7 @@ impl CrashRng {
         Self { state: seed }
     }
 
-    /// One of the numbers below `end`; zero if there is none.
+    /// Returns a number below `end`; zero if there is none.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;

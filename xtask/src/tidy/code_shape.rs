@@ -54,7 +54,7 @@ fn takes_a_tuple(code: &str) -> bool {
     })
 }
 
-/// The parameters of the function whose `fn` starts the text.
+/// Returns the parameters of the function whose `fn` starts the text.
 fn parameters(code: &str) -> Option<Vec<&str>> {
     let mut depth = 0_i32;
     let mut angles = 0_i32;
@@ -96,7 +96,7 @@ fn parameters(code: &str) -> Option<Vec<&str>> {
     None
 }
 
-/// Nothing takes the value: no `let`, no assignment, no `return` before it.
+/// Returns true if no `let`, assignment or `return` before it takes the value.
 fn is_statement_of_its_own(before: &str) -> bool {
     let mut depth = 0_i32;
     let mut start = 0;

@@ -72,7 +72,7 @@ fn longest_module(modules: &BTreeSet<ModulePath>, path: &[String]) -> ModulePath
         .unwrap_or_default()
 }
 
-/// Sets of modules that all reach each other, two or more in each.
+/// Returns the sets of modules that all reach each other, two or more in each.
 fn groups(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     let reached: BTreeMap<&String, BTreeSet<&String>> =
         edges.keys().map(|from| (from, reachable(edges, from))).collect();
@@ -106,7 +106,7 @@ fn reachable<'a>(
     reached
 }
 
-/// Every path in the code that begins with `crate`, `self` or `super`, from the root of the crate.
+/// Returns every path that begins with `crate`, `self` or `super`, from the root of the crate.
 fn paths(code: &str, module: &[String]) -> Vec<ModulePath> {
     let tokens = tokens(code);
     let mut paths = Vec::new();
@@ -139,7 +139,7 @@ fn paths(code: &str, module: &[String]) -> Vec<ModulePath> {
     paths
 }
 
-/// Reads `a::b`, `{a, b::c}` or `*`, and returns where it ends.
+/// Reads `a::b`, `{a, b::c}` or `*`, and returns the index of its end.
 fn tree_of_paths(
     tokens: &[&str],
     at: usize,
@@ -178,7 +178,7 @@ fn tree_of_paths(
     }
 }
 
-/// Words, `::` and single characters.
+/// Splits code into words, `::` and single characters.
 fn tokens(code: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     for line in code.lines() {

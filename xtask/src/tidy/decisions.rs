@@ -50,7 +50,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     findings
 }
 
-/// 7 for `0007-some-title.md`.
+/// Returns 7 for `0007-some-title.md`.
 fn number(name: &str) -> Option<usize> {
     let (digits, title) = name.strip_suffix(".md")?.split_once('-')?;
     let is_number = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit());

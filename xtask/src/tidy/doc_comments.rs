@@ -1,4 +1,4 @@
-//! Doc comments: how their summaries begin, and words that name nothing.
+//! Doc comments: the first words of their summaries, and words that name nothing.
 //!
 //! Must never: judge more than the first word; grammar is for people.
 

@@ -1,8 +1,8 @@
-//! Which of our crates may use which, and which outside crates stay out of a room.
+//! The allowed dependencies between our crates, and the outside crates that are refused in some.
 //!
 //! The table is the one of ARCHITECTURE.md; a new edge is a decision, and changes both.
 //!
-//! Must never: look at dependencies of dependencies; only what a manifest of ours says.
+//! Must never: look at dependencies of dependencies; only at our own manifests.
 
 use serde_json::Value;
 
@@ -18,11 +18,11 @@ pub(crate) struct WorkspaceCrate {
 
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Part of what we ship, not only of tests and build scripts.
+    /// True for a dependency of the shipped code, not only of tests and build scripts.
     pub(crate) normal: bool,
 }
 
-/// What each room may use of ours. The order is the one of the architecture: upwards.
+/// The crates of ours that each crate may use. The order is the one of the architecture: upwards.
 const MAY_USE: [(&str, &[&str]); 12] = [
     ("protocol", &[]),
     ("bthread", &[]),
@@ -57,7 +57,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 const IMPURE_CRATES: [&str; 7] =
     ["tokio", "reqwest", "rusqlite", "axum", "rand", "cap-std", "git2"];
 
-/// The packages of the workspace, from `cargo metadata --no-deps`.
+/// Returns the packages of the workspace, from `cargo metadata --no-deps`.
 pub(crate) fn packages(metadata: &Value) -> Vec<WorkspaceCrate> {
     list(&metadata["packages"])
         .map(|package| WorkspaceCrate {
@@ -80,7 +80,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The folder of a package: `kernel` for `agentry-kernel`, `app` for the binary `agentry`.
+/// Returns the folder of a package: `kernel` for `agentry-kernel`, `app` for the binary `agentry`.
 fn room(package: &str) -> &str {
     match package.strip_prefix("agentry") {
         Some("") => "app",
@@ -147,7 +147,7 @@ fn objection(
     Some((format!("{room} may not use the outside crate {}", dependency.name), remedy.to_owned()))
 }
 
-/// Why an outside crate stays out of a room, as what to do instead.
+/// Returns the remedy for an outside crate that is refused in a crate; None if it is allowed.
 fn refusal(room: &str, outside: &str) -> Option<&'static str> {
     if PURE_ROOMS.contains(&room) && IMPURE_CRATES.contains(&outside) {
         return Some("This room is handed the world as values; do the work in runtime");
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::tidy::fixture;
 
-    /// Packages are written `agentry-kernel: tokio, dev serde`.
+    /// Checks packages that are written `agentry-kernel: tokio, dev serde`.
     #[track_caller]
     fn check_edges(packages: &[&str], expected: &[&str]) {
         let packages: Vec<WorkspaceCrate> = packages.iter().map(|line| parse(line)).collect();

@@ -48,8 +48,8 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     findings
 }
 
-/// The codes in the list with the line of their first mention. They stand in names and strings, so
-/// the plain text is searched, up to the tests.
+/// Returns the codes in the list with the line of their first mention. They appear in names and
+/// strings, so the plain text is searched, up to the tests.
 fn codes(file: &TreeFile) -> BTreeMap<&str, usize> {
     let mut codes = BTreeMap::new();
     for (number, line) in numbered(&file.text).take(file.product_line_count()) {

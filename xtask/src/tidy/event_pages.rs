@@ -33,7 +33,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
     unwritten.chain(unknown).collect()
 }
 
-/// The variants of the enum, as they are written in the ledger, with their lines.
+/// Returns the variants of the enum, as they are written in the ledger, with their lines.
 fn events(file: &TreeFile) -> BTreeMap<String, usize> {
     numbered(&file.text)
         .skip_while(|(_, line)| !line.starts_with("pub enum Event {"))

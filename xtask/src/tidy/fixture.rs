@@ -15,7 +15,7 @@ pub(crate) fn tree(files: &[(&str, &str)]) -> SourceTree {
     SourceTree { files: files.iter().map(file).collect() }
 }
 
-/// The rule finds exactly these places, written `path:line: problem`.
+/// Checks that the rule finds exactly these places, written `path:line: problem`.
 #[track_caller]
 pub(crate) fn check(
     rule: fn(&SourceTree) -> Vec<TidyFinding>,

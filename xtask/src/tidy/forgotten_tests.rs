@@ -1,6 +1,6 @@
 //! No test file is forgotten: each below `tests/it` is declared by the module above it.
 //!
-//! A crate has one test binary, so a file nobody declares is a file nobody runs.
+//! A crate has one test binary, so an undeclared file never runs.
 //!
 //! Must never: trip over folders without Rust, such as snapshots and fixtures.
 
@@ -39,14 +39,14 @@ struct UndeclaredTest {
     module: String,
 }
 
-/// `crates/app/tests/it` and `story/login.rs` for a file of that test binary.
+/// Returns `crates/app/tests/it` and `story/login.rs` for a file of that test binary.
 fn test_binary(file: &TreeFile) -> Option<(&str, &str)> {
     let within = file.path_in_room().strip_prefix("tests/it/")?;
     let top = file.path.strip_suffix(within)?.strip_suffix('/')?;
     Some((top, within))
 }
 
-/// Each step from the top to the file that is not declared by the step above it.
+/// Returns each step from the top to the file that is not declared by the step above it.
 fn undeclared(tree: &SourceTree, top: &str, within: &str) -> Vec<UndeclaredTest> {
     let module_path = within.strip_suffix(".rs").unwrap_or(within);
     let module_path = module_path.strip_suffix("/mod").unwrap_or(module_path);

@@ -1,4 +1,4 @@
-//! No file names a place on one person's machine, or a registry that another may not reach.
+//! No file names a path of one person's machine, or a registry that others may not reach.
 //!
 //! The words are put together from parts, so that this file does not find itself.
 //!
@@ -13,7 +13,7 @@ const MACHINE_FOLDERS: [&str; 3] = ["home", "root", "work"];
 const REGISTRY_HOSTS: [(&str, &str); 4] =
     [("crates", "io"), ("pypi", "org"), ("registry.npmjs", "org"), ("deb.debian", "org")];
 
-/// What may stand before an absolute path; after anything else it is a part of a longer one.
+/// The characters that may precede an absolute path; after any other it is part of a longer one.
 const BEFORE_A_PATH: &str = " \t\"'`(=:/[,<|>;{@!";
 
 /// Lets a line of Rust name a home directory, as a test of paths must.

@@ -6,14 +6,14 @@ use crate::tidy::{TidyFinding, rust_text::names_after, tree::SourceTree};
 
 const KEYWORDS: [&str; 6] = ["struct", "enum", "trait", "type", "union", "mod"];
 
-/// Whoever chose one of these did not know what the thing is.
+/// Filler words: they do not say what the thing is.
 const ATTIC_WORDS: [&str; 10] =
     ["manager", "helper", "util", "utils", "common", "misc", "data", "info", "base", "impl"];
 
-/// Here the helper is a process with a place in the glossary.
+/// The crate in which the helper is a process and a term of the glossary.
 const HELPERS_ROOM: &str = "crates/sandbox/";
 
-/// Inside there is only today; versions are values, upgraded at the door.
+/// Words of age; versions are values, upgraded when they are read, so code knows only today's.
 const AGE_WORDS: [&str; 2] = ["new", "legacy"];
 
 pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
@@ -49,7 +49,7 @@ fn remedy(word: &str) -> Option<&'static str> {
         .then_some("Rename the thing itself; a version is a value, not a part of a name")
 }
 
-/// `v2`, but not `utf8`.
+/// Returns true for `v2`, but not for `utf8`.
 fn is_version(word: &str) -> bool {
     word.strip_prefix('v').is_some_and(|digits| {
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -60,7 +60,7 @@ fn snake_words(name: &str) -> Vec<String> {
     name.split('_').map(str::to_lowercase).collect()
 }
 
-/// `http`, `info` for `HTTPInfo`; digits belong to the word before them.
+/// Splits `HTTPInfo` into `http` and `info`; digits belong to the word before them.
 fn camel_words(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];

@@ -37,7 +37,7 @@ impl RustText {
     }
 }
 
-/// The identifiers and keywords of a line, each with the byte where it starts.
+/// Returns the identifiers and keywords of a line, each with its byte offset.
 pub(crate) fn words(line: &str) -> Vec<(usize, &str)> {
     let mut words = Vec::new();
     let mut start = None;
@@ -54,7 +54,7 @@ pub(crate) fn words(line: &str) -> Vec<(usize, &str)> {
     words
 }
 
-/// The names that follow one of the keywords on a line, as in `struct Name`.
+/// Returns the names that follow one of the keywords on a line, as in `struct Name`.
 pub(crate) fn names_after<'line>(
     line: &'line str,
     keywords: &[&str],
@@ -80,7 +80,7 @@ enum Kind {
     Literal,
 }
 
-/// The piece that starts at `start`: what it is, and where it ends (always later).
+/// Returns the kind of the piece that starts at `start`, and its end (always later).
 fn piece(chars: &[char], start: usize) -> (Kind, usize) {
     let next = chars.get(start + 1).copied();
     match chars[start] {
@@ -134,7 +134,7 @@ fn end_of_quoted(chars: &[char], start: usize, quote: char) -> usize {
     chars.len()
 }
 
-/// `'a'` and `'\n'` are literals; `'a` alone is a lifetime or a label.
+/// Returns true for `'a'` and `'\n'`; `'a` alone is a lifetime or a label.
 fn is_char_literal(chars: &[char], start: usize) -> bool {
     match chars.get(start + 1) {
         Some('\\') => true,
@@ -148,7 +148,7 @@ fn end_of_word(chars: &[char], start: usize) -> usize {
     start + length
 }
 
-/// Where a raw string ends, if the word from `start` to `end` opens one (`r"…"`, `br#"…"#`).
+/// Returns the end of a raw string that the word from `start` to `end` opens (`r"…"`, `br#"…"#`).
 fn end_of_raw_string(chars: &[char], start: usize, end: usize) -> Option<usize> {
     let prefix: String = chars[start..end].iter().collect();
     if !["r", "br", "cr"].contains(&prefix.as_str()) {

@@ -16,14 +16,14 @@ pub(crate) struct TreeFile {
     /// From the root of the repository, with `/` between the parts.
     pub(crate) path: String,
     pub(crate) bytes: u64,
-    /// Empty for what is not text.
+    /// Empty if the file is not text.
     pub(crate) text: String,
-    /// Empty for what is not Rust.
+    /// Empty if the file is not Rust.
     pub(crate) rust: RustText,
 }
 
 impl SourceTree {
-    /// Every file that is tracked, or would be with `git add --all`.
+    /// Reads every file that is tracked, or would be with `git add --all`.
     pub(crate) fn read(root: &Path) -> Result<SourceTree, CommandFailure> {
         let listed = child::stdout_of(Command::new("git").current_dir(root).args([
             "ls-files",
@@ -63,7 +63,7 @@ impl SourceTree {
     }
 }
 
-/// Nothing for a file that was deleted but not yet committed, and for what is no plain file.
+/// Returns None for a file that was deleted but not yet committed, and for a special file.
 fn read_file(root: &Path, path: &str) -> Result<Option<TreeFile>, CommandFailure> {
     let full = root.join(path);
     let Ok(metadata) = full.symlink_metadata() else { return Ok(None) };
@@ -94,7 +94,7 @@ impl TreeFile {
         self.path.rsplit('/').next().unwrap_or(&self.path)
     }
 
-    /// The folder of the crate it belongs to: `kernel` for all below `crates/kernel`.
+    /// Returns the folder of the crate it belongs to: `kernel` for all below `crates/kernel`.
     pub(crate) fn room(&self) -> Option<&str> {
         if self.path.starts_with("xtask/") {
             return Some("xtask");
@@ -102,7 +102,7 @@ impl TreeFile {
         self.path.strip_prefix("crates/")?.split_once('/').map(|(room, _)| room)
     }
 
-    /// Where it lies within its crate: `src/lib.rs`, `tests/it/main.rs`.
+    /// Returns the path within its crate: `src/lib.rs`, `tests/it/main.rs`.
     pub(crate) fn path_in_room(&self) -> &str {
         let path = self.path.strip_prefix("crates/").unwrap_or(&self.path);
         match (self.room(), path.split_once('/')) {
@@ -111,30 +111,30 @@ impl TreeFile {
         }
     }
 
-    /// Rust in the `src` of one of our crates.
+    /// Returns true for Rust in the `src` of one of our crates.
     pub(crate) fn is_source(&self) -> bool {
         self.is_rust() && self.path_in_room().starts_with("src/")
     }
 
-    /// Rust that only tests see: below `tests`, or a module of tests in a file of its own.
+    /// Returns true for Rust that only tests use: below `tests`, or a test module in its own file.
     pub(crate) fn is_test(&self) -> bool {
         let within = self.path_in_room();
         self.is_rust()
             && (within.starts_with("tests/") || (self.is_source() && self.name() == "tests.rs"))
     }
 
-    /// Lines of code with their numbers; comments and literals are blank.
+    /// Returns the lines of code with their numbers; comments and literals are blank.
     pub(crate) fn code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         numbered(&self.rust.code)
     }
 
-    /// The same, without a test module at the end; none in a test file.
+    /// Returns the lines of code before a final test module; none in a test file.
     pub(crate) fn product_code_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let count = if self.is_test() { 0 } else { self.product_line_count() };
         numbered(&self.rust.code).take(count)
     }
 
-    /// How many lines come before the test module that ends the file.
+    /// Returns the number of lines before the test module that ends the file.
     pub(crate) fn product_line_count(&self) -> usize {
         let lines: Vec<&str> = self.rust.code.lines().collect();
         trailing_test_module(&lines).unwrap_or(lines.len())
@@ -145,8 +145,8 @@ pub(crate) fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
 
-/// Where `#[cfg(test)] mod tests { … }` starts, if nothing follows it. The formatter puts both the
-/// attribute and the closing brace at the start of a line.
+/// Returns the line of `#[cfg(test)] mod tests { … }`, if nothing follows it. The formatter puts
+/// both the attribute and the closing brace at the start of a line.
 fn trailing_test_module(lines: &[&str]) -> Option<usize> {
     let start = lines.iter().rposition(|line| line.trim_end() == "#[cfg(test)]")?;
     let opening = lines[start + 1..].iter().find(|line| !line.starts_with("#["))?;

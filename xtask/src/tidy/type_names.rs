@@ -1,6 +1,6 @@
 //! Names of types: unique, nouns, and each term of the glossary defined once.
 //!
-//! Must never: look at tests; a fixture may be called what it likes.
+//! Must never: look at tests; a fixture may have any name.
 
 use std::collections::BTreeMap;
 
@@ -60,12 +60,12 @@ pub(crate) fn definitions(tree: &SourceTree) -> Vec<TypeDefinition> {
     all
 }
 
-/// Names that one crate defines more than once: `(crate, name)` with their places.
+/// Returns names that one crate defines more than once, with their places.
 pub(crate) fn shared_in_room(definitions: &[TypeDefinition]) -> Vec<Vec<&TypeDefinition>> {
     shared_by(definitions, |one| (one.room.clone(), one.name.clone()))
 }
 
-/// Names that the workspace defines more than once.
+/// Returns names that the workspace defines more than once.
 pub(crate) fn shared_in_workspace(definitions: &[TypeDefinition]) -> Vec<Vec<&TypeDefinition>> {
     shared_by(definitions, |one| (String::new(), one.name.clone()))
 }
@@ -81,7 +81,7 @@ fn shared_by(
     groups.into_values().filter(|group| group.len() > 1).collect()
 }
 
-/// Types whose whole name is a participle.
+/// Returns types whose whole name is a participle.
 pub(crate) fn participles(definitions: &[TypeDefinition]) -> Vec<&TypeDefinition> {
     definitions.iter().filter(|one| is_participle(&one.name)).collect()
 }
@@ -92,7 +92,7 @@ fn is_participle(name: &str) -> bool {
     is_one_word && !NOUNS.contains(&name) && (ends || IRREGULAR.contains(&name))
 }
 
-/// Types that the glossary names and that are not defined exactly once, with how often they are.
+/// Returns the glossary's types that are not defined exactly once, with their number.
 pub(crate) fn glossary_types(
     tree: &SourceTree,
     definitions: &[TypeDefinition],
@@ -110,7 +110,7 @@ pub(crate) fn glossary_types(
     wrong
 }
 
-/// The second column of each row that begins with a term in bold: `| **Term** | `Type` | … |`.
+/// Returns the second column of each row with a bold term: `| **Term** | `Type` | … |`.
 fn types_of_glossary(text: &str) -> impl Iterator<Item = &str> {
     let rows = text.lines().filter(|line| line.starts_with("| **"));
     let cells = rows.filter_map(|line| line.split('|').nth(2));

@@ -1,4 +1,4 @@
-//! Words that mean unfinished work, a lost error, or the world where it must not be.
+//! Words of unfinished work, of a lost error, or of the outside world where it is not allowed.
 //!
 //! Must never: search strings; a fixture may spell what it likes.
 
@@ -8,7 +8,7 @@ use crate::tidy::{
     tree::{SourceTree, TreeFile, numbered},
 };
 
-/// One rule about code: which spellings, where they may not stand, what to do instead.
+/// One rule about code: the spellings, the files where they are refused, the remedy.
 struct WordRule {
     spellings: &'static [&'static str],
     applies: WordRuleScope,
@@ -17,9 +17,9 @@ struct WordRule {
 
 enum WordRuleScope {
     Everywhere,
-    /// In the rooms that decide, tests apart: they are handed the world, they do not ask for it.
+    /// The crates that decide, tests apart: they get clock, files and environment as values.
     InPureRooms,
-    /// All source but where work has an owner.
+    /// All source but the crates that own tasks.
     OutsideSpawners,
 }
 
@@ -100,13 +100,13 @@ fn may_spawn(file: &TreeFile) -> bool {
         .any(|place| file.path.starts_with(place))
 }
 
-/// Whether the spelling occurs, and not as the end of a longer word.
+/// Returns true if the spelling occurs, and not as the end of a longer word.
 fn holds(line: &str, spelling: &str) -> bool {
     let starts_a_word = spelling.starts_with(is_of_word);
     line.match_indices(spelling).any(|(at, _)| !(starts_a_word && line[..at].ends_with(is_of_word)))
 }
 
-/// Marks of unfinished work, in comments of Rust and anywhere in a manifest.
+/// Finds marks of unfinished work, in comments of Rust and anywhere in a manifest.
 fn unfinished(file: &TreeFile) -> Vec<TidyFinding> {
     let text = if file.is_rust() {
         &file.rust.comments

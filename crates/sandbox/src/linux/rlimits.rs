@@ -79,7 +79,7 @@ mod tests {
             for line in text.lines() {
                 say(format_args!("{}", line.split_whitespace().collect::<Vec<_>>().join(" ")));
             }
-            // We may be root, whom the kernel would let raise it.
+            // As root we could raise it.
             limit(&ConfinementLimits { files: 80, processes: 1 << 40, ..LIMITS }, 4).unwrap();
             assert_eq!(getrlimit(Resource::Nofile).maximum, Some(80));
             assert_eq!(getrlimit(Resource::Nproc).maximum, Some(300));

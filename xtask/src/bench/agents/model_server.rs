@@ -1,5 +1,5 @@
-//! A model server that plays a fixed script over Chat Completions: so many commands, one after the other, then
-//! the end.
+//! A model server that plays a fixed script over Chat Completions: a number of commands, one after
+//! the other, then the end.
 //!
 //! Must never: answer two requests of one talk with the same step.
 
@@ -20,7 +20,7 @@ pub(crate) struct ScriptedModelServer {
 
 #[derive(Default)]
 struct RequestCounters {
-    /// The most outcomes that one request held.
+    /// The largest number of outcomes in one request.
     made: AtomicUsize,
     bytes: AtomicU64,
 }
@@ -36,7 +36,7 @@ impl ScriptedModelServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let seen = shared.clone();
-                // A connection that breaks ends the run that it belongs to, and that is seen there.
+                // A broken connection ends the run that it belongs to, and is reported there.
                 thread::spawn(move || serve(&stream, calls, &seen));
             }
         });
@@ -47,12 +47,12 @@ impl ScriptedModelServer {
         self.address.to_string()
     }
 
-    /// How many calls were made.
+    /// Returns the number of calls that were made.
     pub(crate) fn made(&self) -> usize {
         self.seen.made.load(Ordering::SeqCst)
     }
 
-    /// How many bytes all requests had together.
+    /// Returns the total size of all requests, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.seen.bytes.load(Ordering::SeqCst)
     }
@@ -68,7 +68,7 @@ fn serve(stream: &TcpStream, calls: usize, seen: &RequestCounters) -> Option<()>
         let made = messages.iter().filter(|message| message["role"] == "tool").count();
         seen.made.fetch_max(made, Ordering::SeqCst);
         let answer = answer(made, calls);
-        // In one piece: two would wait for each other's receipt.
+        // In one piece: two would wait for each other's acknowledgement.
         let whole = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{answer}",
             answer.len()
@@ -78,7 +78,7 @@ fn serve(stream: &TcpStream, calls: usize, seen: &RequestCounters) -> Option<()>
     }
 }
 
-/// The body of the next request; none when there is none.
+/// Returns the body of the next request; None when there is none.
 fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<Vec<u8>> {
     let mut length = 0;
     loop {

@@ -1,6 +1,6 @@
-//! The null agent: sends the request, runs the command, appends the result, until there is no command.
+//! The null agent: sends requests, runs commands and appends results, until there is no command.
 //!
-//! It knows one protocol, keeps nothing, asks nobody and confines nothing. It is the least that an agent can cost.
+//! It knows one protocol, keeps nothing, asks no one and confines nothing: the least possible cost.
 //!
 //! Must never: be used for anything but to compare with.
 
@@ -63,7 +63,7 @@ fn tool() -> Value {
     } })
 }
 
-/// The chunks of one answer.
+/// Returns the chunks of one answer.
 fn read(reader: &mut BufReader<&TcpStream>) -> std::io::Result<Vec<Value>> {
     let mut length = 0;
     loop {

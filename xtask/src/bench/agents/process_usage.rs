@@ -1,6 +1,6 @@
-//! What a process and everything below it spent.
+//! The usage of a process and of all processes below it.
 //!
-//! Must never: miss a process because whoever started it did not wait for it.
+//! Must never: miss a process because its parent did not wait for it.
 
 use std::fs;
 use std::process::{Child, Command};
@@ -24,13 +24,13 @@ impl ProcessTreeUsage {
     }
 }
 
-/// From now on, processes below this one that lose their parent come to it.
+/// Makes this process adopt all later orphans below it.
 pub(crate) fn adopt() -> Result<(), CommandFailure> {
     set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| CommandFailure::new(format!("Cannot adopt processes: {error}.")))
 }
 
-/// Runs to the end, while `talk` talks with it.
+/// Runs a command to its end while `talk` talks with it; returns its usage.
 pub(crate) fn spent_by(
     command: &mut Command,
     talk: impl FnOnce(&mut Child) -> Result<(), CommandFailure>,
@@ -42,7 +42,7 @@ pub(crate) fn spent_by(
     let talked = talk(&mut child);
     let used =
         child.wait4().map_err(|error| CommandFailure::new(format!("Cannot wait: {error}.")))?;
-    // Whoever is left was adopted; it is waited for until there is nobody.
+    // The remaining processes were adopted; wait until none is left.
     while let Ok(Some(_)) = wait(WaitOptions::empty()) {}
     talked?;
     if !used.status.success() {
@@ -53,16 +53,16 @@ pub(crate) fn spent_by(
     Ok(ProcessTreeUsage { cpu, memory_bytes: used.rusage.maxrss })
 }
 
-/// The time of all processes that this one has waited for, with those that they waited for.
+/// Returns the time of all reaped processes, including the ones that those have reaped.
 fn reaped() -> Result<Duration, CommandFailure> {
     let read = fs::read_to_string("/proc/self/stat")
         .map_err(|error| CommandFailure::new(format!("Cannot read /proc/self/stat: {error}.")))?;
-    // The name of the program may hold spaces; what is counted comes after it.
+    // The name of the program may hold spaces; the counted fields come after it.
     let fields: Vec<&str> =
         read.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
     match (ticks(13), ticks(14)) {
-        // A tick is a hundredth of a second wherever Linux runs.
+        // A tick is a hundredth of a second on every Linux.
         (Some(user), Some(system)) => Ok(Duration::from_millis((user + system) * 10)),
         _ => Err(CommandFailure::new("/proc/self/stat does not say what children spent.")),
     }

@@ -1,6 +1,6 @@
 //! Sentences for the generated files, drawn from word lists by a small counter of its own.
 //!
-//! Must never: write what YAML or a template language would read as more than words.
+//! Must never: write text that YAML or a template language would read as more than words.
 
 const VERBS: [&str; 10] = [
     "review",
@@ -77,7 +77,7 @@ impl SentenceGenerator {
         ROLES[self.index % ROLES.len()]
     }
 
-    /// A capital letter, words, a period. No colon, quote or brace.
+    /// Returns a capital letter, words, a period. No colon, quote or brace.
     pub(crate) fn sentence(&mut self) -> String {
         let (verb, noun) = (self.drawn(&VERBS), self.drawn(&NOUNS));
         let (manner, purpose) = (self.drawn(&MANNERS), self.drawn(&PURPOSES));
@@ -118,7 +118,7 @@ impl SentenceGenerator {
         words[self.draw() % words.len()]
     }
 
-    /// SplitMix64, cut to the bits that every machine's index can hold.
+    /// Draws by SplitMix64, cut to the bits that every machine's index can hold.
     fn draw(&mut self) -> usize {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

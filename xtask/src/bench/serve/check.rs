@@ -1,6 +1,6 @@
-//! What each listener got, beside what the ledger has.
+//! Compares each listener's entries with the ledger.
 //!
-//! Must never: take a listener's word for what there was to hear.
+//! Must never: take the complete list of entries from a listener.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use crate::{
     server_client::ServerClient,
 };
 
-/// Over all listeners.
+/// The errors over all listeners.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeliveryErrors {
     pub(crate) lost: usize,
@@ -23,7 +23,7 @@ pub(crate) fn against_the_ledger(
     listeners: &Listeners,
 ) -> Result<DeliveryErrors, CommandFailure> {
     let mut ledger: HashMap<String, Vec<u64>> = HashMap::new();
-    // What came after the last one that anybody heard is still on its way.
+    // Entries after the last one that any listener has received are still on their way.
     let end = listeners.each().filter_map(|one| one.seqs.last()).max().copied().unwrap_or(0);
     let mut sums = DeliveryErrors::default();
     for listener in listeners.each() {

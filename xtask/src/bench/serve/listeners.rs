@@ -1,6 +1,6 @@
 //! Thousands of streams, held by one thread that waits for all of them at once.
 //!
-//! Must never: take what arrives for more than it says: the numbers of entries, and when they were made.
+//! Must never: read more of an event than the number and the time of its entry.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -15,20 +15,20 @@ use rustix::{
 
 use crate::failure::CommandFailure;
 
-/// How long the server may take until all who came are greeted.
+/// The longest time until the server has greeted all listeners.
 const HELLOS_TIME: Duration = Duration::from_secs(60);
 
-/// What a stream is about.
+/// The subject of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StreamSubject {
     Session(String),
     Everything,
 }
 
-/// One who listens, through all breaks.
+/// A listener, through all its breaks.
 pub(crate) struct StreamListener {
     pub(crate) wanted: StreamSubject,
-    /// All up to here was there before.
+    /// The last entry that existed before it connected.
     pub(crate) after: Option<u64>,
     /// The entries that arrived, in their order.
     pub(crate) seqs: Vec<u64>,
@@ -36,11 +36,11 @@ pub(crate) struct StreamListener {
     stream: Option<TcpStream>,
     unread: Vec<u8>,
     reading: PartialFrame,
-    /// What was made before this moment was missed during a break.
+    /// Entries made before this moment were missed during a break, in milliseconds.
     since_ms: u64,
 }
 
-/// The frame that is being read.
+/// The incomplete frame.
 #[derive(Default)]
 struct PartialFrame {
     event: String,
@@ -60,7 +60,7 @@ pub(crate) struct Listeners {
     dropped: usize,
 }
 
-/// Each stream is a file.
+/// Raises the limit of open files: each stream is one.
 pub(crate) fn allow_many_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -130,7 +130,7 @@ impl Listeners {
         Ok(())
     }
 
-    /// Reads all that arrives for a while.
+    /// Reads all events that arrive for a while.
     pub(crate) fn listen(&mut self, time: Duration) -> Result<(), CommandFailure> {
         let until = Instant::now() + time;
         let mut events = Vec::with_capacity(1_024);
@@ -162,7 +162,7 @@ impl Listeners {
         }
     }
 
-    /// One of so many goes away without a word.
+    /// Disconnects one of so many listeners without a goodbye.
     pub(crate) fn break_off(&mut self, of: usize) {
         for at in (0..self.all.len()).step_by(of) {
             if self.all[at].stream.take().is_some() {
@@ -171,7 +171,7 @@ impl Listeners {
         }
     }
 
-    /// So many of those who went away come back, with the last entry they have.
+    /// Reconnects so many of the disconnected listeners, from their last entry on.
     pub(crate) fn come_back(&mut self, count: usize) -> Result<(), CommandFailure> {
         for _ in 0..count {
             let Some(at) = self.away.pop() else { return Ok(()) };
@@ -201,7 +201,7 @@ impl Listeners {
         self.dropped
     }
 
-    /// From the ledger to the listener, the shortest first.
+    /// Returns the delays from the ledger to the listener, the shortest first.
     pub(crate) fn delays_ms(&self) -> Vec<u64> {
         let mut all = self.delays_ms.clone();
         all.sort_unstable();
@@ -210,7 +210,7 @@ impl Listeners {
 }
 
 impl StreamListener {
-    /// Takes what arrived; false if the stream is over.
+    /// Reads the available bytes; false if the stream has ended.
     fn read(&mut self, now_ms: u64, delays_ms: &mut Vec<u64>) -> bool {
         let Some(stream) = &mut self.stream else { return true };
         let mut buffer = [0; 16 * 1024];
@@ -231,7 +231,7 @@ impl StreamListener {
         is_open
     }
 
-    /// What frames a chunk, or belongs to the head, ends with a carriage return; what is said does not.
+    /// Handles a line. Chunk framing and the head end with a carriage return; events do not.
     fn line(&mut self, line: &str, now_ms: u64, delays_ms: &mut Vec<u64>) {
         if line.ends_with('\r') || line.is_empty() {
             return;
@@ -264,7 +264,7 @@ impl StreamListener {
     }
 }
 
-/// The number behind the first such name.
+/// Returns the number behind the first such name.
 fn number(json: &str, name: &str) -> Option<u64> {
     let rest = &json[json.find(name)? + name.len()..];
     let digits = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! How long the server takes to get ready on an empty ledger and on a long one, beside a process that does nothing.
+//! The start time of the server on an empty and on a long ledger, beside an idle process.
 //!
 //! Must never: measure the first start on a ledger, which may have to be upgraded.
 
@@ -24,9 +24,9 @@ use crate::{
 };
 
 const ROUNDS: usize = 10;
-/// Each leaves two entries.
+/// The number of events; each leaves two entries.
 const EVENTS: &str = "50000";
-/// How long a server does nothing before its memory is looked at.
+/// The time that a server is idle before its memory is read.
 const IDLE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
@@ -57,7 +57,7 @@ pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
             script: "say.jsonl",
             settings: "",
         };
-        // The first makes or upgrades what is not there.
+        // The first start makes or upgrades missing files.
         BenchServer::start(&serving)?.stop()?;
         let mut ready = Vec::new();
         for _ in 0..ROUNDS {
