@@ -24,12 +24,12 @@ use agentry_runtime::executor::LocalExecutor;
 use agentry_runtime::hook_tools;
 use agentry_runtime::local_intake::LocalIntake;
 use agentry_runtime::permission_request;
-use agentry_runtime::run::{RunExit, RunOutcome, RunRequest};
 use agentry_runtime::spending::SpendingLimiter;
 use agentry_runtime::template_process::Renderer;
 use agentry_runtime::{
     Definitions, Enforcer, Error, Host, HostModels, LedgerFollower, ModelNameResolver, plan,
 };
+use agentry_runtime::{RunExit, RunOutcome, RunRequest};
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};

@@ -23,9 +23,10 @@ use crate::error::Error;
 use crate::history::Branch;
 use crate::plan::{self, COMPACT, FOCUS};
 use crate::redact_values;
-use crate::run::{ActiveRun, RunOutcome, RunRequest, Runner};
+use crate::run_request::RunRequest;
+use crate::runner::{ActiveRun, RunOutcome, Runner};
 use crate::session::{TurnExit, halted};
-use crate::step::{StepExit, finish};
+use crate::step_exit::{StepExit, finish};
 
 /// The result of making a prompt fit.
 pub(crate) enum PromptFit {

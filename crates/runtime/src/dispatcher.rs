@@ -25,13 +25,14 @@ use agentry_protocol::intake::{IntakeStage, UnrunReason};
 use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_store::{InboundStatus, IntakeLock};
 
+use crate::definition_source::DefinitionSource;
 use crate::error::Error;
 use crate::event_hooks::{HookRunner, HookRunnerHandle};
-use crate::host::{RunObserver, SharedHost};
-use crate::intake::{DefinitionSource, IntakePipeline};
+use crate::host::{NoticeSink, RunObserver, SharedHost};
+use crate::intake::IntakePipeline;
 use crate::limits::{DESK_WAIT_MAX, UNREADY_WAIT_MS};
 use crate::reply::ReplySender;
-use crate::run::RunOutcome;
+use crate::runner::RunOutcome;
 use active_session::ActiveSession;
 use run_launcher::{RunAction, RunLauncher};
 
@@ -43,9 +44,6 @@ pub enum DispatcherScope {
     /// One event, until it is settled.
     One(EventId),
 }
-
-/// Receives notices for the operator, one line each.
-pub type NoticeSink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The services and limits of a dispatcher.
 pub struct DispatcherOptions {

@@ -25,10 +25,10 @@ use agentry_protocol::principal::Principal;
 use agentry_protocol::{AccessId, InvocationId};
 use agentry_store::{HookEventRow, Ledger};
 
-use crate::dispatcher::NoticeSink;
+use crate::definition_source::DefinitionSource;
 use crate::error::Error;
+use crate::host::NoticeSink;
 use crate::host::SharedHost;
-use crate::intake::DefinitionSource;
 use crate::limits::{
     HOOK_EVENTS_MAX, HOOK_EVENTS_RUNNING_MAX, HOOK_LOOK_MS, HOOKS_FINISH_LOOK_MS,
     HOOKS_FINISH_MS_MAX,

@@ -26,6 +26,9 @@ use crate::redact_values;
 use crate::secrets::SecretRegistry;
 use crate::spending::SpendingLimiter;
 
+/// Receives notices for the operator, one line each.
+pub type NoticeSink = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// The shared services that the binary passes to the runtime at start.
 pub struct Host {
     /// The ledger of this home; it also provides the time.

@@ -11,11 +11,11 @@ mod hook_intake;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use agentry_agentfile::access::{LocalTime, MINUTES_PER_DAY};
+use agentry_agentfile::access::MINUTES_PER_DAY;
 use agentry_kernel::access::{AccessPolicies, AccessQuery};
 use agentry_kernel::mailbox::settings::DeliveryLevels;
 use agentry_kernel::mailbox::{AuthorityFilter, MailboxInput, MailboxItem, MailboxSender};
-use agentry_kernel::route::{self, Destination, Route, RunWish};
+use agentry_kernel::route::{self, Destination, Route};
 use agentry_protocol::access::{AccessRecord, Decision, Effect};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
@@ -29,39 +29,10 @@ use agentry_protocol::{AccessId, AgentId, SessionId, SessionKey};
 use agentry_store::Ledger;
 
 use crate::authorize::{AccessContext, DecisionStamp};
-use crate::definitions::{Definitions, RunSettings};
+use crate::definition_source::DefinitionSource;
 use crate::error::Error;
 use crate::event_hooks::{self, IntakeHooks};
 use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
-
-/// The current definitions, which the intake needs and the ledger does not hold.
-pub trait DefinitionSource: Send + Sync {
-    /// Returns the access policies.
-    fn access(&self) -> Result<Arc<AccessPolicies>, Error>;
-
-    /// Returns the loaded definitions.
-    fn definitions(&self) -> Result<Arc<Definitions>, Error>;
-
-    /// Returns the settings for a run of an agent, with the wishes of its sender.
-    fn terms(
-        &self,
-        definitions: &Definitions,
-        agent: &AgentId,
-        wish: &RunWish,
-    ) -> Result<RunSettings, Error>;
-
-    /// Returns the agent that answers on a channel by default.
-    fn default_agent(&self, channel: &str) -> Result<AgentId, Error>;
-
-    /// Returns the local time of the owner.
-    fn local_time(&self, now: u64) -> LocalTime;
-
-    /// Returns the queue preferences of a channel, and those of all channels.
-    fn wishes(&self, channel: &str) -> Result<(QueuePreferences, QueuePreferences), Error>;
-
-    /// Returns the directory of the definitions.
-    fn project(&self) -> String;
-}
 
 /// The stages before the mailbox, with the data that they look up.
 pub(crate) struct IntakePipeline {

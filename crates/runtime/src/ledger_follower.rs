@@ -14,7 +14,7 @@ use agentry_store::{EntryFilter, Ledger, Tail};
 
 use crate::error::Error;
 use crate::limits::{TAIL_LOOK_TIME_MAX, TURN_ENTRIES_MAX};
-use crate::session::SessionMessage;
+use crate::session_message::SessionMessage;
 use crate::spawn;
 
 /// The follower of the ledger that all subscribers of this process share.

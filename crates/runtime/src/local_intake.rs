@@ -8,21 +8,16 @@
 use agentry_agentfile::access::LocalTime;
 use agentry_kernel::access::AccessPolicies;
 use agentry_kernel::authority::is_unbounded;
-use agentry_kernel::mailbox::settings::{DeliveryLevels, settings};
-use agentry_kernel::route;
-use agentry_protocol::access::{AccessRecord, Effect, RequestLimits};
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
+use agentry_protocol::AccessId;
+use agentry_protocol::access::{Effect, RequestLimits};
 use agentry_protocol::inbound::{ChannelAddress, Inbound, InboundContent, PeerKind, Sender};
-use agentry_protocol::intake::{IntakeStage, RoutedInbound, SenderKind};
-use agentry_protocol::{AccessId, AgentId};
 
 use crate::authorize::decide_locally;
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::permission_request;
 use crate::receive;
-use crate::run::RunRequest;
+use crate::run_request::{AdmittedPrompt, RunRequest, sessionless_draft};
 use crate::trace;
 
 /// The sender id of the user at this machine.
@@ -38,12 +33,6 @@ pub struct LocalIntake<'a> {
     pub local_time: LocalTime,
     /// The limits on permission requests of other senders.
     pub requests: RequestLimits,
-}
-
-/// A prompt of this process that access admitted.
-pub struct AdmittedPrompt {
-    inbound: Box<Inbound>,
-    record: Box<AccessRecord>,
 }
 
 impl LocalIntake<'_> {
@@ -90,35 +79,4 @@ impl LocalIntake<'_> {
         receive::hide(&self.host.redactor, &mut inbound);
         Ok(inbound)
     }
-}
-
-impl AdmittedPrompt {
-    /// Returns the entries for the received event and the access decision.
-    pub(crate) fn intake_events(&self) -> [Event; 2] {
-        let (inbound, record) = (self.inbound.clone(), self.record.clone());
-        [IntakeStage::Received { inbound }, IntakeStage::Decided { record }].map(Event::Intake)
-    }
-
-    /// Returns the entry that routes it to a session of an agent.
-    pub(crate) fn routed_event(&self, agent: &AgentId, persona: Option<&str>) -> Event {
-        let Self { inbound, record } = self;
-        let source = SenderKind::Person;
-        Event::Intake(IntakeStage::Routed(Box::new(RoutedInbound {
-            event: inbound.event_id.clone(),
-            access: record.id.clone(),
-            agent: agent.clone(),
-            persona: persona.map(str::to_owned),
-            source,
-            authority: route::authority(inbound, &record.principal, &record.decision),
-            text: None,
-            settings: settings(source, &DeliveryLevels::default()),
-            answer_after: None,
-            here: true,
-        })))
-    }
-}
-
-/// Returns a draft that belongs to no session.
-pub(crate) fn sessionless_draft(event: Event) -> Draft {
-    Draft { cause: None, about: EntrySubject::default(), event }
 }

@@ -12,8 +12,8 @@ use agentry_protocol::intake::{AccessChange, AuditCutoff};
 use agentry_store::Ledger;
 
 use crate::channel::{Latch, WaitClock};
-use crate::dispatcher::NoticeSink;
 use crate::error::Error;
+use crate::host::NoticeSink;
 use crate::jobs;
 use crate::limits::{AUDIT_ACCESS_MS, AUDIT_GRANTS_MS, CHORES_MS};
 use crate::permission_request;

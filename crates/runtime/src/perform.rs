@@ -35,7 +35,7 @@ use crate::load_skill::{self, SkillTexts};
 use crate::programs::{Programs, SharedPrograms};
 use crate::redact::Redactor;
 use crate::redact_values::{self, DeltaRedactor};
-use crate::session::SessionMessage;
+use crate::session_message::SessionMessage;
 use crate::spawn;
 use crate::spending::SpendReservation;
 use crate::turn_hooks;

@@ -12,9 +12,10 @@ use agentry_protocol::event::{Event, RunInputs, RunModels, RunPlan, StepPlan, Tu
 use agentry_protocol::{ContentHash, RunId, TaskId};
 use agentry_store::{EntryFilter, Ledger};
 
-use crate::definitions::{Definitions, RunSettings};
+use crate::definitions::Definitions;
 use crate::error::Error;
-use crate::run::RunRequest;
+use crate::run_request::RunRequest;
+use crate::run_request::RunSettings;
 
 /// The `uses` value of a step that only compacts older turns.
 pub const COMPACT: &str = "compact";

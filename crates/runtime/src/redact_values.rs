@@ -13,7 +13,7 @@ use agentry_protocol::message::ModelFailure;
 use agentry_protocol::tool_call::{CallMeasurements, ToolOutcome};
 
 use crate::redact::{RedactionStream, Redactor, TextEdges};
-use crate::run::RunRequest;
+use crate::run_request::RunRequest;
 
 /// Redacts the outcome of a call or a check, and adds the count of replaced places.
 pub(crate) fn outcome(redactor: &Redactor, outcome: ToolOutcome) -> ToolOutcome {

@@ -7,9 +7,10 @@ use agentry_protocol::RunId;
 use agentry_protocol::event::{Event, Permit};
 use agentry_store::Ledger;
 
-use crate::definitions::{Definitions, RunSettings};
+use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::plan;
+use crate::run_request::RunSettings;
 use crate::turn_rebuild;
 
 /// The result of a replay.

@@ -28,8 +28,8 @@ use crate::channel::{
     WaitClock,
 };
 use crate::chunked_send::{OutgoingAnswer, SendContext, deliver};
-use crate::dispatcher::NoticeSink;
 use crate::error::Error;
+use crate::host::NoticeSink;
 use crate::host::SharedHost;
 use crate::limits::{ANSWER_LINES, INTAKE_EVENTS_MAX, TURN_ENTRIES_MAX};
 use crate::plan;

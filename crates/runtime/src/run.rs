@@ -3,152 +3,30 @@
 //! Must never: begin a step before the previous one is recorded as done, or a turn in a session
 //! that another process owns.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
 
 use agentry_model::Model;
 use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event, RunPlan, StepStatus};
-use agentry_protocol::inbound::EventId;
-use agentry_protocol::message::Image;
-use agentry_protocol::{AgentId, ApprovalId, RunId, SessionId, SessionKey, TaskId, TurnId};
+use agentry_protocol::{RunId, SessionId, SessionKey, TurnId};
 use agentry_store::{EntryFilter, Ledger, RunRow, RunStatus, SessionLock};
 use agentry_tools::Workspace;
 
 use crate::cancelled_model::CancelledModel;
-use crate::definitions::{Definitions, RunSettings};
-use crate::enforcer::RunHomes;
 use crate::error::Error;
-use crate::host::{RunObserver, SharedHost};
 use crate::jobs;
-use crate::ledger_follower::SessionSubscription;
 use crate::limits::TURN_ENTRIES_MAX;
-use crate::local_intake::{AdmittedPrompt, sessionless_draft};
 use crate::plan;
+use crate::pre_turn::left_hooks;
 use crate::redact_values;
 use crate::reply;
-use crate::session::{Attendance, SessionHandle, SessionMessage, TurnExit};
+use crate::run_request::{AdmittedPrompt, RunRequest, sessionless_draft};
+use crate::runner::{ActiveRun, RunExit, RunOutcome, RunResources, Runner};
+use crate::session::TurnExit;
 use crate::step::ResumeOutcome;
 use crate::trust;
-use crate::turn_hooks::{InheritedHook, PreTurnOutcome, left_hooks};
-
-/// The request for a run, before it is accepted.
-pub struct RunRequest {
-    /// The agent that performs it.
-    pub agent: AgentId,
-    /// The task; None for a plain prompt.
-    pub task: Option<TaskId>,
-    /// The prompt as typed.
-    pub prompt: String,
-    /// Images that belong to the prompt.
-    pub images: Vec<Image>,
-    /// The task's inputs, as given.
-    pub inputs: BTreeMap<String, String>,
-    /// Model, mode and limits of the run.
-    pub terms: RunSettings,
-    /// The session to continue; None opens a new one.
-    pub session: Option<SessionKey>,
-    /// The directory of the definitions.
-    pub project: String,
-    /// The inbound events that the run answers, all of one sender.
-    pub inbounds: Vec<EventId>,
-    /// A prompt that this process itself received and admitted; None for channel events.
-    pub said: Option<AdmittedPrompt>,
-}
-
-/// The result of driving a run in this process.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunOutcome {
-    /// The id of the run.
-    pub run: RunId,
-    /// The session of the run.
-    pub session: SessionId,
-    /// The reason why the run left this process.
-    pub end: RunExit,
-}
-
-/// The reason why a run left this process.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunExit {
-    /// The run ended.
-    Ended {
-        /// The final state of the run.
-        ending: Ending,
-        /// The explanation for a person; None if the ending says enough.
-        message: Option<String>,
-    },
-    /// The run waits for these approvals and is unattended.
-    Paused(Vec<ApprovalId>),
-}
-
-/// Starts, resumes and cancels runs in this process.
-pub struct Runner<'a> {
-    /// The shared services.
-    pub host: SharedHost,
-    /// The loaded definitions.
-    pub definitions: &'a Definitions,
-    /// The observer that receives recorded entries and deltas.
-    pub witness: Arc<dyn RunObserver>,
-    /// Tells if a person or program can answer approvals.
-    pub attendance: Attendance,
-    /// The inbox of the session loop.
-    pub post: SessionInbox,
-}
-
-/// The two ends of the queue into the session loop.
-pub struct SessionInbox {
-    pub(crate) sender: Sender<SessionMessage>,
-    pub(crate) receiver: Receiver<SessionMessage>,
-}
-
-impl Default for SessionInbox {
-    fn default() -> Self {
-        let (sender, receiver) = mpsc::channel();
-        Self { sender, receiver }
-    }
-}
-
-impl SessionInbox {
-    /// Returns a handle that sends messages to the session.
-    pub fn handle(&self) -> SessionHandle {
-        SessionHandle(self.sender.clone())
-    }
-}
-
-/// A run that this process drives.
-pub(crate) struct ActiveRun {
-    pub(crate) id: RunId,
-    pub(crate) session: SessionId,
-    pub(crate) plan: RunPlan,
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) workspace: Arc<Workspace>,
-    pub(crate) asked: u64,
-    /// True if a turn exceeded the context window and is retried.
-    pub(crate) retried: bool,
-    /// The outcome of the pre-turn hooks, with the index of their step.
-    pub(crate) shaped: Option<(usize, PreTurnOutcome)>,
-    /// Hooks that another process started for a turn that has not begun.
-    pub(crate) left_hooks: VecDeque<InheritedHook>,
-    /// True if the session belongs to this run alone and ends with it.
-    pub(crate) alone: bool,
-    pub(crate) held: RunResources,
-}
-
-/// Resources that a run holds while this process drives it; dropping them releases the session.
-pub(crate) struct RunResources {
-    /// The home directories of its commands.
-    pub(crate) homes: RunHomes,
-    _ownership: SessionLock,
-    _following: SessionSubscription,
-}
-
-impl RunResources {
-    fn new(ownership: SessionLock, following: SessionSubscription) -> Self {
-        Self { homes: RunHomes::default(), _ownership: ownership, _following: following }
-    }
-}
 
 impl Runner<'_> {
     /// Starts a run and drives it until it ends or pauses. Calls `accepted` once it is recorded.

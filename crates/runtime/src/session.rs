@@ -6,7 +6,7 @@
 //! Must never: match on anything but messages and moves. A third match means a b-thread is missing.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
 
 use agentry_agentfile::tool_access::ShellAccess;
 use agentry_kernel::moves::Move;
@@ -16,7 +16,7 @@ use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_protocol::call_facts::{CallFacts, DependencyChange};
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::{Ending, Event};
-use agentry_protocol::hook::{HookChange, HookReport, HookResult};
+use agentry_protocol::hook::HookChange;
 use agentry_protocol::tool_call::{OutcomeStatus, RepeatSafety, ToolCall, ToolOutcome};
 use agentry_store::Ledger;
 use agentry_tools::ToolLimits;
@@ -25,41 +25,8 @@ use crate::call_facts::{CallPermit, difference};
 use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::perform::{EffectKey, HookCall, StepRequest, TurnEffects};
-
-/// A message to the session loop.
-pub(crate) enum SessionMessage {
-    /// The result of an effect; not yet in the ledger.
-    EffectResult(Box<Event>),
-    /// An event to append without informing the turn.
-    RecordOnly(Box<Event>),
-    /// An input that is already in the ledger.
-    Input(Box<Envelope>),
-    /// No one is left to answer approvals.
-    Unattended,
-    /// The loop cannot continue; the reason is for the operator.
-    Fatal(String),
-}
-
-/// Tells if a person or a program can answer approvals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attendance {
-    /// A person or a program may answer while the run waits.
-    Present,
-    /// No one can answer: a run that waits for an approval pauses and is resumed later.
-    Absent,
-}
-
-/// A handle that sends messages to a running session.
-#[derive(Clone)]
-pub struct SessionHandle(pub(crate) Sender<SessionMessage>);
-
-impl SessionHandle {
-    /// Tells the session that no one is left to answer approvals.
-    pub fn set_unattended(&self) {
-        // The session may have ended already.
-        self.0.send(SessionMessage::Unattended).unwrap_or_default();
-    }
-}
+use crate::pre_turn::uncertain_hook;
+use crate::session_message::{Attendance, SessionMessage};
 
 /// The reason why `SessionLoop::drive` returned.
 pub(crate) enum TurnExit {
@@ -324,14 +291,6 @@ fn uncertain(repeat: Option<RepeatSafety>) -> ToolOutcome {
     };
     let text = format!("The process stopped while this was under way. {what}");
     ToolOutcome::new(OutcomeStatus::Uncertain, text)
-}
-
-/// Returns the report for a hook with an unknown ending: it has no effect and is not run again.
-pub(crate) fn uncertain_hook() -> HookReport {
-    let why = "the process stopped while it was under way, so its result is unknown; it is not run \
-               again";
-    let result = HookResult::Failed { why: why.to_owned() };
-    HookReport { job: None, result, notes: Vec::new(), facts: None }
 }
 
 fn work_of(event: &Event) -> Option<EffectKey> {

@@ -25,14 +25,14 @@ use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
 use crate::perform::TurnEffects;
 use crate::permission_request;
 use crate::plan;
+use crate::pre_turn::PreTurnOutcome;
 use crate::programs::Programs;
-use crate::run::{ActiveRun, Runner};
-use crate::session::{SessionLoop, SessionMessage, TurnExit, halted, is_for_turn, is_lasting};
-use crate::turn_hooks::{self, PreTurnOutcome};
+use crate::runner::{ActiveRun, Runner};
+use crate::session::{SessionLoop, TurnExit, halted, is_for_turn, is_lasting};
+use crate::session_message::SessionMessage;
+use crate::step_exit::{StepExit, finish};
+use crate::turn_hooks;
 use crate::turn_rebuild::{self, RebuiltTurn};
-
-/// The reason why a turn left the loop, with an explanation for a person.
-pub(crate) type StepExit = (TurnExit, Option<String>);
 
 /// The result of one attempt at the turn of a step.
 enum StepAttempt {
@@ -354,17 +354,6 @@ impl ActiveRun {
     pub(crate) fn is_compaction(&self, at: usize) -> bool {
         self.plan.steps.get(at).is_some_and(|step| step.uses == plan::COMPACT)
     }
-}
-
-/// Drives a turn until it leaves the loop, and adds its requests to the count of the run.
-pub(crate) fn finish(
-    mut session: SessionLoop<'_>,
-    turn: &mut Turn,
-    underway: &mut ActiveRun,
-) -> Result<StepExit, Error> {
-    let left = session.drive(turn)?;
-    underway.asked += u64::from(turn.steps());
-    Ok((left, turn.failure_text()))
 }
 
 /// Returns the exit of a step whose session cannot be compacted any further.

@@ -7,14 +7,13 @@
 
 mod apply;
 
-use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
 use agentry_agentfile::agent::Agent;
 use agentry_kernel::charter::Charter;
 use agentry_kernel::hook_output;
-use agentry_protocol::envelope::{EntrySubject, Envelope};
+use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
 use agentry_protocol::hook::{HookChange, HookMoment, HookReport, HookResult, HookSpec, TurnShape};
 use agentry_protocol::message::Message;
@@ -28,58 +27,12 @@ use crate::error::Error;
 use crate::history::Branch;
 use crate::host::Host;
 use crate::limits::{HOOK_CANCEL_LOOK_MS, TURN_ENTRIES_MAX};
+use crate::pre_turn::{InheritedHook, PreTurnOutcome, uncertain_hook};
 use crate::programs::input::{HookContext, HookTopic, input, recent};
 use crate::programs::{self, ProgramContext, Programs};
-use crate::run::{ActiveRun, Runner};
-use crate::session::uncertain_hook;
+use crate::runner::{ActiveRun, Runner};
 
 use apply::{ShapingContext, rejection_reason};
-
-/// The outcome of the hooks before a turn.
-#[derive(Debug, Default)]
-pub(crate) struct PreTurnOutcome {
-    /// The changes to the turn.
-    pub(crate) shaping: TurnShape,
-    /// Texts that are added to the prompt.
-    pub(crate) context: Vec<String>,
-    /// The reason why the turn must not begin; None if it may.
-    pub(crate) blocked: Option<String>,
-}
-
-/// A hook that another process started for a turn that has not begun.
-pub(crate) struct InheritedHook {
-    moment: HookMoment,
-    program: String,
-    report: Option<HookReport>,
-}
-
-/// Returns the hooks that were started since the last turn of a run began.
-pub(crate) fn left_hooks(entries: &[Envelope]) -> VecDeque<InheritedHook> {
-    let mut left = VecDeque::new();
-    for entry in entries {
-        if let Event::TurnStarted(plan) = &entry.event {
-            // A compaction keeps the answers of the turn after it, but not those of its own hooks.
-            let makes_room = plan.compaction.is_some();
-            left.retain(|one: &InheritedHook| makes_room && one.moment != HookMoment::PreCompact);
-        }
-        let Event::Hook(change) = &entry.event else { continue };
-        match change {
-            HookChange::Started { number: 0, moment, program, .. } => {
-                let (moment, program) = (*moment, program.clone());
-                left.push_back(InheritedHook { moment, program, report: None });
-            }
-            HookChange::Finished { number: 0, report, .. } => {
-                if let Some(last) = left.back_mut() {
-                    last.report = Some((**report).clone());
-                }
-            }
-            HookChange::Started { .. }
-            | HookChange::Finished { .. }
-            | HookChange::StateSet { .. } => {}
-        }
-    }
-    left
-}
 
 /// The context of a hook around a turn.
 struct TurnHookContext<'a> {
@@ -394,42 +347,4 @@ pub(crate) fn settled(
     }
     let finished = HookChange::Finished { number, moment, program, report };
     Ok([Some(finished), state].into_iter().flatten().map(Event::Hook).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use agentry_protocol::envelope::LedgerStream;
-    use agentry_protocol::event::TurnPlan;
-    use serde_json::json;
-
-    fn entry(event: Event) -> Envelope {
-        let (cause, about) = (None, EntrySubject::default());
-        Envelope { seq: 1, time: 1, cause, version: 1, stream: LedgerStream::Turns, about, event }
-    }
-
-    fn started(moment: HookMoment) -> Envelope {
-        let program = "hooks/x".to_owned();
-        entry(Event::Hook(HookChange::Started { number: 0, moment, program, call: None }))
-    }
-
-    fn turn(compaction: Value) -> Envelope {
-        let plan = json!({ "prompt": "", "charter": {}, "compaction": compaction });
-        let plan: TurnPlan = serde_json::from_value(plan).unwrap();
-        entry(Event::TurnStarted(Box::new(plan)))
-    }
-
-    #[test]
-    fn the_hooks_of_a_turn_are_found_again_also_when_room_was_made_for_it_first() {
-        let room = json!({ "reason": "window", "summarized_through": "trn_1", "tokens_before": 1,
-                           "tokens_kept": 1 });
-        let moments = |entries: &[Envelope]| -> Vec<HookMoment> {
-            left_hooks(entries).iter().map(|left| left.moment).collect()
-        };
-        let before = [started(HookMoment::BeforeInference), started(HookMoment::PreCompact)];
-        assert_eq!(moments(&before), [HookMoment::BeforeInference, HookMoment::PreCompact]);
-        let [one, other] = before;
-        assert_eq!(moments(&[one.clone(), other, turn(room)]), [HookMoment::BeforeInference]);
-        assert_eq!(moments(&[one, turn(json!(null))]), []);
-    }
 }

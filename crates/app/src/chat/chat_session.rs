@@ -8,9 +8,9 @@ use std::sync::Arc;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, RunId, SessionId, SessionKey};
+use agentry_runtime::RunRequest;
 use agentry_runtime::RunSettings;
 use agentry_runtime::fork::fork;
-use agentry_runtime::run::RunRequest;
 use agentry_store::{EntryFilter, Ledger, RunRow, RunStatus, SessionRow};
 
 use crate::bootstrap::{self, ProjectRuntime};

@@ -10,7 +10,7 @@ use agentry_protocol::approval::ApprovalAnswer;
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::permission_request;
-use agentry_runtime::run::{RunExit, RunOutcome};
+use agentry_runtime::{RunExit, RunOutcome};
 use agentry_store::EntryFilter;
 use ratatui::style::Style;
 

@@ -9,7 +9,7 @@ use agentry_protocol::context::Compaction;
 use agentry_protocol::event::{Event, StepPlan};
 use agentry_runtime::RunSettings;
 use agentry_runtime::plan;
-use agentry_runtime::run::{RunOutcome, RunRequest};
+use agentry_runtime::{RunOutcome, RunRequest};
 use agentry_store::{Ledger, SessionRow};
 use clap::Args;
 

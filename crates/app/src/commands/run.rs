@@ -15,8 +15,8 @@ use agentry_model::RecordingMode;
 use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Event, Mode};
-use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
 use agentry_runtime::{Attendance, Error, Host, RunObserver, RunSettings};
+use agentry_runtime::{RunRequest, Runner, SessionInbox};
 use clap::{Args, ValueEnum};
 
 use super::show_agent;

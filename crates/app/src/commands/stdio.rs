@@ -19,9 +19,9 @@ use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
 use agentry_runtime::permission_request;
-use agentry_runtime::run::{RunRequest, Runner, SessionInbox};
 use agentry_runtime::trust;
 use agentry_runtime::{Attendance, Host, RunObserver, RunSettings, SessionHandle};
+use agentry_runtime::{RunRequest, Runner, SessionInbox};
 use clap::Args;
 use serde::Deserialize;
 

@@ -12,7 +12,7 @@ use super::Dispatcher;
 use super::run_launcher::RunAction;
 use crate::error::Error;
 use crate::limits::{BUSY_SESSION_WAIT_MS, BUSY_SESSION_WAIT_MS_MAX};
-use crate::run::{RunExit, RunOutcome};
+use crate::runner::{RunExit, RunOutcome};
 
 impl Dispatcher {
     pub(super) fn over(

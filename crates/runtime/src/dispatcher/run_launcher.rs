@@ -15,13 +15,15 @@ use agentry_protocol::event::Event;
 use agentry_protocol::{CallId, RunId, SessionId};
 
 use super::{ActiveSession, DispatcherMessage};
+use crate::definition_source::DefinitionSource;
 use crate::error::Error;
 use crate::host::{RunObserver, SharedHost};
-use crate::intake::DefinitionSource;
 use crate::permission_request;
 use crate::reply::ReplySender;
-use crate::run::{RunExit, RunOutcome, RunRequest, Runner, SessionInbox};
-use crate::session::Attendance;
+use crate::run_request::RunRequest;
+use crate::runner::{RunExit, RunOutcome, Runner};
+use crate::session_message::Attendance;
+use crate::session_message::SessionInbox;
 
 /// The work that a thread does in a session.
 pub(super) enum RunAction {

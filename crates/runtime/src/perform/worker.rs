@@ -26,7 +26,7 @@ use crate::host::{RunObserver, SharedHost};
 use crate::programs::input::{self, HookContext, HookTopic};
 use crate::programs::{AgentTool, ProgramContext, Programs};
 use crate::redact_values;
-use crate::session::SessionMessage;
+use crate::session_message::SessionMessage;
 
 /// The services and permissions of one effect.
 pub(super) struct EffectWorker {

@@ -11,8 +11,8 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::run::{Runner, SessionInbox};
 use agentry_runtime::{Attendance, Definitions, RunObserver};
+use agentry_runtime::{Runner, SessionInbox};
 
 use super::runs::{RunControlReceipt, check_project};
 use super::visibility;

@@ -1,0 +1,63 @@
+//! Messages to a running session, and the queue that carries them.
+//!
+//! Must never: look into a message; the session loop does.
+
+use std::sync::mpsc::{self, Receiver, Sender};
+
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::Event;
+
+/// A message to the session loop.
+pub(crate) enum SessionMessage {
+    /// The result of an effect; not yet in the ledger.
+    EffectResult(Box<Event>),
+    /// An event to append without informing the turn.
+    RecordOnly(Box<Event>),
+    /// An input that is already in the ledger.
+    Input(Box<Envelope>),
+    /// No one is left to answer approvals.
+    Unattended,
+    /// The loop cannot continue; the reason is for the operator.
+    Fatal(String),
+}
+
+/// Tells if a person or a program can answer approvals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person or a program may answer while the run waits.
+    Present,
+    /// No one can answer: a run that waits for an approval pauses and is resumed later.
+    Absent,
+}
+
+/// A handle that sends messages to a running session.
+#[derive(Clone)]
+pub struct SessionHandle(pub(crate) Sender<SessionMessage>);
+
+impl SessionHandle {
+    /// Tells the session that no one is left to answer approvals.
+    pub fn set_unattended(&self) {
+        // The session may have ended already.
+        self.0.send(SessionMessage::Unattended).unwrap_or_default();
+    }
+}
+
+/// The two ends of the queue into the session loop.
+pub struct SessionInbox {
+    pub(crate) sender: Sender<SessionMessage>,
+    pub(crate) receiver: Receiver<SessionMessage>,
+}
+
+impl Default for SessionInbox {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        Self { sender, receiver }
+    }
+}
+
+impl SessionInbox {
+    /// Returns a handle that sends messages to the session.
+    pub fn handle(&self) -> SessionHandle {
+        SessionHandle(self.sender.clone())
+    }
+}
