@@ -71,7 +71,7 @@ Examples:
 #[derive(Parser)]
 #[command(name = "agentry", version, after_help = EXAMPLES)]
 pub(crate) struct Cli {
-    /// Override a setting, such as agent.model=gpt-4.1 (repeatable)
+    /// Set a setting, such as agent.model=gpt-4.1 (repeatable)
     #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true)]
     config: Vec<String>,
     /// When to use color
@@ -271,7 +271,7 @@ struct AgentSelection {
 /// Runs the command; without one, `chat`.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
     let host = CliContext::new(cli.config);
-        // Without a command, `agentry` starts a chat.
+    // Without a command, `agentry` starts a chat.
     let verb = cli.verb.unwrap_or_else(|| CliCommand::Chat(chat::Options::alone()));
     match verb {
         CliCommand::Chat(options) => chat::run(&host, options),

@@ -45,7 +45,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         return Ok(ExitCode::SUCCESS);
     };
     writeln!(out, "{run}: cancelled")?;
-        // The user asked for the cancellation, so it is no failure of this command.
+    // The user asked for the cancellation, so it is no failure of this command.
     Ok(match bootstrap::exit_code(&outcome) {
         7 => ExitCode::SUCCESS,
         code => ExitCode::from(code),

@@ -147,7 +147,9 @@ fn open(host: &CliContext, options: &Options) -> Result<ChatSetup, Fault> {
             let found = sessions(ledger, &agent, &engine.definitions.workspace);
             let found = found.map(|found| found.into_iter().next().map(|(row, _)| row));
             if let Ok(None) = found {
-                notes.push("There is no earlier chat to continue here; this is a new one.".to_owned());
+                notes.push(
+                    "There is no earlier chat to continue here; this is a new one.".to_owned(),
+                );
             }
             found
         }
@@ -216,7 +218,7 @@ fn talk(
     trust::gate(host, &engine, [definition])?;
     confirmation::report(&engine.parts.ledger, &engine.loaded)?;
     bootstrap::warn_left_out(&engine, definition)?;
-        // A session keeps its model, as long as the agent may use it.
+    // A session keeps its model, as long as the agent may use it.
     let before =
         before.filter(|model| model_choice::model(&engine, definition, Some(model)).is_ok());
     let model_from =

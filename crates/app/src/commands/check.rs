@@ -87,7 +87,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             count
         }
     };
-        // Errors beyond the limit of findings per file are not shown, but they count.
+    // Errors beyond the limit of findings per file are not shown, but they count.
     let mut files = all.not_shown().map(|(file, _)| file);
     let counts = |file: &str| is_wanted(file, &only) && !is_of_home(file);
     let is_hidden = files.any(|file| counts(file) && all.has_errors_in(file));

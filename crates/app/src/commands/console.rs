@@ -43,7 +43,7 @@ impl ServerAddressFile {
 
 impl Drop for ServerAddressFile {
     fn drop(&mut self) {
-                // A file that is already gone is fine.
+        // A file that is already gone is fine.
         std::fs::remove_file(&self.0).unwrap_or_default();
     }
 }
@@ -55,7 +55,8 @@ fn path(ledger: &Ledger) -> PathBuf {
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = bootstrap::open_ledger(host)?;
     let no_server = || {
-        Fault::new(Blame::Caller, "no server is running").hint("start one with `agentry serve --open`")
+        Fault::new(Blame::Caller, "no server is running")
+            .hint("start one with `agentry serve --open`")
     };
     if ledger.lock_intake().is_ok() {
         return Err(no_server());

@@ -69,7 +69,7 @@ fn old_directories(environment: &Environment) -> Vec<String> {
         entry.file_name().to_string_lossy().starts_with(OLD_JOBS)
             && entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == own)
     };
-        // There may be hundreds, so one pattern stands for all.
+    // There may be hundreds, so one pattern stands for all.
     let jobs = entries.any(|entry| is_job(&entry)).then(|| temporary.join(format!("{OLD_JOBS}*")));
     let all = homes.filter(|path| path.is_dir()).chain(jobs);
     all.map(|path| path.display().to_string()).collect()
@@ -144,7 +144,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
 /// Warns of providers of the project in this directory that are not used because of missing trust.
 fn warn_of_addresses(host: &CliContext) -> Result<(), Fault> {
     let here = Path::new(".");
-        // Without a project there are no such providers.
+    // Without a project there are no such providers.
     let Ok(project) = tree_reader::read_project(here, "") else { return Ok(()) };
     let settings = host.settings(&project, &mut Findings::default());
     let trusts = AddressTrust::of(host, here)?;
@@ -202,7 +202,8 @@ fn worth(attestation: &Attestation, verbose: bool) -> String {
     );
     for limit in &attestation.limits {
         let worth = if limit.hard { "hard" } else { "soft" };
-        writeln!(text, "  {:<9} {worth}: {}", limit.limit, limit.by).expect("writing to a string cannot fail");
+        writeln!(text, "  {:<9} {worth}: {}", limit.limit, limit.by)
+            .expect("writing to a string cannot fail");
     }
     if verbose {
         text.push_str("\nEscapes\n");

@@ -250,7 +250,7 @@ fn link(ledger: &Ledger, entity: &Entity, options: &LinkOptions) -> Result<(), F
         ..validation::identity(&options.identity)?
     };
     let mut entity = entity.clone();
-        // Linking an identity again replaces its account and its `owned` mark.
+    // Linking an identity again replaces its account and its `owned` mark.
     entity.identities.retain(|one| !validation::is_same(one, &identity));
     entity.identities.push(identity);
     keep(ledger, entity)

@@ -74,7 +74,7 @@ pub(crate) struct GiveOptions {
     /// The reason, for the record
     #[arg(long)]
     reason: Option<String>,
-    /// tool:NAME or NAME, credential:NAME, data:LEVEL, exec:PATTERN
+    /// [tool:]NAME, credential:NAME, data:LEVEL or exec:PATTERN
     #[arg(required = true, value_name = "RESOURCE")]
     resources: Vec<String>,
 }
@@ -195,7 +195,7 @@ fn given(options: &GiveOptions, now: u64) -> Result<Grant, Fault> {
 fn list(ledger: &Ledger, options: &GrantListOptions, out: &mut dyn Write) -> Result<(), Fault> {
     let now = ledger.now();
     let mut grants = ledger.grants(!options.all).map_err(bootstrap::store_fault)?;
-        // A grant may have expired before that is recorded.
+    // A grant may have expired before that is recorded.
     grants.retain(|grant| options.all || is_active(grant, now));
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&grants)?)?;

@@ -80,7 +80,10 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
         Err(fault) => match undo(&options.dir, was_there) {
             Ok(()) => Err(fault),
             Err(error) => {
-                let left = format!("remove the remaining files in {} by hand: {error}", options.dir.display());
+                let left = format!(
+                    "remove the remaining files in {} by hand: {error}",
+                    options.dir.display()
+                );
                 Err(fault.hint(left))
             }
         },
@@ -227,7 +230,7 @@ pub(super) fn materialise(dir: &Path, profile: &str) -> Result<(), Fault> {
         return Ok(());
     }
     write_profile(dir, profile)?;
-        // Written last: if it exists, the profile is complete.
+    // Written last: if it exists, the profile is complete.
     write_settings(dir, profile, &[])
 }
 

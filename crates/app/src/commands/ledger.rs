@@ -91,11 +91,8 @@ fn unreadable(path: &Path, copy: &str) -> String {
 /// Records that entries are missing, so that the ledger can be used again.
 pub(crate) fn accept_loss(host: &CliContext, _options: &AcceptOptions) -> Result<ExitCode, Fault> {
     let Some(home) = &host.environment.state else {
-        return Err(Fault::new(
-            Blame::Machine,
-            "no directory for the ledger: HOME is not set",
-        )
-        .hint("set AGENTRY_HOME to a directory"));
+        return Err(Fault::new(Blame::Machine, "no directory for the ledger: HOME is not set")
+            .hint("set AGENTRY_HOME to a directory"));
     };
     let accepted =
         Ledger::accept_loss(home, Arc::new(bootstrap::now)).map_err(bootstrap::store_fault)?;
@@ -103,9 +100,7 @@ pub(crate) fn accept_loss(host: &CliContext, _options: &AcceptOptions) -> Result
     let mut out = crate::output::stdout().lock();
     match last < known {
         true => writeln!(out, "entries {} to {known} are lost; recorded in entry {seq}", last + 1)?,
-        false => {
-            writeln!(out, "entry {known} is not the original one; recorded in entry {seq}")?
-        }
+        false => writeln!(out, "entry {known} is not the original one; recorded in entry {seq}")?,
     }
     Ok(ExitCode::SUCCESS)
 }

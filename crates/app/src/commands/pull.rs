@@ -31,7 +31,7 @@ const CANCELLED: u8 = 7;
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// The model, or with --as a GGUF file [default: default model]
+    /// The model, or with --as a GGUF file; a default if omitted
     model: Option<String>,
     /// The source: `hub`, `index`, or a file or directory
     #[arg(long, value_name = "SOURCE")]
@@ -121,7 +121,10 @@ fn pull(
         let verified = store.verify(model, &watch).map_err(|error| fault(error, model))?;
         lines.borrow_mut().end().map_err(Fault::from)?;
         if let Some(installed) = verified {
-            note(options, &format!("{model} is installed, and its files match the published digests"))?;
+            note(
+                options,
+                &format!("{model} is installed, and its files match the published digests"),
+            )?;
             return Ok(installed);
         }
     }
@@ -202,7 +205,7 @@ fn goes_on_after_signals(model: &str, options: &Options) -> Option<PullSignalGua
         if signals.forever().next().is_some() {
             if !silent {
                 let text = format!("\nstopped; `agentry pull {model}` continues the download");
-                                // If stderr is closed, the exit code still tells the caller.
+                // If stderr is closed, the exit code still tells the caller.
                 writeln!(crate::output::stderr().lock(), "{text}").unwrap_or_default();
             }
             std::process::exit(CANCELLED.into());

@@ -27,7 +27,10 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let mut out = crate::output::stdout().lock();
     match replayed.map_err(bootstrap::fault)? {
         ReplayReport::Identical { moves } => {
-            writeln!(out, "no differences in {moves} moves: current code and files make the same decisions")?;
+            writeln!(
+                out,
+                "no differences in {moves} moves: current code and files make the same decisions"
+            )?;
             Ok(ExitCode::SUCCESS)
         }
         ReplayReport::Different { moves, recorded, today } => {

@@ -63,7 +63,7 @@ fn resume(host: &CliContext, ledger: Ledger, run: &RunId, json: bool) -> Result<
 /// Resumes all open runs in turn, oldest first. Returns the exit code of the last run that failed.
 fn resume_all(host: &CliContext, ledger: Ledger, options: &Options) -> Result<ExitCode, Fault> {
     let runs = ledger.runs(usize::MAX >> 1).map_err(bootstrap::store_fault)?;
-        // Each run opens its own ledger, so that one failure does not stop the rest.
+    // Each run opens its own ledger, so that one failure does not stop the rest.
     drop(ledger);
     let mut open: Vec<RunId> = runs
         .into_iter()

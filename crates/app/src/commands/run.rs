@@ -155,7 +155,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let agent = choose(&engine.loaded, &work)?;
     let task = task(&engine.loaded, &what)?;
     let agent_id = match (&work.agent, task) {
-                // The task names its agent, unless --agent overrides it.
+        // The task names its agent, unless --agent overrides it.
         (None, Some(task)) => {
             let first = task.steps.first().and_then(|step| step.agent.as_ref());
             first.map(|agent| agent.value.clone()).or_else(|| Some(agent.as_ref().ok()?.id.clone()))
@@ -234,7 +234,8 @@ pub(crate) fn show<T>(
     };
     let outcome = work(&runner);
     drop(runner);
-    let shown = shower.join().unwrap_or_else(|_| Err(io::Error::other("the output thread panicked")));
+    let shown =
+        shower.join().unwrap_or_else(|_| Err(io::Error::other("the output thread panicked")));
     let outcome = outcome.map_err(bootstrap::fault)?;
     shown?;
     Ok(outcome)

@@ -101,7 +101,7 @@ pub(crate) fn run(host: &CliContext, options: &SandboxRunOptions) -> Result<Exit
         streams: Streams::Apart,
     };
     let hear = |source: OutputSource, piece: &[u8]| {
-                // If the output is closed, the command continues.
+        // If the output is closed, the command continues.
         match source {
             OutputSource::Output => std::io::stdout().write_all(piece).unwrap_or_default(),
             OutputSource::Errors => std::io::stderr().write_all(piece).unwrap_or_default(),
@@ -185,7 +185,7 @@ fn tell(finished: &ProcessOutcome, confinement: &Confinement, cwd: &Path) -> u8 
     }
     match finished.ending {
         ProcessEnding::Exited(code) => u8::try_from(code).unwrap_or(1),
-                // The exit code that a shell returns for a signal.
+        // The exit code that a shell returns for a signal.
         ProcessEnding::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
         ProcessEnding::TimedOut => {
             say("timeout: all processes of the command were killed");
@@ -214,7 +214,7 @@ fn not_run(error: &Error) -> u8 {
 }
 
 fn say(text: &str) {
-        // If stderr is closed, the exit code still tells the caller.
+    // If stderr is closed, the exit code still tells the caller.
     writeln!(crate::output::stderr().lock(), "{}", crate::diagnostics::visible(text))
         .unwrap_or_default();
 }

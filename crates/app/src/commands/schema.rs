@@ -14,7 +14,7 @@ use crate::http;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The kind of file, or `api` for the server's OpenAPI document
+    /// The kind of file, or `api` for the OpenAPI document
     #[arg(value_parser = PossibleValuesParser::new(kinds()))]
     kind: String,
 }

@@ -139,7 +139,7 @@ fn asked(name: &str) -> Result<SecretString, Fault> {
 /// Reads the value from standard input, to its end.
 fn piped() -> Result<SecretString, Fault> {
     let mut text = String::new();
-        // Two bytes more for the line end, and one more to detect a value that is too long.
+    // Two bytes more for the line end, and one more to detect a value that is too long.
     let room = SECRET_BYTES_MAX as u64 + 3;
     match io::stdin().lock().take(room).read_to_string(&mut text) {
         Ok(0) => Err(Fault::new(Blame::Caller, "standard input is empty")

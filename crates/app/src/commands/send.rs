@@ -136,7 +136,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     }
     loop {
         match ledger.lock_intake() {
-                        // No server is running: this process answers.
+            // No server is running: this process answers.
             Ok(sole) => {
                 if let Some(row) = settled(&ledger, &event)? {
                     return report(&ledger, &row, options.json);
@@ -205,8 +205,11 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
         Some(from) => from.clone(),
         None if is_local => "local".to_owned(),
         None => {
-            return Err(Fault::new(Blame::Caller, format!("the channel `{channel}` needs a sender"))
-                .hint("name the sender with --from"));
+            return Err(Fault::new(
+                Blame::Caller,
+                format!("the channel `{channel}` needs a sender"),
+            )
+            .hint("name the sender with --from"));
         }
     };
     let source = id.clone().unwrap_or_else(|| uuid::Uuid::from_u128(new_uuid_number()).to_string());
@@ -335,7 +338,9 @@ fn trouble(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
         InboundStatus::Answered | InboundStatus::Stored | InboundStatus::Sent => None,
         InboundStatus::Paused => {
             let run = row.run.as_ref().map_or("", |run| run.as_str());
-            Some(format!("waiting for approval: run `agentry approvals`, then `agentry resume {run}`"))
+            Some(format!(
+                "waiting for approval: run `agentry approvals`, then `agentry resume {run}`"
+            ))
         }
         InboundStatus::Received
         | InboundStatus::Denied

@@ -77,14 +77,13 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let asked = CliSelection { agent: options.agent, model };
     let reception = DefinitionCache::new(host, engine, asked, Confirmation::Needed)?;
     let reception = Arc::new(reception);
-        // The intake lock is taken first, so that no channel is started twice.
+    // The intake lock is taken first, so that no channel is started twice.
     let sole = own_intake(&parts.ledger)?;
     allow_many_files();
     let bound = options.listen.bind(|name| host.environment.variable(name))?;
     let channels = channels::start(host, &parts, &settings, &project)?;
-    let hub = StreamHub::start(parts.ledger.clone()).map_err(|error| {
-        Fault::new(Blame::Machine, format!("cannot start a thread: {error}"))
-    })?;
+    let hub = StreamHub::start(parts.ledger.clone())
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot start a thread: {error}")))?;
     let furniture = DispatcherOptions {
         host: parts.clone(),
         office: reception.clone(),
@@ -134,9 +133,7 @@ fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
         if !is_told {
             let who = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
             let most = INTAKE_WAIT_TIME_MAX.as_secs();
-            log_line(&format!(
-                "waiting up to {most} s for `agentry send`{who} to finish"
-            ));
+            log_line(&format!("waiting up to {most} s for `agentry send`{who} to finish"));
             is_told = true;
         }
         thread::sleep(INTAKE_LOOK_TIME);
@@ -196,15 +193,14 @@ fn allow_many_files() {
 
 /// Writes a log line for the operator to stderr.
 pub(crate) fn log_line(text: &str) {
-        // If stderr is closed, the ledger still has the facts.
+    // If stderr is closed, the ledger still has the facts.
     writeln!(crate::output::stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
 }
 
 /// Lets active runs finish for a while after the first signal; a second signal exits at once.
 fn stop_on_signal(bell: DispatcherHandle, hub: Arc<StreamHub>) -> Result<(), Fault> {
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
-        Fault::new(Blame::Machine, format!("cannot handle signals: {error}"))
-    })?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot handle signals: {error}")))?;
     thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {

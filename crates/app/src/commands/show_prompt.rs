@@ -50,7 +50,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             value["text"] = json!(prompt.text());
             writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         }
-                // Exactly the bytes that a model would see; escaped for terminals only.
+        // Exactly the bytes that a model would see; escaped for terminals only.
         OutputFormat::Text if options.raw && !io::stdout().is_terminal() => {
             io::stdout().write_all(prompt.text().as_bytes())?;
         }

@@ -29,7 +29,7 @@ use crate::text_output::{compacted, hidden};
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The id of a run, session or turn [default: list latest runs]
+    /// A run, session or turn, by its id [default: latest runs]
     #[arg(value_name = "ID")]
     pub(super) id: Option<String>,
     /// Follow new entries
@@ -265,7 +265,11 @@ fn in_one_line(event: &Event) -> String {
         Event::CallStarted { call, by, under, edited } => {
             let by = serde_json::to_string(by).unwrap_or_default();
             let edited = edited.as_ref().map(|one| format!(", changed to {}", one.input));
-            format!("{call} starts (sandbox: {}), allowed by {by}{}", under.level, edited.unwrap_or_default())
+            format!(
+                "{call} starts (sandbox: {}), allowed by {by}{}",
+                under.level,
+                edited.unwrap_or_default()
+            )
         }
         Event::CallFinished { call, outcome } => {
             format!("{call} {}: {}", status(outcome), outcome.text)

@@ -104,7 +104,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let ledger = bootstrap::open_ledger(host)?;
     let engine = bootstrap::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = run::choose(&engine.loaded, work)??;
-        // Standard input carries JSON lines, so no person can be asked for trust.
+    // Standard input carries JSON lines, so no person can be asked for trust.
     trust::check_one(&engine.parts.ledger, &engine.definitions, agent).map_err(bootstrap::fault)?;
     confirmation::report(&engine.parts.ledger, &engine.loaded)?;
     let terms = run::terms(host, &engine, agent, work, model.as_deref())?;
@@ -212,7 +212,7 @@ fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
             },
         }
     }
-        // No one can answer from now on, so runs that wait for an approval pause.
+    // No one can answer from now on, so runs that wait for an approval pause.
     desk.alone.store(true, Ordering::SeqCst);
     if let Some((_, handle)) = &*lock(&desk.now) {
         handle.set_unattended();
@@ -318,7 +318,7 @@ impl StdioState {
             StdioMessage::SetMode { new_mode, max_iterations } => {
                 *lock(&self.mode) = (new_mode, max_iterations);
                 let under_way = lock(&self.now).is_some();
-                            // Without an active run, the mode applies to the next one.
+                // Without an active run, the mode applies to the next one.
                 match under_way {
                     true => self.record(Event::ModeReceived { mode: new_mode, max_iterations }),
                     false => Ok(()),

@@ -28,7 +28,7 @@ use crate::trust::{TrustReview, change};
 pub(crate) struct Options {
     #[command(flatten)]
     which: AgentSelection,
-    /// Trust without a question; this counts as the owner's consent
+    /// Trust without asking; this counts as the owner's consent
     #[arg(long, conflicts_with_all = ["list", "revoke"])]
     yes: bool,
     /// List trusted directories, and which of them changed
@@ -83,7 +83,7 @@ fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fau
     is_anything |= refused.take(asks.definitions(ledger, &mut out))?.unwrap_or(true);
     let broken = &loaded.library.broken_agents;
     if let Some(id) = broken.keys().next().filter(|_| !is_anything) {
-                // The programs of an agent that does not load are unknown.
+        // The programs of an agent that does not load are unknown.
         let which = AgentSelection { dir: directory, agent: Some(id.clone()) };
         return show_agent::choose(&loaded, &which).map(drop);
     }
@@ -182,9 +182,8 @@ fn can_ask() -> bool {
 
 fn no_terminal(place: &str) -> Fault {
     let what = "there is no terminal to ask in, so nothing is trusted";
-    Fault::new(Blame::Access, what).hint(format!(
-        "review the programs, then run `agentry trust {place} --yes` as the owner"
-    ))
+    Fault::new(Blame::Access, what)
+        .hint(format!("review the programs, then run `agentry trust {place} --yes` as the owner"))
 }
 
 /// Shows the programs of one agent, and trusts them with --yes or if the user agrees.
@@ -216,7 +215,7 @@ fn wanted<'a>(loaded: &'a LoadedProject, which: &AgentSelection) -> Result<Vec<&
     if is_one {
         return Ok(vec![show_agent::choose(loaded, which)?]);
     }
-        // Agents in the user's home are reviewed there, or by their id.
+    // Agents in the user's home are reviewed there, or by their id.
     let is_own = |agent: &&Agent| !agent.directory.starts_with(HOME);
     Ok(loaded.library.agents.values().filter(is_own).collect())
 }

@@ -1,6 +1,6 @@
 //! The keyring of the system, if this binary was built with it.
 //!
-//! Must never: fall back to a file without a word.
+//! Must never: fall back to a file silently.
 
 #[cfg(feature = "keyring")]
 pub(super) use with::{get, remove, require, set};
@@ -34,7 +34,7 @@ mod with {
     pub(crate) fn remove(name: &str) -> Result<(), Fault> {
         let removed = Entry::new(SERVICE, name).and_then(|entry| entry.delete_credential());
         match removed {
-            // Somebody removed it already, which is what is wanted.
+                        // The value is already removed, so there is nothing to do.
             Err(keyring::Error::NoEntry) => Ok(()),
             removed => removed.map_err(|error| fault("forget", name, &error)),
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Replaces or creates a file. If this fails, the old content is unchanged.
 pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // A link stays a link; its target is replaced.
+    // A link stays a link; its target is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().filter(|one| !one.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
@@ -17,7 +17,7 @@ pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written =
         write_new(&unfinished, &path, bytes).and_then(|()| fs::rename(&unfinished, &path));
     if let Err(error) = written {
-                // The file may not exist; `error` already says what failed.
+        // The file may not exist; `error` already says what failed.
         fs::remove_file(&unfinished).unwrap_or_default();
         return Err(error);
     }

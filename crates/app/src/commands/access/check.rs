@@ -69,7 +69,8 @@ pub(super) fn report(
                 ),
                 false => files,
             };
-            let so = if count.errors > 0 { "; they allow no access until these are fixed" } else { "" };
+            let so =
+                if count.errors > 0 { "; they allow no access until these are fixed" } else { "" };
             writeln!(out, "checked {what}: {found}{so}")?;
             count
         }

@@ -98,8 +98,9 @@ fn validate(options: &ValidateOptions) -> Result<ExitCode, Fault> {
     let (rules, findings) = read_alone(&options.path)?;
     if rules.files().next().is_none() && rules.broken.is_empty() {
         let what = format!("there is no policy in {}", options.path.display());
-        return Err(Fault::new(Blame::Caller, what)
-            .hint("name a file that ends in .yml, .yaml or .json, or a directory with such files"));
+        return Err(Fault::new(Blame::Caller, what).hint(
+            "name a file that ends in .yml, .yaml or .json, or a directory with such files",
+        ));
     }
     check::report(&rules, &findings, options.format)
 }

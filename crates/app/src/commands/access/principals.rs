@@ -14,7 +14,7 @@ pub(super) fn principal(words: &[String], entities: &[Entity]) -> Result<Princip
     if let [word] = words
         && let Some(principal) = kind(word)
     {
-                // The owner speaks with the relationship and tags of the owner's entity.
+        // The owner speaks with the relationship and tags of the owner's entity.
         let owner = entities.iter().find(|entity| entity.is_user);
         let owner = owner.filter(|_| principal.kind == PrincipalKind::Owner);
         return Ok(owner.map_or(principal, speaker));

@@ -53,7 +53,7 @@ pub(super) fn run(host: &CliContext, options: &ExportOptions) -> Result<(), Faul
     let filter = options.which.filter(&own_zone(host)?)?;
     let ledger = bootstrap::open_ledger(host)?;
     let mut rows = ledger.audit(&filter).map_err(store_fault)?;
-        // Oldest first, so that later exports can be appended.
+    // Oldest first, so that later exports can be appended.
     rows.reverse();
     let mut out = BufWriter::new(std::io::stdout().lock());
     match options.format {

@@ -67,9 +67,11 @@ pub(super) fn run(host: &CliContext, options: &AuditStatsOptions) -> Result<(), 
     }
     writeln!(out, "{} decisions, {allowed} allowed, {denied} denied", allowed + denied)?;
     match never {
-        Ok(names) if names.is_empty() => writeln!(out, "every enabled policy matched at least once")?,
+        Ok(names) if names.is_empty() => {
+            writeln!(out, "every enabled policy matched at least once")?
+        }
         Ok(names) => writeln!(out, "policies that never matched: {}", names.join(", "))?,
-                // The counts are valid even if the policies do not load.
+        // The counts are valid even if the policies do not load.
         Err(fault) => writeln!(crate::output::stderr().lock(), "{fault}")?,
     }
     Ok(())

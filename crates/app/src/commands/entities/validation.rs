@@ -97,12 +97,13 @@ fn word(what: &str, text: &str) -> Result<String, Fault> {
         && text.chars().all(is_sign);
     match is_word {
         true => Ok(text.to_owned()),
-        false => Err(Fault::new(Blame::Caller, format!("`{}` is not a valid {what}", escaped(text))).hint(
-            format!(
-                "write at most {ENTITY_WORD_CHARS_MAX} letters, digits, `.`, `_`, `-` and `@`, \
+        false => {
+            Err(Fault::new(Blame::Caller, format!("`{}` is not a valid {what}", escaped(text)))
+                .hint(format!(
+                    "write at most {ENTITY_WORD_CHARS_MAX} letters, digits, `.`, `_`, `-` and `@`, \
                  beginning with a letter or a digit"
-            ),
-        )),
+                )))
+        }
     }
 }
 

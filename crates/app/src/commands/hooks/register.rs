@@ -105,7 +105,7 @@ pub(super) fn update(
     let manifest_name = manifest.name.clone();
     let id = before.id.clone();
     register(host, ledger, (before.id, before.version + 1), (manifest, script))?;
-        // A disabled hook stays disabled with its new version.
+    // A disabled hook stays disabled with its new version.
     if row.status == EventHookStatus::Disabled {
         let (by, reason) = (author(host)?, row.disabled_reason);
         change(ledger, EventHookChange::Disabled { hook: id, by, reason })?;

@@ -96,7 +96,7 @@ fn event(path: &Path, now: u64) -> Result<Inbound, Fault> {
 }
 
 fn is_set_off(row: &EventHookRow, inbound: &Inbound, record: &AccessRecord) -> bool {
-        // A paused hook is tested too, as if its breaker were closed.
+    // A paused hook is tested too, as if its breaker were closed.
     let active = ActiveHook { hook: row.hook.clone(), circuit: Default::default() };
     let hooks = EventHooks::of(vec![active]);
     !hooks.triggered_by(inbound, &record.principal, record.timestamp).is_empty()
@@ -135,8 +135,7 @@ fn tell(
         dispatches.map(|one| json!({ "agent": one.agent, "prompt": one.text })).collect();
     told["would_start"] = json!(dispatches);
     if !plan.dispatches.is_empty() && record.decision.session.is_none() {
-        told["error"] =
-            json!("it fires, but no policy that allows the event names its session");
+        told["error"] = json!("it fires, but no policy that allows the event names its session");
     }
     told["would_disable"] = json!(plan.disable.first().map(|one| &one.reason));
 }

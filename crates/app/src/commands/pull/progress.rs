@@ -127,7 +127,7 @@ impl PullReporter {
             PullOutputMode::Plain => {
                 let step = percent / PULL_LINE_PERCENT;
                 let is_said = match (part, before) {
-                                        // Unpacking is quick; one line for it is enough.
+                    // Unpacking is quick; one line for it is enough.
                     (PullPhase::Unpacking, before) => before.is_some(),
                     (PullPhase::Moving, before) => {
                         before.map(|one| one / PULL_LINE_PERCENT) == Some(step)

@@ -134,7 +134,7 @@ fn was_owners(looking: &TrustReview<'_>, agent: &Agent) -> Result<bool, Fault> {
     Ok(match looking.standing(agent)? {
         TrustStatus::Trusted(_) => true,
         TrustStatus::Changed(_) | TrustStatus::Unseen => false,
-                    // A program without a definition may still be read by the new tool.
+        // A program without a definition may still be read by the new tool.
         TrustStatus::Nothing => {
             let directory = looking.definitions.directory(agent);
             let Ok(manifest) = agentry_runtime::trust::read(&directory, agent) else {

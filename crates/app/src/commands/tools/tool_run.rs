@@ -49,7 +49,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let stop = CancelToken::new();
     stop_on_signal(&stop)?;
     let hear = |line: &str| {
-                // If stderr is closed, the tool continues.
+        // If stderr is closed, the tool continues.
         writeln!(crate::output::stderr().lock(), "{}", visible_line(line)).unwrap_or_default();
     };
     let trial = ToolTrial { agent, tool: &tool, arguments };
@@ -108,9 +108,8 @@ fn not_own(name: &str) -> Fault {
 
 /// Stops the tool and all its processes on Ctrl-C; a second Ctrl-C ends this process.
 fn stop_on_signal(stop: &CancelToken) -> Result<(), Fault> {
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
-        Fault::new(Blame::Machine, format!("cannot handle signals: {error}"))
-    })?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot handle signals: {error}")))?;
     let stop = stop.clone();
     thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {

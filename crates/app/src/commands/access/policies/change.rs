@@ -151,7 +151,7 @@ pub(super) fn switch(
     let old = compile_policies(&rules, &findings);
     let word = if on { "on" } else { "off" };
     let name = &options.name;
-        // Switching a policy may fix a failing example, so only unreadable policies stop here.
+    // Switching a policy may fix a failing example, so only unreadable policies stop here.
     if !rules.broken.is_empty() {
         old?;
         return Ok(ExitCode::FAILURE);

@@ -57,7 +57,7 @@ pub(super) fn show(host: &CliContext, options: &PolicyNameOptions) -> Result<Exi
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-        // A comment, so that the output can be saved as a policy file.
+    // A comment, so that the output can be saved as a policy file.
     let state = if policy.enabled { "on" } else { "off" };
     let head = format!("# {}, {state}, priority {}", place(policy), policy.priority);
     writeln!(out, "{}\n{}", visible_line(&head), escaped(text))?;

@@ -78,7 +78,7 @@ pub(super) fn decide(
             let read = ledger.each_decision(since, until, |past| {
                 batch.push(past);
                 if batch.len() == REPLAY_BATCH_MAX {
-                                        // This fails only if the other thread panicked; then the batch is not needed.
+                    // This fails only if the other thread panicked; then the batch is not needed.
                     sender.send(std::mem::take(&mut batch)).unwrap_or_default();
                 }
             });
@@ -156,7 +156,7 @@ impl<'a> GrantTimeline<'a> {
                     && grant.revoked_at.is_none_or(|end| time < end)
                     && grant.expires_at.is_none_or(|end| time < end)
             };
-                            // A grant that was revoked later was not yet revoked at that time.
+            // A grant that was revoked later was not yet revoked at that time.
             let then = |grant: &Grant| Grant { revoked_at: None, ..grant.clone() };
             self.held = self.all.iter().filter(held).map(then).collect();
             let turns = self.all.iter().flat_map(|grant| {
