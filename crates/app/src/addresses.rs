@@ -83,7 +83,7 @@ impl AddressTrust {
                 address.provider,
                 self.project.display()
             );
-                            // If stderr is closed, `agentry models` still shows it.
+            // If stderr is closed, `agentry models` still shows it.
             writeln!(stderr, "warning: {}", visible(&text)).unwrap_or_default();
         }
     }

@@ -83,7 +83,7 @@ impl AgentLineEncoder {
                 sum.confined_by("missing");
                 vec![missing(why)]
             }
-                        // Emitted with the first turn, when the confinement is known.
+            // Emitted with the first turn, when the confinement is known.
             Event::TurnStarted(plan) => {
                 sum.summing = plan.compaction.is_some();
                 sum.init.take().into_iter().collect()

@@ -85,11 +85,8 @@ impl ProjectRuntime {
 /// Opens the ledger of this user, and warns if the clock is behind it.
 pub(crate) fn open_ledger(host: &CliContext) -> Result<Ledger, Fault> {
     let Some(home) = &host.environment.state else {
-        return Err(Fault::new(
-            Blame::Machine,
-            "no directory for the ledger: HOME is not set",
-        )
-        .hint("set AGENTRY_HOME to a directory"));
+        return Err(Fault::new(Blame::Machine, "no directory for the ledger: HOME is not set")
+            .hint("set AGENTRY_HOME to a directory"));
     };
     let ledger = Ledger::open(home, Arc::new(now)).map_err(store_fault)?;
     warn_of_clock(&ledger);
@@ -123,7 +120,7 @@ pub(crate) fn ledger_troubles(host: &CliContext) -> Vec<String> {
     };
     let ledger = match Ledger::open_to_read(home, Arc::new(now)) {
         Ok(ledger) => ledger,
-                // The next command that writes upgrades the ledger.
+        // The next command that writes upgrades the ledger.
         Err(agentry_store::Error::NeedsUpgrade { .. }) => return Vec::new(),
         Err(error) => return vec![error.to_string()],
     };
@@ -346,7 +343,7 @@ pub(crate) fn warn_left_out(engine: &ProjectRuntime, agent: &Agent) -> Result<()
     let (_, notes) = engine.definitions.confinement(agent).map_err(fault)?;
     let mut stderr = crate::output::stderr().lock();
     for note in notes {
-                // If stderr is closed, `agentry sandbox explain` still shows it.
+        // If stderr is closed, `agentry sandbox explain` still shows it.
         writeln!(stderr, "warning: {}", visible(&note.to_string())).unwrap_or_default();
     }
     Ok(())

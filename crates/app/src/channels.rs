@@ -58,10 +58,8 @@ pub(crate) fn start(
         adapters.insert(name.clone(), Arc::new(adapter));
     }
     let ledger = parts.ledger.clone();
-    let timer =
-        Timer::start(sink, clock, Arc::new(move || is_watched(&ledger))).map_err(|error| {
-            Fault::new(Blame::Machine, format!("cannot start the timer: {error}"))
-        })?;
+    let timer = Timer::start(sink, clock, Arc::new(move || is_watched(&ledger)))
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot start the timer: {error}")))?;
     Ok(Channels { adapters, timer })
 }
 

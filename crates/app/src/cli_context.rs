@@ -167,11 +167,11 @@ impl CliContext {
         place.check_file(&project, &mut findings);
         for (_, rules) in settings.config.rules.named("/rules") {
             let rules = rules.trim_start_matches("./");
-                        // An unreadable file is reported as missing, at the setting that names it.
+            // An unreadable file is reported as missing, at the setting that names it.
             tree_reader::read_extra_file(&mut project, &place.directory, rules).unwrap_or_default();
         }
         let home = match &self.environment.home {
-                        // The home directory itself is the project.
+            // The home directory itself is the project.
             Some(home) if place.directory.canonicalize().ok() == home.canonicalize().ok() => None,
             Some(home) => read_home(home, &mut findings),
             None => None,
@@ -421,8 +421,7 @@ fn user_settings(path: &Path, findings: &mut Findings) -> Option<SourceText> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => {
-            let text =
-                FindingText::new(format!("your settings file cannot be read: {error}"));
+            let text = FindingText::new(format!("your settings file cannot be read: {error}"));
             findings.about(DiagnosticCode::Unreadable, path.display().to_string(), text);
             return None;
         }
@@ -447,10 +446,7 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
 }
 
 fn no_renderer(error: &std::io::Error) -> Fault {
-    Fault::new(
-        Blame::Machine,
-        format!("cannot start the process that renders templates: {error}"),
-    )
+    Fault::new(Blame::Machine, format!("cannot start the process that renders templates: {error}"))
 }
 
 /// Returns the project directory of a path on the command line, and its name as shown to people.

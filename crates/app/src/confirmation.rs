@@ -103,7 +103,7 @@ pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Faul
                 format!("definition removed since the last run: {path}")
             }
         };
-                // If stderr is closed, the ledger still has it.
+        // If stderr is closed, the ledger still has it.
         writeln!(stderr, "{line}").unwrap_or_default();
     }
     let more = all.as_ref().map_or(0, Vec::len).saturating_sub(DEFINITIONS_SHOWN_MAX);
@@ -141,7 +141,9 @@ pub(crate) fn require_confirmed(
     let Some(changes) = unconfirmed(ledger, loaded)? else {
         confirm(ledger, loaded, by)?;
         let (count, path) = (plural(loaded.digests.len(), "definition file"), path(loaded));
-        return Ok(Some(format!("definitions confirmed: {count} of {path}; later changes need `agentry trust`")));
+        return Ok(Some(format!(
+            "definitions confirmed: {count} of {path}; later changes need `agentry trust`"
+        )));
     };
     if changes.is_empty() {
         return Ok(None);

@@ -37,7 +37,7 @@ use crate::timezone::{self, OwnerTimeZone};
 /// A cache of the definitions, for intake and the server.
 pub(crate) struct DefinitionCache {
     shelf: Arc<CacheState>,
-        // Wakes the thread that checks for changes; the thread ends when the cache is dropped.
+    // Wakes the thread that checks for changes; the thread ends when the cache is dropped.
     look: SyncSender<()>,
 }
 
@@ -106,7 +106,7 @@ impl DefinitionCache {
         confirmation: Confirmation,
     ) -> Result<Self, Fault> {
         let servings = match asked.model.as_deref().is_some_and(is_played) {
-                        // A scripted model has no provider, so none is probed.
+            // A scripted model has no provider, so none is probed.
             true => Vec::new(),
             false => engine.servings().to_vec(),
         };
@@ -164,7 +164,7 @@ impl DefinitionCache {
         if age >= RELOAD_TIME_MAX {
             self.shelf.look();
         } else if age >= RELOAD_TIME_MIN {
-                        // The send fails if a check is active already; that is enough.
+            // The send fails if a check is active already; that is enough.
             self.look.try_send(()).unwrap_or_default();
         }
         self.shelf.read().said.clone().map_err(Error::Unready)
@@ -210,7 +210,7 @@ impl CacheState {
 
     /// Reads the files again, and loads them if any of them changed.
     fn look(&self) {
-                // Another thread may have reloaded while we waited for the lock.
+        // Another thread may have reloaded while we waited for the lock.
         let begun = Instant::now();
         let host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         if self.read().at >= begun {
@@ -263,7 +263,7 @@ impl CacheState {
             log_line(&text);
             read.held = Some(text);
         }
-                // The next check reloads in any case, because a confirmation changes no file.
+        // The next check reloads in any case, because a confirmation changes no file.
         read.stamp = None;
     }
 

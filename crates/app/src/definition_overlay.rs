@@ -19,7 +19,7 @@ pub(crate) struct DefinitionOverlay {
     pub(crate) directory: PathBuf,
     /// The files of the project.
     pub(crate) project: FileTree,
-        // The home and its files, unless it is the project itself.
+    // The home and its files, unless it is the project itself.
     home: Option<(PathBuf, FileTree)>,
 }
 

@@ -96,11 +96,11 @@ pub(crate) fn brief(one: &Diagnostic) -> String {
 /// The number of findings by severity.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FindingCounts {
-        /// The number of errors.
+    /// The number of errors.
     pub(crate) errors: usize,
-        /// The number of warnings.
+    /// The number of warnings.
     pub(crate) warnings: usize,
-        /// The number of notes.
+    /// The number of notes.
     pub(crate) notes: usize,
 }
 

@@ -96,7 +96,7 @@ impl Environment {
         let state =
             directory("XDG_STATE_HOME").or_else(|| Some(home.as_ref()?.join(".local/state")));
         let data = directory("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
-                // A relative path is resolved against the current directory.
+        // A relative path is resolved against the current directory.
         let given = |name: &str| {
             let path = all.get(name).filter(|path| !path.is_empty())?;
             std::path::absolute(path).ok()

@@ -45,7 +45,7 @@ pub(crate) struct SkippedEntry {
 
 /// Copies a directory. Returns the skipped entries, among them all links.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<Vec<SkippedEntry>, Fault> {
-        // The root may be a link of the caller; links below it are not followed.
+    // The root may be a link of the caller; links below it are not followed.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let source = rustix::fs::openat(CWD, from, flags, Mode::empty());
     let source = source.map_err(|error| unreadable(from, &error.into()))?;

@@ -33,7 +33,8 @@ pub(crate) fn read(path: &Path) -> Result<Image, Fault> {
         return Err(fault(text).hint("use a smaller image"));
     }
     of_bytes(&bytes).ok_or_else(|| {
-        fault("this is not an image that models accept".to_owned()).hint("use PNG, JPEG, GIF or WebP")
+        fault("this is not an image that models accept".to_owned())
+            .hint("use PNG, JPEG, GIF or WebP")
     })
 }
 

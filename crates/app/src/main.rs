@@ -69,7 +69,7 @@ fn main() -> ExitCode {
         Err(fault) => {
             if fault.is_worth_saying() {
                 let mut stderr = output::stderr().lock();
-                                // If stderr is closed, the exit code still tells the caller.
+                // If stderr is closed, the exit code still tells the caller.
                 writeln!(stderr, "{fault}").unwrap_or_default();
             }
             fault.exit_code()

@@ -22,7 +22,7 @@ pub(crate) fn model(
     agent: &Agent,
     asked: Option<&str>,
 ) -> Result<ModelChoice, Box<ModelChoiceError>> {
-        // A scripted model has no provider, so none is probed.
+    // A scripted model has no provider, so none is probed.
     let servings = if asked.is_some_and(is_played) { &[] } else { engine.servings() };
     let default = engine.loaded.library.settings.config.agent.model.as_deref();
     choose(&ModelPreferences { asked, agent: &agent.models, default }, servings).map_err(Box::new)
@@ -45,7 +45,7 @@ pub(crate) fn choose_for_run(
             named.join(", "),
             choice.model
         );
-                // If stderr is closed, the ledger still has it.
+        // If stderr is closed, the ledger still has it.
         writeln!(crate::output::stderr().lock(), "note: {}", visible(&text)).unwrap_or_default();
     }
     fetch_missing(host, engine, &choice.model)?;

@@ -76,7 +76,7 @@ impl<W: Write> Write for EscapingWriter<W> {
 
 impl<W: Write> Drop for EscapingWriter<W> {
     fn drop(&mut self) {
-                // If the output is closed, the error cannot be reported.
+        // If the output is closed, the error cannot be reported.
         self.end().unwrap_or_default();
     }
 }

@@ -58,7 +58,7 @@ fn compiled(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Ve
 
 /// Reports probable mistakes in policies, and examples that fail.
 pub(crate) fn lint_policies(rules: &PolicySet, noted: &mut Findings) {
-        // Built-in policies alone need no lint; a set with errors cannot be linted.
+    // Built-in policies alone need no lint; a set with errors cannot be linted.
     if rules.has_no_files() || !rules.broken.is_empty() {
         return;
     }

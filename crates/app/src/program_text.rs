@@ -19,7 +19,9 @@ pub(crate) fn job(change: &JobChange) -> String {
         }
         JobChange::Started { job, .. } => format!("{job} started"),
         JobChange::Renewed { job, .. } => format!("{job} still runs"),
-        JobChange::Returned { job } => format!("{job} was not started in time, and is queued again"),
+        JobChange::Returned { job } => {
+            format!("{job} was not started in time, and is queued again")
+        }
         JobChange::Ended { job, state, report, .. } => {
             format!("{job} {}{}", state.as_str(), reported(report))
         }
@@ -79,7 +81,7 @@ fn came_of(moment: HookMoment, report: &HookReport) -> String {
         HookResult::Shaped { shape } => shaped(shape),
         HookResult::Gated { answer } => gated(answer),
     };
-        // Notes come first, because a long line may be cut.
+    // Notes come first, because a long line may be cut.
     report.notes.iter().cloned().chain([words]).collect::<Vec<_>>().join("; ")
 }
 

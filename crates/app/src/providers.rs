@@ -145,7 +145,7 @@ pub(crate) fn provider_set(
         let one = match (refused, own) {
             (None, _) => configured(host, loaded, secrets, (id, said), order),
             (Some(_), Some(own)) => configured(host, loaded, secrets, (id, own), order),
-                        // The owner's provider of this name is added below.
+            // The owner's provider of this name is added below.
             (Some(_), None) if usual(id).is_some() || id == OLLAMA => None,
             (Some(address), None) => Some(not_used(said, (address, trusts), order)),
         };
@@ -228,7 +228,7 @@ fn protocol_of(id: &str, said: &config::ProviderToml) -> Option<Protocol> {
         Some(ProviderKind::Openai) => Some(Protocol::Openai),
         Some(ProviderKind::OpenaiChat | ProviderKind::Ollama) => Some(Protocol::OpenaiChat),
         Some(ProviderKind::Gemini) => Some(Protocol::Gemini),
-                // A local provider has no address; a scripted one is named by its file.
+        // A local provider has no address; a scripted one is named by its file.
         Some(ProviderKind::Local | ProviderKind::Scripted) => None,
         None => Some(usual(id).map_or(Protocol::OpenaiChat, |usual| usual.protocol)),
     }
@@ -326,7 +326,7 @@ fn implied(
     let set = usual.base_variable.and_then(|name| host.environment.variable(name));
     let set = set.filter(|set| !set.trim().is_empty());
     let elsewhere = set.as_deref().is_some_and(|set| !same_host(set, usual.base_url));
-        // Servers compatible with OpenAI use the older protocol.
+    // Servers compatible with OpenAI use the older protocol.
     let protocol = match usual.protocol {
         Protocol::Openai if elsewhere => Protocol::OpenaiChat,
         protocol => protocol,
@@ -385,7 +385,7 @@ fn ollama_base(host: &CliContext) -> String {
     let set = set.unwrap_or_else(|| OLLAMA_ADDRESS.to_owned());
     let (scheme, rest) = set.trim().split_once("://").unwrap_or(("http", set.trim()));
     let rest = rest.trim_end_matches('/');
-        // The variable may also hold the address that the server listens on.
+    // The variable may also hold the address that the server listens on.
     let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
     let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let port = if has_port || scheme == "https" { "" } else { ":11434" };
@@ -408,7 +408,7 @@ fn proxy(host: &CliContext) -> Proxy {
     };
     Proxy {
         https: variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
-                // A client of a CGI script can set the upper-case name, so it comes second.
+        // A client of a CGI script can set the upper-case name, so it comes second.
         http: variable(&["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"]),
         no_proxy: variable(&["NO_PROXY", "no_proxy"]),
     }
@@ -459,7 +459,7 @@ fn in_the_box(
     let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
     let installed: Vec<String> = installed.map(|one| one.id).collect();
     let default = catalog().iter().find(|one| one.default).map(|one| one.id.clone());
-        // An installed model is preferred to a download, unless it is for experiments only.
+    // An installed model is preferred to a download, unless it is for experiments only.
     let is_good = |id: &&String| !catalog().iter().any(|one| one.id == **id && one.only_by_name);
     let here = || installed.iter().find(is_good).cloned();
     let default = default.filter(|id| installed.contains(id) || here().is_none()).or_else(here);

@@ -113,7 +113,7 @@ fn show_lines(receiver: &Receiver<OutputItem>) -> io::Result<()> {
                 .iter()
                 .map(agent_events::text)
                 .collect(),
-                        // Programs read recorded entries only.
+            // Programs read recorded entries only.
             OutputItem::Progress(_) => Vec::new(),
             OutputItem::Line(line) => vec![line],
             OutputItem::History(past) => {
@@ -121,7 +121,7 @@ fn show_lines(receiver: &Receiver<OutputItem>) -> io::Result<()> {
                 Vec::new()
             }
         };
-                    // A closed output does not stop the run; the error is returned at the end.
+        // A closed output does not stop the run; the error is returned at the end.
         for text in texts {
             result = result.and_then(|()| writeln!(out, "{text}")).and_then(|()| out.flush());
         }
@@ -181,7 +181,7 @@ impl TerminalAsker {
             read_answer(lasting, &mut err)
         });
         drop(err);
-                // Without an answer the approval stays open, and the run can be resumed.
+        // Without an answer the approval stays open, and the run can be resumed.
         let Ok(Some(answer)) = asked else { return };
         let book = (&self.parts.ledger, &*self.parts.redactor);
         if let Err(error) = permission_request::answer(

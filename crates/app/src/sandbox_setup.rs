@@ -25,7 +25,7 @@ pub(crate) static ROLES: [(&str, RoleFn); 1] =
 
 /// Hides the memory of this process from others of this user, and disables core dumps: it has secrets.
 pub(crate) fn harden_process() {
-        // A failure is ignored: this is an extra protection that nothing depends on.
+    // A failure is ignored: this is an extra protection that nothing depends on.
     #[cfg(target_os = "linux")]
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .unwrap_or_default();
@@ -39,7 +39,7 @@ pub(crate) fn open(environment: &Environment, layers: &SandboxLayers) -> Enforce
     if layers.operator.sandbox.enabled == Some(false) {
         return Enforcer::Off;
     }
-        // If this fails, the first call that needs the directory reports it.
+    // If this fails, the first call that needs the directory reports it.
     let quarantine = setup(environment).quarantine;
     DirBuilder::new().recursive(true).mode(0o700).create(quarantine).unwrap_or_default();
     let opened = Sandbox::open(&setup(environment), minimum(layers));
@@ -64,7 +64,7 @@ fn remove_leftovers(environment: &Environment) {
     let mut stderr = crate::output::stderr().lock();
     for parent in [std::env::temp_dir(), run_homes(environment)] {
         for line in private_directory::remove_leftovers(&parent) {
-                        // If stderr is closed, the next start warns again.
+            // If stderr is closed, the next start warns again.
             writeln!(stderr, "warning: {}", visible(&line)).unwrap_or_default();
         }
     }

@@ -111,7 +111,7 @@ pub(crate) fn list(
         SecretStatus {
             name: name.clone(),
             place,
-                        // The settings were checked, so each receiver parses.
+            // The settings were checked, so each receiver parses.
             receivers: said.receivers.iter().filter_map(|one| one.parse().ok()).collect(),
             variable: said.variable.clone().unwrap_or_else(|| variable(name)),
         }

@@ -57,7 +57,7 @@ impl TextOutput {
     }
 
     pub(crate) fn note(&mut self, text: &str) {
-                // If stderr is closed, the exit code still tells the caller.
+        // If stderr is closed, the exit code still tells the caller.
         writeln!(crate::output::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
     }
 
@@ -86,9 +86,9 @@ impl TextOutput {
                 self.summing = plan.compaction.is_some();
                 match &plan.compaction {
                     Some(one) => self.note(&format!("compaction: {}", one.reason.as_str())),
-                    None if is_off(plan) => {
-                        self.note("warning: the sandbox is off, commands can do everything that you can")
-                    }
+                    None if is_off(plan) => self.note(
+                        "warning: the sandbox is off, commands can do everything that you can",
+                    ),
                     None => {}
                 }
             }
@@ -173,7 +173,7 @@ impl TextOutput {
             return;
         }
         self.out(|out| match streamed {
-                        // The deltas were shown already.
+            // The deltas were shown already.
             true => writeln!(out),
             false => writeln!(out, "{}", visible(text)),
         });

@@ -38,7 +38,7 @@ pub(crate) fn of(settings: &Settings) -> Result<OwnerTimeZone, Fault> {
             "warning: this machine's time zone is unknown, so times in policies are in UTC: {why}"
         );
         let mut stderr = crate::output::stderr().lock();
-                    // If stderr is closed, no one would read the warning.
+        // If stderr is closed, no one would read the warning.
         writeln!(stderr, "{text}\n help: set `timezone` in your settings").unwrap_or_default();
         TimeZone::UTC
     });
@@ -101,7 +101,7 @@ impl OwnerTimeZone {
         if let Ok(at) = text.parse::<Timestamp>() {
             return u64::try_from(at.as_millisecond()).ok();
         }
-                // A date alone means midnight; a text of any other length is a date with a time.
+        // A date alone means midnight; a text of any other length is a date with a time.
         let local = match text.len() {
             10 => text.parse::<Date>().ok()?.to_datetime(Time::midnight()),
             _ => text.parse::<DateTime>().ok()?,

@@ -224,7 +224,7 @@ impl<'a> TrustReview<'a> {
         }
         match changes {
             0 if before.hash == seen.manifest.hash => writeln!(out, "  nothing")?,
-                        // The mode is part of the hash of all files, but not of the hash of a file.
+            // The mode is part of the hash of all files, but not of the hash of a file.
             0 => writeln!(out, "  the executable bit of a file changed")?,
             changes if changes > TRUST_FILES_SHOWN_MAX => {
                 writeln!(out, "  and {} more", changes - TRUST_FILES_SHOWN_MAX)?;

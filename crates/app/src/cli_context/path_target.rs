@@ -46,11 +46,11 @@ impl PathTarget {
             let only = place.file.as_deref().and_then(|file| only_of(&place.label, "", file));
             return Ok(Self { only, ..place });
         };
-                // A part of a pack is read with its neighbors, because it may refer to them.
+        // A part of a pack is read with its neighbors, because it may refer to them.
         let pack = pack.to_string_lossy();
         let inside = full.strip_prefix(project).unwrap_or(Path::new(""));
         let label = if asked.is_relative() && !typed.contains(&*pack) {
-                        // The path is relative to a directory within the pack: the project lies above.
+            // The path is relative to a directory within the pack: the project lies above.
             above(&typed, inside.components().count())
         } else {
             typed.split(&*pack).next().unwrap_or_default().trim_end_matches('/').to_owned()

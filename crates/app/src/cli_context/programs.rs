@@ -38,7 +38,7 @@ fn of_agent(agent: &Agent, trees: &ProjectTrees<'_>) -> Result<TrustManifest, Tr
     };
     let manifest = agentry_runtime::trust::read(&directory, agent)?;
     match tree.and_then(|tree| differs(tree, agent, &manifest)) {
-                // The agent was loaded from another version of this file.
+        // The agent was loaded from another version of this file.
         Some(path) => Err(TrustError::Changed { path }),
         None => Ok(manifest),
     }

@@ -76,7 +76,7 @@ impl SecretFile {
         read.map_err(|error| broken("read", &path, &error))?;
         let written: SecretFileContent =
             serde_json::from_str(text.expose_secret()).map_err(|error| {
-                                // The error text may contain a value; its position does not.
+                // The error text may contain a value; its position does not.
                 let place = format!("line {}, column {}", error.line(), error.column());
                 unusable(&path, &format!("its format is not valid ({place})"))
             })?;
@@ -118,7 +118,7 @@ impl SecretFile {
         let text = serde_json::to_string_pretty(&json!({ "version": 1, "secrets": secrets }))?;
         let text = SecretString::from(text);
         let unfinished = self.directory.join("secrets.json.unfinished");
-                // The lock is held, so this file was left by a process that died.
+        // The lock is held, so this file was left by a process that died.
         match fs::remove_file(&unfinished) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
@@ -147,8 +147,10 @@ fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), Fault> {
     }
     if metadata.mode() & OTHERS != 0 {
         let why = format!("others can access it (mode {:o})", metadata.mode() & 0o777);
-        let hint =
-            format!("chmod {mode:o} {}; then replace the secrets that others may have read", path.display());
+        let hint = format!(
+            "chmod {mode:o} {}; then replace the secrets that others may have read",
+            path.display()
+        );
         return Err(unusable(path, &why).hint(hint));
     }
     Ok(())
