@@ -160,7 +160,7 @@ impl AgentReport {
         self.line("spawn_subagents", &others.value.to_string(), Some(&others.origin));
     }
 
-    /// Adds the sandbox settings that the agent's files request; the operator's settings limit them.
+    /// Adds the sandbox settings that the agent's files request, before the operator's limits.
     fn sandbox(&mut self, agent: &Agent) {
         for layer in &agent.powers.confinement {
             for (key, value, origin) in layer.all() {

@@ -129,7 +129,7 @@ impl CliContext {
         Self { environment: Environment::read(), flags, renderer, tape: RefCell::default() }
     }
 
-    /// Sets the recording mode for exchanges with providers; None for neither recording nor playing.
+    /// Sets the recording mode for exchanges with providers; None records and plays nothing.
     pub(crate) fn use_tape(&self, tape: Option<RecordingMode>) {
         self.tape.replace(tape);
     }
@@ -385,8 +385,8 @@ fn defect(
     Some(TemplateDefect { file, code, line, column, message, help })
 }
 
-/// Returns true if a finding is about the user's own packs. They are read so that a project can refer
-/// to them; their defects are not the project's.
+/// Returns true if a finding is about the user's own packs. They are read so that a project can
+/// refer to them; their defects are not the project's.
 pub(crate) fn is_of_home(file: &str) -> bool {
     lies_in(file, HOME)
 }

@@ -86,7 +86,7 @@ pub(crate) fn in_words(changes: &[DefinitionChange]) -> String {
     words.join(", ")
 }
 
-/// Reports definitions that changed since the last run in this directory, and records the new state.
+/// Reports definitions that changed since the last run here, and records the new state.
 pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Fault> {
     let before = ledger.known_definitions(&path(loaded), RecordedDefinitions::Met);
     let before = before.map_err(bootstrap::store_fault)?;

@@ -1,8 +1,8 @@
 //! A cache of definitions that reloads changed files: policies, agents, routes, run settings.
 //!
 //! Readers get definitions that were checked a moment ago. Under load, a thread checks for changed
-//! files in the background; after a quiet time, the first reader waits for the check. Definitions that
-//! do not load are an error for the next reader; removed policies allow no access.
+//! files in the background; after a quiet time, the first reader waits for the check. Definitions
+//! that do not load are an error for the next reader; removed policies allow no access.
 //!
 //! Must never: continue with old policies because new ones do not load.
 

@@ -121,8 +121,8 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars().map(|c| if plain(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// Escapes control characters and invisible characters of a text that a person must judge. Line ends
-/// and tabs stay.
+/// Escapes control characters and invisible characters of a text that a person must judge. Line
+/// ends and tabs stay.
 pub(crate) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

@@ -67,8 +67,8 @@ impl Fault {
         self.blame != Blame::Reader
     }
 
-    /// Returns the exit code: 2 for a wrong command, 1 for a wrong definition or machine, 3 for denied
-    /// access, 70 for a defect of ours.
+    /// Returns the exit code: 2 for a wrong command, 1 for a wrong definition or machine, 3 for
+    /// denied access, 70 for a defect of ours.
     pub(crate) fn code(&self) -> u8 {
         match self.blame {
             Blame::Caller => 2,

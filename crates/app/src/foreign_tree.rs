@@ -1,8 +1,8 @@
 //! Copies directories of other people safely.
 //!
-//! Copied are directories and the content of regular files, with the executable bit of the mode. All
-//! copies belong to the caller. Skipped, and reported, are links that lead out of the tree or nowhere,
-//! repositories below the root (git runs their settings), devices, pipes and sockets.
+//! Copied are directories and the content of regular files, with the executable bit of the mode.
+//! All copies belong to the caller. Skipped, and reported, are links that lead out of the tree or
+//! nowhere, repositories below the root (git runs their settings), devices, pipes and sockets.
 //!
 //! Must never: follow a link, wait for a pipe, or copy an owner or another bit of a mode.
 
@@ -55,7 +55,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<Vec<SkippedEntry>, Fault> {
     Ok(copying.left_out)
 }
 
-/// Removes entries from a clone that `copy` would skip, but keeps links within the tree. Returns them.
+/// Removes and returns the entries of a clone that `copy` would skip, except links within the tree.
 pub(crate) fn clean(root: &Path) -> Result<Vec<SkippedEntry>, Fault> {
     let real = root.canonicalize().map_err(|error| unreadable(root, &error))?;
     let mut left_out = Vec::new();

@@ -1,8 +1,8 @@
 //! Standard output and standard error of all commands.
 //!
-//! Names, paths, descriptions and errors come from files of other authors. Characters that control a
-//! terminal or reorder a line are escaped here, for all of them. Only our own colors pass: sequences
-//! that set a weight or a plain color.
+//! Names, paths, descriptions and errors come from files of other authors. Characters that control
+//! a terminal or reorder a line are escaped here, for all of them. Only our own colors pass:
+//! sequences that set a weight or a plain color.
 //!
 //! Escapes have the form of JSON (`\u001b`), so that a JSON document keeps its meaning.
 //!

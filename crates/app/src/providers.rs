@@ -1,7 +1,7 @@
 //! The model providers: those of the settings, and those whose key is in the environment.
 //!
-//! A key goes to one host. A well-known variable belongs to its provider's host, or to the host that
-//! the operator sets beside it; a project's file cannot send a key elsewhere.
+//! A key goes to one host. A well-known variable belongs to its provider's host, or to the host
+//! that the operator sets beside it; a project's file cannot send a key elsewhere.
 //!
 //! Must never: print a key, or use one for a host that only a project's file names.
 
@@ -415,7 +415,7 @@ fn proxy(host: &CliContext) -> Proxy {
 }
 
 impl ServingList {
-    /// Returns the list with the state of Ollama; reads its models only if no other provider is ready.
+    /// Returns the list with the state of Ollama, and its models if no other provider is ready.
     pub(crate) fn probe(&self, providers: &ProviderRegistry) -> Vec<SelectableProvider> {
         let mut all = self.all.clone();
         let others = all

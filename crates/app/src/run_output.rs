@@ -1,7 +1,7 @@
 //! Output of a run in progress: lines for programs, text for people, approvals at the terminal.
 //!
-//! One thread shows all entries in the order of the ledger. A question delays only the output, never
-//! the run: other calls of the same reply continue.
+//! One thread shows all entries in the order of the ledger. A question delays only the output,
+//! never the run: other calls of the same reply continue.
 //!
 //! Must never: show a fact that is not in the ledger, except deltas of a reply.
 
@@ -80,7 +80,7 @@ impl RunOutput {
     }
 }
 
-/// Starts the output thread. It ends when all senders are dropped, and returns the first write error.
+/// Starts the output thread, which ends with its last sender and returns the first write error.
 pub(crate) fn open(
     look: OutputMode,
     parts: &Arc<Host>,

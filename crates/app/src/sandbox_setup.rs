@@ -23,7 +23,7 @@ use crate::env::Environment;
 pub(crate) static ROLES: [(&str, RoleFn); 1] =
     [(agentry_tools::FILE_TOOLS, agentry_tools::serve_files)];
 
-/// Hides the memory of this process from others of this user, and disables core dumps: it has secrets.
+/// Hides the memory of this process, which has secrets, from other processes and core dumps.
 pub(crate) fn harden_process() {
     // A failure is ignored: this is an extra protection that nothing depends on.
     #[cfg(target_os = "linux")]

@@ -81,8 +81,8 @@ impl OwnerTimeZone {
         })
     }
 
-    /// Parses the time of a test: `23:30`, `sat 23:30`, or a date and a time. Returns the local time and
-    /// milliseconds since 1970; the latter is `now` if the text has no date.
+    /// Parses the time of a test: `23:30`, `sat 23:30`, or a date and a time. Returns the local
+    /// time and milliseconds since 1970; the latter is `now` if the text has no date.
     pub(crate) fn trial(&self, text: &str, now: u64) -> Result<(LocalTime, u64), Fault> {
         let today = self.local(now).weekday;
         if let Some(said) = LocalTime::parse(text) {

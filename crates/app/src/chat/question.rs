@@ -157,8 +157,8 @@ pub(crate) fn diff(
     Some(shown.join("\n")).filter(|text| !text.is_empty())
 }
 
-/// Returns the exact input of a call; a command as its command line, other input as JSON. Leaves out
-/// fields that a complete diff shows.
+/// Returns the exact input of a call; a command as its command line, other input as JSON. Leaves
+/// out fields that a complete diff shows.
 pub(crate) fn payload(parts: &Host, approval: &Approval, diff: Option<&str>) -> String {
     let mut input = approval.call.input.clone();
     let whole = diff.is_some_and(|diff| diff.starts_with("---") && diff.len() < PREVIEW_CHARS_MAX);

@@ -109,7 +109,7 @@ impl<W: Write> Screen<W> {
         self.send(&text)
     }
 
-    /// Sets the size of the terminal. If it changed, clears the live rows, so that they are redrawn.
+    /// Sets the size of the terminal. If it changed, clears the live rows for a redraw.
     pub(crate) fn resized(&mut self, columns: u16, rows: u16) -> io::Result<()> {
         if (usize::from(columns), usize::from(rows)) == (self.columns, self.rows) {
             return Ok(());

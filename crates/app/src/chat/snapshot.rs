@@ -1,9 +1,9 @@
-//! Snapshots of a workspace before and after a turn, so that the turn's file changes can be reverted.
+//! Snapshots of a workspace before and after a turn, for reverting the turn's file changes.
 //!
 //! They are commits under a hidden reference of the workspace's own repository. The index, HEAD,
 //! branches and files are only read; ignored files are left out.
 //!
-//! Must never: write a file outside of the work tree, or overwrite a change that the turn did not make.
+//! Must never: write a file outside of the work tree, or overwrite changes from outside the turn.
 
 mod restore;
 

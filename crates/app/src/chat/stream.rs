@@ -37,8 +37,8 @@ impl AnswerStream {
         self.text.is_empty() && !self.begun
     }
 
-    /// Returns new final rows for the scrollback. An incomplete line is not final: it may become a row of
-    /// a table, an item, or the end of a block.
+    /// Returns new final rows for the scrollback. An incomplete line is not final: it may become a
+    /// row of a table, an item, or the end of a block.
     pub(crate) fn settled(&mut self, columns: usize) -> Vec<StyledRow> {
         let whole = self.text.rfind('\n').map_or(0, |at| at + 1);
         if whole == self.looked {
