@@ -25,6 +25,7 @@ mod entities;
 mod explain;
 mod fork;
 mod grants;
+mod help;
 mod hooks;
 mod init;
 mod ledger;
@@ -57,19 +58,9 @@ pub(crate) use run::{absolute_model, record_cancel, show_run};
 pub(crate) use serve::log_line;
 pub(crate) use show_agent::by_name as choose_agent;
 
-const EXAMPLES: &str = "\
-Examples:
-  agentry                                   talk with the agent of this directory
-  agentry init my-agent --profile coder     make an agent from a bundled profile
-  agentry check my-agent                    say what is wrong with it
-  agentry run -C my-agent \"List the files\"   run a prompt or a task
-  agentry show agent my-agent               show what it resolves to, and why
-  agentry show prompt my-agent              show its prompt, section by section
-  agentry explain E0401                     explain a finding";
-
 /// Runs agents defined as files in git: governed, confined, durable, replayable.
 #[derive(Parser)]
-#[command(name = "agentry", version, after_help = EXAMPLES)]
+#[command(name = "agentry", version, help_template = help::template(), after_help = help::AGENTRY)]
 pub(crate) struct Cli {
     /// Set a setting, such as agent.model=gpt-4.1 (repeatable)
     #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true)]
@@ -107,14 +98,19 @@ impl Color {
 #[derive(Subcommand)]
 enum CliCommand {
     /// Create an agent in a new directory, with git history
+    #[command(after_help = help::INIT)]
     Init(init::Options),
     /// Chat with an agent in the terminal (default command)
+    #[command(after_help = help::CHAT)]
     Chat(chat::Options),
     /// Run a prompt or a task to its end
+    #[command(after_help = help::RUN)]
     Run(run::Options),
     /// Drive an agent from a program, in JSON lines
+    #[command(after_help = help::STDIO)]
     Stdio(stdio::Options),
     /// Run the server: HTTP API, web console and channels
+    #[command(after_help = help::SERVE)]
     Serve(serve::Options),
     /// Open the web console of the running server
     Console(console::Options),
@@ -122,10 +118,12 @@ enum CliCommand {
     #[command(subcommand)]
     Token(token::TokenCommand),
     /// Send a message to an agent as a channel would
+    #[command(after_help = help::SEND)]
     Send(send::Options),
     /// Show how an event was handled, stage by stage
     Trace(trace::Options),
     /// Check agents, skills, tasks and settings for errors
+    #[command(after_help = help::CHECK)]
     Check(check::Options),
     /// Resume paused or interrupted runs
     Resume(resume::Options),
@@ -134,6 +132,7 @@ enum CliCommand {
     /// List the approvals that wait for an answer
     Approvals(answer::ApprovalListOptions),
     /// Answer an approval
+    #[command(after_help = help::ANSWER)]
     Answer(answer::Options),
     /// List and answer requests for permission
     #[command(subcommand)]
@@ -146,22 +145,25 @@ enum CliCommand {
     /// Summarize older turns of a session to free context
     Compact(compact::Options),
     /// Replay a recorded run against the current code and files
+    #[command(after_help = help::REPLAY)]
     Replay(replay::Options),
     /// Verify the ledger, or accept a loss of entries
     #[command(subcommand)]
     Ledger(LedgerCommand),
     /// Show runs, sessions and turns, or a resolved agent
+    #[command(after_help = help::SHOW)]
     Show(ShowRecordCommand),
     /// Check the sandbox and the ledger of this machine
+    #[command(after_help = help::DOCTOR)]
     Doctor(doctor::Options),
     /// Try the sandbox, or explain what an agent may do in it
     #[command(subcommand)]
     Sandbox(SandboxCommand),
     /// Explain which rule decides about a tool call
-    #[command(subcommand)]
+    #[command(subcommand, after_help = help::POLICY)]
     Policy(PolicyCommand),
     /// Test, check, change and replay access policies
-    #[command(subcommand, visible_alias = "acl")]
+    #[command(subcommand, visible_alias = "acl", after_help = help::ACCESS)]
     Access(access::AccessCommand),
     /// List and change known people and their identities
     #[command(subcommand)]
@@ -172,15 +174,15 @@ enum CliCommand {
     /// Review and trust the programs that agents bring
     Trust(trust::Options),
     /// List an agent's tools; create and try its own
-    #[command(subcommand)]
+    #[command(subcommand, after_help = help::TOOLS)]
     Tools(tools::ToolsCommand),
     /// Register, inspect and switch event hooks
     ///
     /// The hooks of an agent's own turns live in its directory; `agentry show agent` lists them.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = help::HOOKS)]
     Hooks(hooks::HooksCommand),
     /// Store secrets, and list who receives them
-    #[command(subcommand)]
+    #[command(subcommand, after_help = help::SECRET)]
     Secret(secret::SecretCommand),
     /// Show providers, their models and an agent's choice
     Models(models::Options),

@@ -74,7 +74,7 @@ mod tests {
     fn what_a_program_hands_in_is_looked_at_too() {
         let png = STANDARD.encode(b"\x89PNG\r\n\x1a\nrest");
         assert_eq!(of_base64(&png).unwrap().data, png);
-        assert!(of_base64("no base64!").unwrap_err().starts_with("a picture is no base64"));
+        assert!(of_base64("no base64!").unwrap_err().starts_with("an image is not base64"));
         assert!(of_base64("aGVsbG8=").is_err());
         let long = "A".repeat(usize::try_from(IMAGE_BYTES_MAX).unwrap() * 2);
         assert!(of_base64(&long).unwrap_err().contains("larger than"));

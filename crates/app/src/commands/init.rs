@@ -299,7 +299,7 @@ fn bring(from: &str, dir: &Path) -> Result<(), Fault> {
             Blame::Caller,
             format!("`{from}` is neither a directory nor a git address"),
         )
-        .hint("name a directory that exists, or an address such as https://host/name.git"));
+        .hint("name an existing directory, or an address such as https://host/name.git"));
     }
     clone(from, dir)?;
     tell_left_out(&foreign_tree::clean(dir)?)

@@ -29,7 +29,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         ReplayReport::Identical { moves } => {
             writeln!(
                 out,
-                "no differences in {moves} moves: current code and files make the same decisions"
+                "identical: {moves} moves; current code and files make the same decisions"
             )?;
             Ok(ExitCode::SUCCESS)
         }

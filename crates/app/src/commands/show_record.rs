@@ -377,7 +377,7 @@ fn list_runs(ledger: &Ledger, format: OutputFormat, out: &mut dyn Write) -> Resu
                 runs.iter().map(|run| run_record(ledger, &run.id)).collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&all?)?)?;
         }
-        OutputFormat::Text if runs.is_empty() => writeln!(out, "no runs yet")?,
+        OutputFormat::Text if runs.is_empty() => writeln!(out, "there is no run yet")?,
         OutputFormat::Text => {
             for run in &runs {
                 write_run(out, run)?;
