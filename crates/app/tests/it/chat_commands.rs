@@ -70,10 +70,7 @@ fn the_model_is_listed_changed_and_refused() {
         .sees("named with --model")
         .sees("some-model  preferred, agent.yml");
     pane.says("/model another").sees("no model can be asked");
-    pane.says("/model scripted:t.jsonl")
-        .sees("Model of the next turn:")
-        .says("go")
-        .sees("Two.");
+    pane.says("/model scripted:t.jsonl").sees("Model of the next turn:").says("go").sees("Two.");
 }
 
 #[test]
@@ -183,11 +180,7 @@ fn the_diff_and_the_undo_of_a_turn() {
     story.git("", &["add", "."]);
     story.git("", &["commit", "-qm", "first"]);
     let pane = Pane::open(&story, TALL, CHAT);
-    pane.sees("›")
-        .says("/diff")
-        .sees("No changes.")
-        .says("/undo")
-        .sees("No turn of this session");
+    pane.sees("›").says("/diff").sees("No changes.").says("/undo").sees("No turn of this session");
     pane.says("change").sees("[y] once").keys(&["y"]).sees("Written.").rests();
     pane.says("/diff").sees("diff --git a/src/a.txt");
     pane.says("/undo").sees("Reverted: src/a.txt").sees("1 note for the next prompt");
@@ -215,12 +208,7 @@ fn without_a_repository_there_is_nothing_to_take_back() {
 fn a_session_is_written_as_markdown_and_never_over_another_file() {
     let story = scripted(&[line("", &["echo hi"]), line("Said *hi*.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
-    pane.sees("›")
-        .says("greet")
-        .sees("Said hi.")
-        .rests()
-        .says("/export talk.md")
-        .sees("Saved to");
+    pane.sees("›").says("greet").sees("Said hi.").rests().says("/export talk.md").sees("Saved to");
     let text = story.read("talk.md");
     for part in [
         "# chat_",

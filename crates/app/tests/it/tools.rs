@@ -119,7 +119,10 @@ fn a_new_tool_takes_no_name_and_no_file_that_is_there() {
 fn a_new_tool_does_not_make_others_trusted() {
     let story = with_tools(&[("own", "", "echo 1")]);
     let made = story.out("tools new other --lang sh");
-    assert!(made.contains("it does not run until you review all programs: agentry trust"), "{made}");
+    assert!(
+        made.contains("it does not run until you review all programs: agentry trust"),
+        "{made}"
+    );
     assert_eq!(story.ran_in("", "tools run other --args '{\"text\":\"x\"}'").code, Some(3));
     // Nothing names it, and still the new one would read it.
     let story =
