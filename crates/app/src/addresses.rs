@@ -1,8 +1,8 @@
-//! The addresses that a project's own files decide: where prompts would go, and which servers would be reached.
+//! The addresses that a project's files name: model providers and MCP servers.
 //!
-//! They count only after the owner looked at each of them. Until then the owner's own providers are used.
+//! They count only after the owner trusted each of them; until then the owner's providers are used.
 //!
-//! Must never: let a file of a project send a prompt to an address that the owner does not use and has not trusted.
+//! Must never: let a project's file send a prompt to an address that the owner has not trusted.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -25,11 +25,11 @@ use crate::trust;
 pub(crate) struct ProviderAddress {
     /// The provider's name in the settings.
     pub(crate) provider: String,
-    /// Where prompts would go.
+    /// The base URL that prompts would be sent to.
     pub(crate) url: String,
-    /// All that belongs to it, as it is shown and trusted.
+    /// All settings of the provider in one line, which is shown and trusted.
     pub(crate) line: String,
-    /// Where the file says so.
+    /// The file and line that name the address.
     pub(crate) origin: Origin,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct AddressTrust {
 }
 
 impl AddressTrust {
-    /// Looks up what the owner trusts in a project.
+    /// Reads the addresses that the owner trusts in a project.
     pub(crate) fn in_ledger(ledger: &Ledger, project: &Path) -> Result<Self, Fault> {
         let project = project.canonicalize().unwrap_or_else(|_| project.to_owned());
         let found = ledger.trusted_addresses(&project.display().to_string());
@@ -49,7 +49,7 @@ impl AddressTrust {
         Ok(Self { project, addresses: addresses.unwrap_or_default() })
     }
 
-    /// The same, where nothing may have been recorded yet.
+    /// Reads the trusted addresses as `in_ledger` does; empty if there is no ledger.
     pub(crate) fn of(host: &CliContext, project: &Path) -> Result<Self, Fault> {
         match bootstrap::has_ledger(host) {
             true => Self::in_ledger(&bootstrap::open_ledger(host)?, project),
@@ -57,16 +57,16 @@ impl AddressTrust {
         }
     }
 
-    /// Tells whether the owner trusts an address as it is.
+    /// Returns true if the owner trusts this exact line.
     pub(crate) fn contains(&self, line: &str) -> bool {
         self.addresses.contains(line)
     }
 
-    /// Says why a provider is not used.
+    /// Returns the reason why a provider is not used.
     pub(crate) fn why_not(&self, address: &ProviderAddress) -> String {
         let project = escaped(&self.project.display().to_string());
         format!(
-            "{} says that it is at {}, which you have not trusted: agentry trust {project}",
+            "{} sets its address to {}, which you have not trusted: agentry trust {project}",
             address.origin, address.url
         )
     }
@@ -77,26 +77,26 @@ impl AddressTrust {
         for address in untrusted {
             let text = format!(
                 "{} sends prompts to {} (provider `{}`), which you have not trusted; your own providers \
-                 are used. Look at it with `agentry trust {}`",
+                 are used. Review it with `agentry trust {}`",
                 address.origin,
                 address.url,
                 address.provider,
                 self.project.display()
             );
-            // With nowhere left to write to, `agentry models` still tells.
+            // If stderr is closed, `agentry models` still shows it.
             writeln!(stderr, "warning: {}", visible(&text)).unwrap_or_default();
         }
     }
 }
 
-/// Everything in a project's files that the owner has to look at before it counts, one line each.
+/// Returns a line for each address in a project's files that needs the owner's trust.
 pub(crate) fn all(host: &CliContext, loaded: &LoadedProject) -> BTreeSet<String> {
     let providers = providers::of_project(host, &loaded.library.settings);
     let providers = providers.into_iter().map(|address| address.line);
     providers.chain(loaded.library.project_servers()).collect()
 }
 
-/// The providers of a project that are not used, because the owner has not trusted their addresses.
+/// Returns a project's providers that are not used, because their addresses are not trusted.
 pub(crate) fn untrusted(
     host: &CliContext,
     settings: &Settings,
@@ -107,14 +107,14 @@ pub(crate) fn untrusted(
     all
 }
 
-/// Shows the addresses of a project, each with what is known about it.
+/// Shows the addresses of a project, each marked as trusted or new.
 pub(crate) fn show(
     lines: &BTreeSet<String>,
     (project, trusts): (&Path, &AddressTrust),
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
     let project = escaped(&project.display().to_string());
-    writeln!(out, "Files of the project in {project} decide what is reached:")?;
+    writeln!(out, "Files of the project in {project} name these addresses:")?;
     for line in lines {
         let what = if trusts.contains(line) { "trusted" } else { "new" };
         writeln!(out, "  {what:<8} {}", escaped(line))?;
@@ -122,7 +122,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// Lets a project decide these addresses from now on.
+/// Records that the owner trusts these addresses of a project.
 pub(crate) fn record(
     ledger: &Ledger,
     (project, by): (&Path, &str),

@@ -1,6 +1,6 @@
-//! From entries of the ledger to the lines that programs read.
+//! Encodes entries of the ledger as lines of the AgentEvent protocol.
 //!
-//! Must never: make up a line that no entry stands for.
+//! Must never: emit a line without an entry behind it.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::{ApprovalId, RunId, TurnId};
 use serde_json::{Value, json};
 
-/// What confines the processes of a run, until the record says more.
+/// Confinement in the first line of a run, unless the ledger records another level.
 const UNCONFINED: &str = "off";
 
-/// Remembers of each run what its last line needs.
+/// Encoder of entries, with the totals that the last line of each run needs.
 #[derive(Default)]
 pub(crate) struct AgentLineEncoder {
     runs: BTreeMap<RunId, RunTotals>,
@@ -32,12 +32,12 @@ struct RunTotals {
     iterations: Option<u32>,
     init: Option<AgentEvent>,
     turn: Option<TurnId>,
-    /// Whether the turn under way sums up others; the agent does not speak in it.
+    /// True if the active turn is a compaction; its text is not the agent's answer.
     summing: bool,
 }
 
 impl RunTotals {
-    /// The first line of the run says what confines it.
+    /// Sets the confinement level in the first line of the run.
     fn confined_by(&mut self, level: &str) {
         if let Some(AgentEvent::Init { confinement, .. }) = &mut self.init {
             level.clone_into(confinement);
@@ -46,7 +46,7 @@ impl RunTotals {
 }
 
 impl AgentLineEncoder {
-    /// The lines for an entry; most have one, some none.
+    /// Returns the lines for an entry; most entries have one, some none.
     pub(crate) fn of(&mut self, envelope: &Envelope) -> Vec<AgentEventLine> {
         let events = self.events(envelope);
         let last_turn = || self.runs.get(envelope.about.run.as_ref()?)?.turn.clone();
@@ -83,7 +83,7 @@ impl AgentLineEncoder {
                 sum.confined_by("missing");
                 vec![missing(why)]
             }
-            // Said with the first turn, so that it names all there is to name.
+            // Emitted with the first turn, when the confinement is known.
             Event::TurnStarted(plan) => {
                 sum.summing = plan.compaction.is_some();
                 sum.init.take().into_iter().collect()
@@ -152,7 +152,7 @@ impl AgentLineEncoder {
     }
 }
 
-/// What a model said, and before it what it thought.
+/// Returns the lines of a reply: the thinking, then the text.
 fn replied(reply: &ModelReply) -> Vec<AgentEvent> {
     let thinking = (!reply.thinking.is_empty())
         .then(|| AgentEvent::Thinking { content: reply.thinking.clone() });
@@ -170,13 +170,13 @@ fn compacted(compaction: &Compaction) -> AgentEvent {
     }
 }
 
-/// There is no sandbox; the run goes on as far as it can without.
+/// Returns the error line for a missing sandbox; the run continues without commands.
 fn missing(why: &str) -> AgentEvent {
-    let message = format!("{why}; `agentry doctor` says what to do");
+    let message = format!("{why}; `agentry doctor` shows how to fix it");
     AgentEvent::Error { code: "sandbox_missing".to_owned(), message, recoverable: true }
 }
 
-/// The line for a piece of a reply; thinking is shown when it is whole.
+/// Returns the line for a delta of text; thinking is emitted only when it is complete.
 pub(crate) fn of_delta(about: &EntrySubject, asked: u64, delta: &Delta) -> Option<AgentEventLine> {
     match delta {
         Delta::Text(text) => Some(AgentEventLine {
@@ -188,13 +188,13 @@ pub(crate) fn of_delta(about: &EntrySubject, asked: u64, delta: &Delta) -> Optio
     }
 }
 
-/// A line about something that is not in the ledger because it did not get so far.
+/// Returns an error line for a failure that is not in the ledger.
 pub(crate) fn error_line(code: &str, message: String, recoverable: bool) -> AgentEventLine {
     let event = AgentEvent::Error { code: code.to_owned(), message, recoverable };
     AgentEventLine { event, seq: None, about: EntrySubject::default() }
 }
 
-/// Trouble that the run lives with.
+/// Returns a line for an error that does not end the run.
 fn passing(code: &str, message: String) -> AgentEvent {
     AgentEvent::Error { code: code.to_owned(), message, recoverable: true }
 }
@@ -235,7 +235,7 @@ fn result(call: &str, outcome: &ToolOutcome) -> AgentEvent {
     }
 }
 
-/// The last lines of a run: what went wrong, if anything did, and the end.
+/// Returns the last lines of a run: an error, if there was one, and `done`.
 fn ended(sum: &RunTotals, ending: Ending, message: Option<&str>) -> Vec<AgentEvent> {
     let (code, recoverable) = match ending {
         Ending::Done | Ending::Cancelled => (None, false),
@@ -268,7 +268,7 @@ fn ended(sum: &RunTotals, ending: Ending, message: Option<&str>) -> Vec<AgentEve
     error.into_iter().chain([done]).collect()
 }
 
-/// How a run ended, as a sentence.
+/// Describes the ending of a run in words.
 pub(crate) fn in_words(ending: Ending, message: Option<&str>) -> String {
     let what = match ending {
         Ending::Done => "done",
@@ -284,7 +284,7 @@ pub(crate) fn in_words(ending: Ending, message: Option<&str>) -> String {
     }
 }
 
-/// A line as text.
+/// Serializes a line as JSON.
 pub(crate) fn text(line: &AgentEventLine) -> String {
     serde_json::to_string(line).unwrap_or_else(|error| {
         json!({ "type": "error", "message": error.to_string() }).to_string()

@@ -1,6 +1,6 @@
-//! What an agent resolves to, a line for each value, with its origin.
+//! The resolved agent: a line for each value, with its origin.
 //!
-//! Must never: leave out a value that decides something.
+//! Must never: leave out a value that affects the agent.
 
 use agentry_agentfile::agent::{Agent, HookSwitch, ToolKind};
 use agentry_agentfile::library::Library;
@@ -10,25 +10,25 @@ use serde_json::json;
 
 use crate::diagnostics;
 
-/// Lines that belong together.
+/// A section of the report: lines on one topic.
 pub(crate) struct ReportSection {
-    /// What they are about.
+    /// The topic of the section.
     pub(crate) title: String,
-    /// The lines.
+    /// The lines, in the order of output.
     pub(crate) lines: Vec<ReportLine>,
 }
 
-/// One value.
+/// A line of the report: one value.
 pub(crate) struct ReportLine {
-    /// What it is.
+    /// The name of the value.
     pub(crate) name: String,
     /// The value, on one line.
     pub(crate) value: String,
-    /// Where it was said.
+    /// The file and line of the value; None for a derived value.
     pub(crate) origin: Option<Origin>,
 }
 
-/// All values of an agent.
+/// Returns all values of an agent, by section.
 pub(crate) fn of(library: &Library, agent: &Agent) -> Vec<ReportSection> {
     let mut page = AgentReport { parts: Vec::new() };
     page.write(library, agent);
@@ -117,7 +117,7 @@ impl AgentReport {
             self.line(tool.name.as_str(), &format!("{risk}{kind}"), Some(&tool.origin));
         }
         if powers.toolset.is_empty() {
-            self.line("(none)", "the agent asks for none that can be offered", None);
+            self.line("(none)", "the agent requests no tool that is available", None);
         }
         for one in &powers.left_out {
             self.line(
@@ -130,7 +130,7 @@ impl AgentReport {
         for rule in powers.tool_rules.iter().chain(&powers.task_rules) {
             self.line(&rule.subject, &rule_words(rule), Some(&rule.origin));
         }
-        self.line("(anything else)", "a person is asked", None);
+        self.line("(anything else)", "needs approval", None);
         let access = &powers.access;
         self.head("access");
         let on = if access.enabled.value { "on" } else { "off" };
@@ -160,7 +160,7 @@ impl AgentReport {
         self.line("spawn_subagents", &others.value.to_string(), Some(&others.origin));
     }
 
-    /// What its files ask of the sandbox; what holds is the operator's to say.
+    /// Adds the sandbox settings that the agent's files request, before the operator's limits.
     fn sandbox(&mut self, agent: &Agent) {
         for layer in &agent.powers.confinement {
             for (key, value, origin) in layer.all() {
@@ -261,9 +261,9 @@ impl AgentReport {
     }
 }
 
-/// What a rule does.
+/// Describes the verdict and the condition of an approval rule.
 pub(crate) fn rule_words(rule: &ApprovalRule) -> String {
-    let verdict = if rule.allow { "goes ahead" } else { "a person is asked" };
+    let verdict = if rule.allow { "allowed" } else { "needs approval" };
     if rule.when.is_empty() {
         return verdict.to_owned();
     }

@@ -1,6 +1,6 @@
-//! What a person is told of a call that waits for an answer, the same wherever the question is shown.
+//! The text about a call that needs approval; identical on all surfaces.
 //!
-//! Must never: show a character that cannot be seen, or hide how long the call is.
+//! Must never: print an invisible character as it is, or hide the length of the call.
 
 use agentry_kernel::legible_text::{folded, payload, to_legible};
 use agentry_protocol::ContentHash;
@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::limits::ASKED_HASH_CHARS;
 
-/// A text that is shown beside a question: everything in it can be seen, and nothing is cut.
+/// Makes invisible characters of a text visible; cuts nothing.
 pub(crate) fn legible_text(text: &str) -> String {
     folded(text)
 }
 
-/// How long a call is, the beginning of its hash, and what is easily overlooked in it: a line each.
+/// Returns a line with the length and hash of a call, and a line for each easily missed detail.
 pub(crate) fn facts(approval: &Approval) -> Vec<String> {
     let found = to_legible(&payload(&approval.call.input));
     let length = format!("{}; hash {}", found.length(), short(&approval.digest));
@@ -22,13 +22,13 @@ pub(crate) fn facts(approval: &Approval) -> Vec<String> {
     [length].into_iter().chain(notes).collect()
 }
 
-/// The beginning of a hash, long enough to compare two by eye.
+/// Returns the first digits of a hash, enough to compare two by eye.
 pub(crate) fn short(hash: &ContentHash) -> String {
     let digits = hash.as_str().rsplit(':').next().unwrap_or_default();
     digits.chars().take(ASKED_HASH_CHARS).collect()
 }
 
-/// Arguments in one line.
+/// Returns arguments as JSON in one line.
 pub(crate) fn in_one_line(input: &Value) -> String {
     folded(&input.to_string())
 }

@@ -1,9 +1,9 @@
-//! Brings together what a run needs: the ledger, the tools, the definitions.
+//! Composes the parts of a run: the ledger, the tools, the definitions.
 //!
-//! Every verb that runs, resumes or replays works from the project's directory, so that files have the same
+//! Commands that run, resume or replay work in the project's directory, so that files have equal
 //! names each time.
 //!
-//! Must never: print, but for what a project asks for and does not get, and for a warning about the ledger or the
+//! Must never: print, except warnings about requests that a project does not get, the ledger or the
 //! clock.
 
 use std::io::Write;
@@ -47,27 +47,27 @@ use crate::sandbox_setup;
 use crate::secret_store;
 use crate::timezone;
 
-/// What a run needs, and what was read for it.
+/// The runtime of a project: the parts that runs need, and the loaded definitions.
 pub(crate) struct ProjectRuntime {
     pub(crate) parts: Arc<Host>,
     pub(crate) definitions: Definitions,
     pub(crate) loaded: LoadedProject,
-    /// The project's directory, in full.
+    /// The absolute path of the project's directory.
     pub(crate) project: PathBuf,
-    /// Who serves which models, as far as the settings tell.
+    /// The providers and their models, from the settings alone.
     pub(crate) said: ServingList,
     looked: OnceLock<Vec<SelectableProvider>>,
-    /// Where weights are.
+    /// The store of weights; None if there is no directory for it.
     pub(crate) weights: Option<WeightStore>,
 }
 
 impl ProjectRuntime {
-    /// Who serves which models; what runs on this machine is looked at when this is first asked.
+    /// Returns the providers and their models; probes providers on this machine on the first call.
     pub(crate) fn servings(&self) -> &[SelectableProvider] {
         self.looked.get_or_init(|| self.said.probe(&self.parts.models.providers))
     }
 
-    /// Lets in what is said here, on a channel of this process.
+    /// Authorizes a request from a local channel of this process; fails if access is denied.
     pub(crate) fn admit(&self, channel: &str, order: RunRequest) -> Result<RunRequest, Fault> {
         let access = policies::project_policies(&self.loaded)?;
         let settings = &self.loaded.library.settings;
@@ -82,21 +82,18 @@ impl ProjectRuntime {
     }
 }
 
-/// The ledger of this user.
+/// Opens the ledger of this user, and warns if the clock is behind it.
 pub(crate) fn open_ledger(host: &CliContext) -> Result<Ledger, Fault> {
     let Some(home) = &host.environment.state else {
-        return Err(Fault::new(
-            Blame::Machine,
-            "there is no place for the ledger: HOME is not set",
-        )
-        .hint("set AGENTRY_HOME to a directory"));
+        return Err(Fault::new(Blame::Machine, "no directory for the ledger: HOME is not set")
+            .hint("set AGENTRY_HOME to a directory"));
     };
     let ledger = Ledger::open(home, Arc::new(now)).map_err(store_fault)?;
     warn_of_clock(&ledger);
     Ok(ledger)
 }
 
-/// The ledger of this user, to look at it only: also one that lost entries, and one in a home that cannot be written.
+/// Opens the ledger read-only; works if entries are lost or if the home is not writable.
 pub(crate) fn open_ledger_to_read(host: &CliContext) -> Result<Ledger, Fault> {
     let there = host.environment.state.as_ref().filter(|home| Home::is_there(home));
     let Some(home) = there else { return open_ledger(host) };
@@ -108,7 +105,7 @@ pub(crate) fn open_ledger_to_read(host: &CliContext) -> Result<Ledger, Fault> {
     if let Some(loss) = ledger.loss().map_err(store_fault)? {
         let path = ledger.home().ledger();
         log_line(&format!(
-            "warning: {} {loss}; `agentry ledger verify` shows what to do",
+            "warning: {} {loss}; `agentry ledger verify` shows how to continue",
             path.display()
         ));
     }
@@ -116,14 +113,14 @@ pub(crate) fn open_ledger_to_read(host: &CliContext) -> Result<Ledger, Fault> {
     Ok(ledger)
 }
 
-/// What is wrong with the ledger or the clock, for those who show it themselves.
+/// Returns the problems of the ledger and the clock, without printing them.
 pub(crate) fn ledger_troubles(host: &CliContext) -> Vec<String> {
     let Some(home) = host.environment.state.as_ref().filter(|home| Home::is_there(home)) else {
         return Vec::new();
     };
     let ledger = match Ledger::open_to_read(home, Arc::new(now)) {
         Ok(ledger) => ledger,
-        // The next command that writes brings it to today's form.
+        // The next command that writes upgrades the ledger.
         Err(agentry_store::Error::NeedsUpgrade { .. }) => return Vec::new(),
         Err(error) => return vec![error.to_string()],
     };
@@ -137,7 +134,7 @@ pub(crate) fn ledger_troubles(host: &CliContext) -> Vec<String> {
     lost.into_iter().chain(clock_trouble(&ledger)).collect()
 }
 
-/// The time for what is decided without a run: never before the newest entry of the ledger, if there is one.
+/// Returns the current time in milliseconds, never before the newest entry of the ledger.
 pub(crate) fn ledger_now(host: &CliContext) -> Result<u64, Fault> {
     match has_ledger(host) {
         true => Ok(open_ledger_to_read(host)?.now()),
@@ -145,7 +142,7 @@ pub(crate) fn ledger_now(host: &CliContext) -> Result<u64, Fault> {
     }
 }
 
-/// Tells, once for each process, that the clock of this machine is behind the record.
+/// Warns, once per process, if the clock of this machine is behind the ledger.
 fn warn_of_clock(ledger: &Ledger) {
     static TOLD: OnceLock<()> = OnceLock::new();
     if let Some(text) = clock_trouble(ledger)
@@ -155,47 +152,47 @@ fn warn_of_clock(ledger: &Ledger) {
     }
 }
 
-/// What to say of a clock that is behind the record.
+/// Returns a warning if the clock is behind the newest entry by over `CLOCK_BEHIND_MS_MAX`.
 pub(crate) fn clock_trouble(ledger: &Ledger) -> Option<String> {
     let behind = ledger.clock_behind_ms();
     (behind > CLOCK_BEHIND_MS_MAX).then(|| {
         let seconds = behind / 1000;
         format!(
-            "the clock of this machine is {seconds} s behind the newest entry of the ledger; time goes on from \
-             that entry. Set the clock right"
+            "the clock of this machine is {seconds} s behind the newest entry of the ledger; times continue from \
+             that entry. Correct the clock"
         )
     })
 }
 
-/// Whether anything was ever recorded.
+/// Returns true if this user has a ledger.
 pub(crate) fn has_ledger(host: &CliContext) -> bool {
     host.environment.state.as_ref().is_some_and(|home| Home::is_there(home))
 }
 
-/// Milliseconds since 1970.
+/// Returns the time of the machine in milliseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A time as people and programs write it.
+/// Formats milliseconds since 1970 as RFC 3339.
 pub(crate) fn rfc3339(milliseconds: u64) -> String {
     let time =
         i64::try_from(milliseconds).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     time.map_or_else(String::new, |time| time.to_string())
 }
 
-/// A number that nobody else has, later ones larger.
+/// Returns a globally unique number; later numbers are larger.
 pub(crate) fn new_uuid_number() -> u128 {
     uuid::Uuid::now_v7().as_u128()
 }
 
-/// The tools that this host offers.
+/// Returns the specs of the tools that this host offers.
 pub(crate) fn tool_specs() -> Vec<ToolSpec> {
     Toolset::builtin().specs().cloned().chain(hook_tools::specs()).collect()
 }
 
-/// The engine for a run that is recorded: its own project and workspace.
+/// Opens the project and workspace of a recorded run.
 pub(crate) fn engine_of(
     host: &CliContext,
     ledger: Ledger,
@@ -204,7 +201,7 @@ pub(crate) fn engine_of(
     engine_of_with(host, ledger, run, sandbox_setup::open)
 }
 
-/// The same to look at a run only: no sandbox is opened, and nothing could run.
+/// Opens the project of a recorded run without a sandbox, so that no program can run.
 pub(crate) fn engine_read_only(
     host: &CliContext,
     ledger: Ledger,
@@ -213,7 +210,7 @@ pub(crate) fn engine_read_only(
     engine_of_with(host, ledger, run, |_, layers| sandbox_setup::placeholder_enforcer(layers))
 }
 
-/// Gives what confines the processes of runs.
+/// Creates the enforcer that confines the processes of runs.
 type EnforcerFactory = fn(&Environment, &SandboxLayers) -> Enforcer;
 
 fn engine_of_with(
@@ -227,7 +224,7 @@ fn engine_of_with(
     engine_with(host, ledger, Path::new(&plan.project), Some(workspace), open)
 }
 
-/// Goes to a project's directory and reads it. `workspace` is where the run works; none means there.
+/// Enters and loads a project. The workspace of runs is `workspace`, or else the project.
 pub(crate) fn engine(
     host: &CliContext,
     ledger: Ledger,
@@ -290,7 +287,7 @@ fn engine_with(
     })
 }
 
-/// Works from a project's directory from now on; gives its full name.
+/// Changes the current directory to a project. Returns its absolute path.
 pub(crate) fn enter_project(project: &Path) -> Result<PathBuf, Fault> {
     let full = project.canonicalize().map_err(|error| cannot(project, &error))?;
     std::env::set_current_dir(&full).map_err(|error| cannot(&full, &error))?;
@@ -299,10 +296,10 @@ pub(crate) fn enter_project(project: &Path) -> Result<PathBuf, Fault> {
 
 fn cannot(path: &Path, error: &std::io::Error) -> Fault {
     Fault::new(Blame::Caller, format!("cannot work in {}: {error}", path.display()))
-        .hint("name a directory that exists")
+        .hint("name an existing directory")
 }
 
-/// Finds out who serves a model that a hook names; what runs on this machine is looked at only then.
+/// Returns a resolver for models that hooks name; it probes local providers only when called.
 fn model_named(servings: ServingList, loaded: &LoadedProject) -> ModelNameResolver {
     let default = loaded.library.settings.config.agent.model.clone();
     Box::new(move |providers, models, name| {
@@ -315,7 +312,7 @@ fn model_named(servings: ServingList, loaded: &LoadedProject) -> ModelNameResolv
     })
 }
 
-/// What a project defines, for processes that are confined at this level.
+/// Returns the definitions of a project, for processes confined at this level.
 pub(crate) fn definitions(
     host: &CliContext,
     loaded: &LoadedProject,
@@ -341,25 +338,25 @@ pub(crate) fn definitions(
     })
 }
 
-/// Tells the operator what the project and the agent ask for and do not get.
+/// Warns of confinement that the project and the agent request but do not get.
 pub(crate) fn warn_left_out(engine: &ProjectRuntime, agent: &Agent) -> Result<(), Fault> {
     let (_, notes) = engine.definitions.confinement(agent).map_err(fault)?;
     let mut stderr = crate::output::stderr().lock();
     for note in notes {
-        // With nowhere left to write to, `agentry sandbox explain` still tells.
+        // If stderr is closed, `agentry sandbox explain` still shows it.
         writeln!(stderr, "warning: {}", visible(&note.to_string())).unwrap_or_default();
     }
     Ok(())
 }
 
-/// What the operator lets commands have of the environment.
+/// Returns the environment variables that the operator passes to commands.
 fn passed(host: &CliContext, loaded: &LoadedProject) -> Vec<(String, String)> {
     let names = loaded.library.settings.config.sandbox.env.iter().flatten();
     let given = names.filter_map(|name| host.environment.variable(name).map(|value| (name, value)));
     given.map(|(name, value)| (name.clone(), value)).collect()
 }
 
-/// What the settings want to confine processes by.
+/// Returns the confinement level that the settings want.
 pub(crate) fn wanted_level(loaded: &LoadedProject) -> ConfinementLevel {
     match loaded.library.settings.config.sandbox.enabled {
         Some(false) => ConfinementLevel::Off,
@@ -367,13 +364,13 @@ pub(crate) fn wanted_level(loaded: &LoadedProject) -> ConfinementLevel {
     }
 }
 
-/// Work that nobody watches needs a sandbox.
+/// Fails if the autonomous mode would run without a sandbox.
 pub(crate) fn check_mode(level: ConfinementLevel, mode: Mode) -> Result<(), Fault> {
     match (mode, level) {
         (Mode::Autonomous, ConfinementLevel::Off) => Err(Fault::new(
             Blame::Caller,
-            "the sandbox is off, so there is no wiggum mode: nothing would hold back what nobody is \
-             asked about",
+            "wiggum mode needs the sandbox, which is off: calls would run without approval and without \
+             confinement",
         )
         .hint("remove `sandbox.enabled = false` from your settings, or use --mode structured")),
         (
@@ -383,7 +380,7 @@ pub(crate) fn check_mode(level: ConfinementLevel, mode: Mode) -> Result<(), Faul
     }
 }
 
-/// How much a run may do, from the settings.
+/// Returns the limits of a run, from the settings and defaults.
 pub(crate) fn limits(loaded: &LoadedProject, iterations: Option<u32>) -> RunLimits {
     let said = &loaded.library.settings.config.limits;
     let or = |said: Option<u64>, default: u32| {
@@ -397,7 +394,7 @@ pub(crate) fn limits(loaded: &LoadedProject, iterations: Option<u32>) -> RunLimi
     }
 }
 
-/// The exit code of a run that left this process.
+/// Returns the exit code of a run that ended or paused in this process.
 pub(crate) fn exit_code(outcome: &RunOutcome) -> u8 {
     match &outcome.end {
         RunExit::Paused(_) => 4,
@@ -405,7 +402,7 @@ pub(crate) fn exit_code(outcome: &RunOutcome) -> u8 {
     }
 }
 
-/// The exit code of a run that is over.
+/// Returns the exit code for an ending.
 pub(crate) fn ending_code(ending: Ending) -> u8 {
     match ending {
         Ending::Done => 0,
@@ -417,20 +414,20 @@ pub(crate) fn ending_code(ending: Ending) -> u8 {
     }
 }
 
-/// What a person can do about a run that cannot begin or go on.
+/// Turns an error of the runtime into a fault with a hint.
 pub(crate) fn fault(error: Error) -> Fault {
     match error {
         Error::Ledger(error) => store_fault(error),
         Error::Model(error) => Fault::new(Blame::Caller, error.to_string())
-            .hint("`agentry models` shows what can be asked; --model names one"),
+            .hint("`agentry models` lists the available models; choose one with --model"),
         Error::Workspace { .. }
         | Error::Definition(_)
         | Error::Unready(_)
         | Error::Ended { .. } => Fault::new(Blame::Caller, error.to_string()),
         Error::Denied(_) => Fault::new(Blame::Access, error.to_string())
-            .hint("`agentry access test --principal owner` shows what every policy says"),
+            .hint("`agentry access test --principal owner` shows each policy's part"),
         Error::Untrusted { ref place, .. } => {
-            let hint = format!("look at what would run with `agentry trust {place}`");
+            let hint = format!("review the programs with `agentry trust {place}`");
             Fault::new(Blame::Access, error.to_string()).hint(hint)
         }
         Error::Diverged { .. } => Fault::new(Blame::Machine, error.to_string()),
@@ -439,7 +436,7 @@ pub(crate) fn fault(error: Error) -> Fault {
     }
 }
 
-/// What a person can do about the ledger.
+/// Turns an error of the store into a fault.
 pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
     use agentry_store::Error as StoreError;
     let blame = match &error {

@@ -1,4 +1,4 @@
-//! Starts the channels that the operator's settings define, and the clock.
+//! Starts the channels that the operator's settings define, and the timer.
 //!
 //! Must never: start a program that only a project's file names.
 
@@ -21,22 +21,22 @@ use agentry_store::Ledger;
 use crate::cli_context::CliContext;
 use crate::fault::{Blame, Fault};
 
-/// The channels under way.
+/// The running channels.
 pub(crate) struct Channels {
-    /// Their programs, by name.
+    /// The adapters, by channel name.
     pub(crate) adapters: BTreeMap<String, Arc<Adapter>>,
     timer: Timer,
 }
 
 impl Channels {
-    /// Ends all programs.
+    /// Stops the timer and all adapters.
     pub(crate) fn stop(&self) {
         self.timer.stop();
         self.adapters.values().for_each(|adapter| adapter.stop());
     }
 }
 
-/// Starts all channels.
+/// Starts all channels. Fails if one of them cannot start.
 pub(crate) fn start(
     host: &CliContext,
     parts: &Arc<Host>,
@@ -58,19 +58,17 @@ pub(crate) fn start(
         adapters.insert(name.clone(), Arc::new(adapter));
     }
     let ledger = parts.ledger.clone();
-    let timer =
-        Timer::start(sink, clock, Arc::new(move || is_watched(&ledger))).map_err(|error| {
-            Fault::new(Blame::Machine, format!("the clock does not start: {error}"))
-        })?;
+    let timer = Timer::start(sink, clock, Arc::new(move || is_watched(&ledger)))
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot start the timer: {error}")))?;
     Ok(Channels { adapters, timer })
 }
 
-/// Whether a hook may look at the ticks of the clock. If nobody can say, it may.
+/// Returns true if an enabled hook may read the timer's ticks, or if the ledger cannot tell.
 fn is_watched(ledger: &Ledger) -> bool {
     ledger.event_hooks_enabled().map_or(true, |hooks| !hooks.is_empty())
 }
 
-/// A source whose calls cannot be checked is a mistake that would show only when it calls.
+/// Fails if a webhook names a secret without a value; else this would only show at its first call.
 fn check_webhooks(settings: &Config, secrets: &SecretRegistry) -> Result<(), Fault> {
     for (source, webhook) in &settings.webhooks {
         let Some(name) = webhook.secret.as_deref() else { continue };
@@ -85,7 +83,7 @@ fn check_webhooks(settings: &Config, secrets: &SecretRegistry) -> Result<(), Fau
     Ok(())
 }
 
-/// How much may run and wait.
+/// Returns the limits of active and waiting turns.
 pub(crate) fn limits(queue: &QueueToml) -> SchedulerLimits {
     let usual = SchedulerLimits::default();
     let or = |said: Option<u64>, usual: usize| {

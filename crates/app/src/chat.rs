@@ -1,6 +1,6 @@
-//! A chat in the terminal: one loop that takes what happens, and draws.
+//! A chat in the terminal: one loop that handles events and draws.
 //!
-//! Must never: wait for anything but the next thing that happens, or leave the terminal changed behind.
+//! Must never: wait for anything but the next event, or leave the terminal in raw mode.
 
 mod call;
 mod chat_session;
@@ -55,36 +55,36 @@ use turn::ChatTurn;
 
 pub(crate) use chat_session::{ChatSession, last_run, new_key, sessions};
 
-/// What a chat begins with.
+/// The setup of a chat.
 pub(crate) struct ChatSetup {
     pub(crate) talk: ChatSession,
-    /// What the person should know first.
+    /// Notes to show at the start.
     pub(crate) notes: Vec<String>,
     pub(crate) start: ChatStart,
 }
 
-/// Whether something was said before.
+/// Kind of session that a chat starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChatStart {
-    /// A new talk, or a session by its name.
+    /// A new session, or a session by its name.
     New,
-    /// One that is gone on with.
+    /// A continued session.
     Continued,
 }
 
-/// What the typed text is for.
+/// Use of the typed text.
 #[derive(Default)]
 enum InputMode {
-    /// The agent, or a command.
+    /// A prompt for the agent, or a command.
     #[default]
     Prompt,
-    /// The reason of a no.
+    /// The reason of a denial.
     Reason,
-    /// Something that was typed before: what is looked for, and how many finds are skipped.
+    /// A search in the history: the text to find, and the number of matches to skip.
     Search(String, usize),
 }
 
-/// The chat.
+/// The state of the chat.
 pub(crate) struct TerminalChat<'a> {
     host: &'a CliContext,
     talk: ChatSession,
@@ -93,41 +93,41 @@ pub(crate) struct TerminalChat<'a> {
     scroll: ScrollbackBuffer,
     typed: ChatInput,
     turn: Option<ChatTurn>,
-    /// A command of the person that is under way.
+    /// The running shell command of the user: its text, its start, and the token that stops it.
     shell: Option<(String, Instant, CancelToken)>,
     desk: ChatBacklog,
     leave: Option<ExitCode>,
 }
 
-/// What is typed, was typed, and is offered.
+/// The typed text, the history and the completions.
 struct ChatInput {
     edit: PromptEditor,
     typing: InputMode,
     history: PromptHistory,
     offers: completion::CompletionList,
-    /// Which offer was taken last.
+    /// The index of the completion that was inserted last.
     chosen: Option<usize>,
     files: Option<Vec<String>>,
 }
 
-/// What lies ready for later.
+/// State that waits for later turns or frames.
 #[derive(Default)]
 struct ChatBacklog {
-    /// Prompts that wait for the turn to end.
+    /// Prompts that wait for the end of the turn.
     queue: VecDeque<String>,
-    /// What goes along with the next prompt.
+    /// Texts to send with the next prompt.
     context: Vec<String>,
     past: Option<FinishedChatCall>,
-    /// A word that is shown for a moment.
+    /// A hint that is shown for `MOMENT`, and its start.
     hint: Option<(String, Instant)>,
-    /// When leaving was asked for first.
+    /// The time of the first Ctrl-C.
     leaving: Option<Instant>,
 }
 
-/// How long a second Ctrl-C counts, and a word is shown.
+/// The time in which a second Ctrl-C quits, and that a hint is shown.
 const MOMENT: Duration = Duration::from_secs(2);
 
-/// Runs a chat until somebody leaves it.
+/// Runs a chat until the user quits. A dumb terminal gets the plain chat.
 pub(crate) fn run(host: &CliContext, opened: ChatSetup) -> Result<ExitCode, Fault> {
     if host.environment.variable("TERM").is_none_or(|term| term == "dumb" || term.is_empty()) {
         return plain::run(opened);
@@ -149,20 +149,20 @@ pub(crate) fn run(host: &CliContext, opened: ChatSetup) -> Result<ExitCode, Faul
     if said {
         let mut out = crate::output::stdout().lock();
         let what =
-            if unfinished { "The turn is not finished. It goes on with" } else { "Go on with" };
+            if unfinished { "The turn is not finished. Continue it with" } else { "Continue with" };
         writeln!(out, "{what}: agentry chat --resume {key}")?;
     }
     code
 }
 
-/// Gives the terminal back when it goes.
+/// Restores the terminal on drop.
 struct TerminalGuard;
 
 impl TerminalGuard {
     fn take(wake: &Sender<ChatEvent>) -> Result<Self, Fault> {
         screen::enter_raw_mode().map_err(|error| {
-            Fault::new(Blame::Machine, format!("the terminal cannot be used: {error}"))
-                .hint("pipe a prompt in instead, as in `echo hello | agentry`")
+            Fault::new(Blame::Machine, format!("cannot set up the terminal: {error}"))
+                .hint("pipe a prompt instead, as in `echo hello | agentry`")
         })?;
         let (wake, main) = (Mutex::new(wake.clone()), std::thread::current().id());
         std::panic::set_hook(Box::new(move |panic| {
@@ -186,7 +186,7 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// Whether colors are wanted here.
+/// Returns the style mode, from --color, NO_COLOR and the terminal.
 fn ink() -> StyleMode {
     let choice = anstream::ColorChoice::global();
     let wanted = match choice {
@@ -241,7 +241,7 @@ impl<'a> TerminalChat<'a> {
                 Some(time) => receiver.recv_timeout(time).ok(),
                 None => receiver.recv().ok(),
             };
-            // What comes within one frame is drawn in one go; what is typed is drawn at once.
+            // Events within one frame are drawn together; typed input is drawn at once.
             while let Some(one) = wake {
                 let typed = matches!(one, ChatEvent::Input(_));
                 self.take(one)?;
@@ -252,7 +252,7 @@ impl<'a> TerminalChat<'a> {
         }
     }
 
-    /// When something changes on the screen by itself.
+    /// Returns the time until the screen changes without an event; None if it does not.
     fn wakes_in(&self) -> Option<Duration> {
         let works = self.turn.is_some() || self.shell.is_some();
         let spinner = works.then(|| Duration::from_millis(CHAT_SPINNER_MS));
@@ -265,7 +265,7 @@ impl<'a> TerminalChat<'a> {
         match wake {
             ChatEvent::Input(Input::Key(key)) => self.key(key),
             ChatEvent::Input(Input::Paste(text)) => self.pasted(&text),
-            // Every drawing looks at the size first: the terminal may have it before we are told.
+            // Each frame reads the size first: the terminal may change before the event arrives.
             ChatEvent::Input(
                 Input::Resize(..) | Input::FocusGained | Input::FocusLost | Input::Mouse(_),
             ) => {}
@@ -288,7 +288,7 @@ impl<'a> TerminalChat<'a> {
             ChatEvent::Rows(rows) => self.scroll.add(Kind::Page, rows, columns),
             ChatEvent::Progress(line) => self.note(&format!("… {line}"), DIM),
             ChatEvent::ThreadPanicked(why) => {
-                self.scroll.note(&format!("Something broke down: {why}"), BAD, columns);
+                self.scroll.note(&format!("Internal error: {why}"), BAD, columns);
             }
         }
         Ok(())
@@ -301,7 +301,7 @@ impl<'a> TerminalChat<'a> {
         }
     }
 
-    /// Says something of the chat's own.
+    /// Adds a note of the chat itself to the scrollback.
     fn note(&mut self, text: &str, style: Style) {
         let columns = self.screen.width();
         self.scroll.note(text, style, columns);
@@ -317,7 +317,7 @@ impl<'a> TerminalChat<'a> {
         self.scroll.add(Kind::Note, [head], columns);
         self.note("/help shows commands and keys", DIM);
         if self.talk.engine.definitions.level == ConfinementLevel::Off {
-            self.note("The sandbox is off: commands can do whatever you can.", WARN);
+            self.note("The sandbox is off: commands can do everything that you can.", WARN);
         }
         for note in notes {
             self.note(note, WARN);
@@ -329,7 +329,7 @@ impl<'a> TerminalChat<'a> {
     }
 }
 
-/// The next thing that happened, at once or within a moment.
+/// Returns the next event that is pending or arrives within a time.
 fn next(receiver: &Receiver<ChatEvent>, within: Duration) -> Option<ChatEvent> {
     receiver.try_recv().ok().or_else(|| match within.is_zero() {
         true => None,

@@ -1,6 +1,6 @@
-//! Brings together what a verb works on: directories, settings, environment, the host's tools.
+//! The context of a command: directories, settings, environment, the host's tools.
 //!
-//! The one place where the parts are composed.
+//! The one place where definitions are loaded.
 //!
 //! Must never: print.
 
@@ -37,38 +37,38 @@ use crate::sandbox_setup;
 use path_target::PathTarget;
 pub(crate) use path_target::shown;
 
-/// How people see the user's home.
+/// The name of the user's home as shown to people.
 pub(crate) const HOME: &str = "~";
 
-/// What all verbs share.
+/// The context that all commands share.
 pub(crate) struct CliContext {
-    /// The environment.
+    /// The environment variables of this process.
     pub(crate) environment: Environment,
-    /// `key=value` from the command line.
+    /// Settings from the command line, as `key=value`.
     pub(crate) flags: Vec<String>,
     renderer: RefCell<Renderer>,
     tape: RefCell<Option<RecordingMode>>,
 }
 
-/// A directory that was read.
+/// A loaded project.
 pub(crate) struct LoadedProject {
-    /// What it defines.
+    /// The definitions.
     pub(crate) library: Library,
-    /// What is wrong with it.
+    /// The findings about the project.
     pub(crate) findings: Findings,
-    /// What is wrong with the settings alone.
+    /// The findings about the settings alone.
     in_settings: Findings,
-    /// Only what lies below this path was asked for, as people see it.
+    /// The path that the request is limited to, as shown to people.
     pub(crate) only: Option<String>,
-    /// The agent whose directory was asked for, if it was one agent's.
+    /// The agent whose directory was requested, if any.
     pub(crate) asked: Option<String>,
-    /// The directory that was read.
+    /// The directory of the project.
     pub(crate) root: PathBuf,
     /// The hash of each definition file.
     pub(crate) digests: Digests,
 }
 
-/// All files that say something, as they were read.
+/// All definition files, as read.
 pub(crate) struct DefinitionFiles {
     place: PathTarget,
     project: FileTree,
@@ -80,7 +80,7 @@ pub(crate) struct DefinitionFiles {
 }
 
 impl DefinitionFiles {
-    /// A number that is another when anything in them is.
+    /// Returns a number that changes if any of the files changes.
     pub(crate) fn stamp(&self) -> u64 {
         let mut stamp = DefaultHasher::new();
         for tree in [&self.project].into_iter().chain(&self.home).chain(&self.skill_roots) {
@@ -101,7 +101,7 @@ impl DefinitionFiles {
 }
 
 impl LoadedProject {
-    /// Settings that do not hold as written must not pass for some that do.
+    /// Returns a fault if the settings have errors; they must not be used then.
     pub(crate) fn settings_fault(&self) -> Option<Fault> {
         let sorted = self.in_settings.sorted();
         let errors = sorted.iter().filter(|one| one.severity == Severity::Error);
@@ -117,29 +117,29 @@ impl LoadedProject {
     }
 }
 
-/// Whether a finding is about a flag of the command line.
+/// Returns true if a finding is about a flag of the command line.
 pub(crate) fn is_flag(file: &str) -> bool {
     file.starts_with("flag -c")
 }
 
 impl CliContext {
-    /// The host of this process.
+    /// Creates the context of this process.
     pub(crate) fn new(flags: Vec<String>) -> Self {
         let renderer = RefCell::new(Renderer::new(&sandbox_setup::binary()));
         Self { environment: Environment::read(), flags, renderer, tape: RefCell::default() }
     }
 
-    /// From now on, what is said to providers is recorded, or played.
+    /// Sets the recording mode for exchanges with providers; None records and plays nothing.
     pub(crate) fn use_tape(&self, tape: Option<RecordingMode>) {
         self.tape.replace(tape);
     }
 
-    /// Whether what is said to providers is recorded, or played.
+    /// Returns the recording mode for exchanges with providers.
     pub(crate) fn tape(&self) -> Option<RecordingMode> {
         self.tape.borrow().clone()
     }
 
-    /// The settings that hold for a project.
+    /// Reads the effective settings of a project, from all layers.
     pub(crate) fn settings(&self, project: &FileTree, findings: &mut Findings) -> Settings {
         let layers = ConfigLayers {
             user: self.environment.config.as_deref().and_then(|path| user_settings(path, findings)),
@@ -151,12 +151,12 @@ impl CliContext {
         config::layered(&layers, findings)
     }
 
-    /// Reads a directory or a file in one.
+    /// Loads the project of a directory, or of a file in one.
     pub(crate) fn load(&self, path: &Path, level: SkillLevel) -> Result<LoadedProject, Fault> {
         Ok(self.load_definitions(self.read_definitions(path)?, level))
     }
 
-    /// Reads all files that say something, and does not look what they say but for where more of them lie.
+    /// Reads all definition files; parses only the settings, which name further files.
     pub(crate) fn read_definitions(&self, path: &Path) -> Result<DefinitionFiles, Fault> {
         let place = PathTarget::of(path)?;
         let mut findings = Findings::default();
@@ -167,11 +167,11 @@ impl CliContext {
         place.check_file(&project, &mut findings);
         for (_, rules) in settings.config.rules.named("/rules") {
             let rules = rules.trim_start_matches("./");
-            // A file that cannot be read is reported as missing, at the setting that names it.
+            // An unreadable file is reported as missing, at the setting that names it.
             tree_reader::read_extra_file(&mut project, &place.directory, rules).unwrap_or_default();
         }
         let home = match &self.environment.home {
-            // The home directory itself was asked for: it is the project.
+            // The home directory itself is the project.
             Some(home) if place.directory.canonicalize().ok() == home.canonicalize().ok() => None,
             Some(home) => read_home(home, &mut findings),
             None => None,
@@ -180,7 +180,7 @@ impl CliContext {
         Ok(DefinitionFiles { place, project, home, skill_roots, settings, findings, in_settings })
     }
 
-    /// Says what the files mean.
+    /// Parses and checks the definition files.
     pub(crate) fn load_definitions(
         &self,
         gathered: DefinitionFiles,
@@ -217,7 +217,7 @@ impl CliContext {
         LoadedProject { library, findings, in_settings, only: place.only, asked, root, digests }
     }
 
-    /// Renders the template of an agent.
+    /// Renders the template of an agent; None if it has none.
     pub(crate) fn render(
         &self,
         agent: &Agent,
@@ -255,7 +255,7 @@ impl CliContext {
         defect(outcome, &template.origin.file, &template.value)
     }
 
-    /// Without values it counts only whether the template parses.
+    /// Checks only that a template parses, because there are no values to render it with.
     fn try_text(&self, source: &SourceText) -> Option<TemplateDefect> {
         let request =
             TemplateRequest { template: source.text.to_string(), values: serde_json::json!({}) };
@@ -265,7 +265,7 @@ impl CliContext {
         }
     }
 
-    /// The skill roots that the settings name.
+    /// Reads the skill roots that the settings name.
     fn skill_roots(
         &self,
         settings: &Settings,
@@ -296,14 +296,14 @@ impl CliContext {
             } else if let Ok(tree) = tree_reader::read_whole(&path, root) {
                 trees.push(tree);
             } else {
-                refuse("is not there", "create it, or change the setting");
+                refuse("does not exist", "create it, or change the setting");
             }
         }
         trees
     }
 }
 
-/// The hash of each file that defines something. What agents remember is none of it.
+/// Returns the hash of each definition file; files of agents' memory are not included.
 fn digests(project: &FileTree, skill_roots: &[FileTree]) -> Digests {
     let is_memory = |path: &str| path.starts_with("memory/") || path.contains("/memory/");
     let mut all = Digests::new();
@@ -320,7 +320,7 @@ fn digests(project: &FileTree, skill_roots: &[FileTree]) -> Digests {
     all
 }
 
-/// The template of an agent, rendered; none if it has none.
+/// Returns the rendered template of an agent; None if it has none.
 pub(crate) fn rendered(
     renderer: &mut Renderer,
     agent: &Agent,
@@ -335,12 +335,12 @@ pub(crate) fn rendered(
             Err(Fault::new(Blame::Agent, format!("the template does not render: {message}")))
         }
         TemplateOutcome::Budget { what } => {
-            Err(Fault::new(Blame::Agent, format!("the template costs more than it may: {what}")))
+            Err(Fault::new(Blame::Agent, format!("the template exceeds its budget: {what}")))
         }
     }
 }
 
-/// What is wrong with a template, from what came of rendering it.
+/// Returns the defect of a template from the outcome of its rendering; None if it rendered.
 fn defect(
     outcome: std::io::Result<TemplateOutcome>,
     file: &str,
@@ -354,30 +354,30 @@ fn defect(
                 DiagnosticCode::TemplateSyntax,
                 (line, column),
                 text,
-                "the guide's page on agents says which tags, filters and variables there are",
+                "the guide's page on agents lists the tags, filters and variables",
             )
         }
         Ok(TemplateOutcome::Budget { what }) => {
-            let text = format!("the template costs more than it may: {what}");
+            let text = format!("the template exceeds its budget: {what}");
             (
                 DiagnosticCode::TemplateBudget,
                 first_loop(template),
                 text,
-                "loop over less, or write it out",
+                "loop over fewer items, or write the text out",
             )
         }
         Ok(TemplateOutcome::Failed { message, place }) => {
             let text = format!("the template does not render: {message}");
             let place = place.unwrap_or_else(|| first_loop(template));
-            (DiagnosticCode::TemplateFails, place, text, "try its parts one by one")
+            (DiagnosticCode::TemplateFails, place, text, "test its parts one by one")
         }
         Err(error) => {
-            let text = format!("the template could not be tried: {error}");
+            let text = format!("the template could not be tested: {error}");
             (
                 DiagnosticCode::TemplateFails,
                 (1, 1),
                 text,
-                "the process that renders templates does not start",
+                "the process that renders templates cannot start",
             )
         }
     };
@@ -385,13 +385,13 @@ fn defect(
     Some(TemplateDefect { file, code, line, column, message, help })
 }
 
-/// Whether a finding is about the user's own packs. They are read so that a project can refer to them;
-/// their defects are not the project's.
+/// Returns true if a finding is about the user's own packs. They are read so that a project can
+/// refer to them; their defects are not the project's.
 pub(crate) fn is_of_home(file: &str) -> bool {
     lies_in(file, HOME)
 }
 
-/// The tools that this host has: those that can be run, and the one that loads a skill.
+/// Returns the names of the host's tools, including `load_skill`.
 pub(crate) fn host_tool_names() -> BTreeSet<ToolName> {
     let tools = Toolset::builtin();
     let own = tools.specs().map(|spec| spec.name.clone());
@@ -399,14 +399,14 @@ pub(crate) fn host_tool_names() -> BTreeSet<ToolName> {
     own.chain(hooks).chain([ToolName::canonical("load_skill")]).collect()
 }
 
-/// The user's packs and skills. A home that does not exist has none.
+/// Reads the user's packs and skills. Returns None if the home does not exist or is unreadable.
 pub(crate) fn read_home(home: &Path, findings: &mut Findings) -> Option<FileTree> {
     match tree_reader::read_home(home, HOME) {
         Ok(tree) => Some(tree),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => {
             let text = FindingText::new(format!("your home directory cannot be read: {error}"))
-                .help("packs and skills in it are not known; check its permissions");
+                .help("its packs and skills are missing; check the permissions");
             findings.about(DiagnosticCode::Unreadable, HOME, text);
             None
         }
@@ -421,8 +421,7 @@ fn user_settings(path: &Path, findings: &mut Findings) -> Option<SourceText> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) => {
-            let text =
-                FindingText::new(format!("your settings are there but cannot be read: {error}"));
+            let text = FindingText::new(format!("your settings file cannot be read: {error}"));
             findings.about(DiagnosticCode::Unreadable, path.display().to_string(), text);
             return None;
         }
@@ -443,17 +442,14 @@ fn first_loop(template: &str) -> (usize, usize) {
 
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> Fault {
     Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
-        .hint("name a directory or file that exists and that you may read")
+        .hint("name an existing directory or file that you may read")
 }
 
 fn no_renderer(error: &std::io::Error) -> Fault {
-    Fault::new(
-        Blame::Machine,
-        format!("the process that renders templates does not start: {error}"),
-    )
+    Fault::new(Blame::Machine, format!("cannot start the process that renders templates: {error}"))
 }
 
-/// The directory of a project that a path on the command line stands for, and how people see it.
+/// Returns the project directory of a path on the command line, and its name as shown to people.
 pub(crate) fn project_directory(path: &Path) -> Result<(PathBuf, String), Fault> {
     PathTarget::of(path).map(|place| (place.directory, place.label))
 }

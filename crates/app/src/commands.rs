@@ -1,6 +1,6 @@
-//! The command line: one file for each verb.
+//! The command line: one file for each command.
 //!
-//! Must never: do what a verb does; it only says which there are.
+//! Must never: do the work of a command; it only declares and dispatches commands.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,6 +25,7 @@ mod entities;
 mod explain;
 mod fork;
 mod grants;
+mod help;
 mod hooks;
 mod init;
 mod ledger;
@@ -57,21 +58,11 @@ pub(crate) use run::{absolute_model, record_cancel, show_run};
 pub(crate) use serve::log_line;
 pub(crate) use show_agent::by_name as choose_agent;
 
-const EXAMPLES: &str = "\
-Examples:
-  agentry                                   talk with the agent of this directory
-  agentry init my-agent --profile coder     make an agent from a bundled profile
-  agentry check my-agent                    say what is wrong with it
-  agentry run -C my-agent \"List the files\"   run a prompt or a task
-  agentry show agent my-agent               show what it resolves to, and why
-  agentry show prompt my-agent              show its prompt, section by section
-  agentry explain E0401                     explain a finding";
-
 /// Runs agents defined as files in git: governed, confined, durable, replayable.
 #[derive(Parser)]
-#[command(name = "agentry", version, after_help = EXAMPLES)]
+#[command(name = "agentry", version, help_template = help::template(), after_help = help::AGENTRY)]
 pub(crate) struct Cli {
-    /// Override a setting, such as agent.model=gpt-4.1 (may be given several times)
+    /// Set a setting, such as agent.model=gpt-4.1 (repeatable)
     #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true)]
     config: Vec<String>,
     /// When to use color
@@ -93,7 +84,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// Makes it hold for all output.
+    /// Applies the choice to all output of this process.
     pub(crate) fn apply(self) {
         match self {
             Self::Auto => anstream::ColorChoice::Auto,
@@ -106,91 +97,102 @@ impl Color {
 
 #[derive(Subcommand)]
 enum CliCommand {
-    /// Make an agent in a new directory, with git history
+    /// Create an agent in a new directory, with git history
+    #[command(after_help = help::INIT)]
     Init(init::Options),
-    /// Talk with an agent in the terminal; `agentry` alone does the same
+    /// Chat with an agent in the terminal (default command)
+    #[command(after_help = help::CHAT)]
     Chat(chat::Options),
-    /// Run a task or a prompt to its end
+    /// Run a prompt or a task to its end
+    #[command(after_help = help::RUN)]
     Run(run::Options),
-    /// Talk with an agent in JSON lines
+    /// Drive an agent from a program, in JSON lines
+    #[command(after_help = help::STDIO)]
     Stdio(stdio::Options),
-    /// Take in what comes from all channels, and answer it
+    /// Run the server: HTTP API, web console and channels
+    #[command(after_help = help::SERVE)]
     Serve(serve::Options),
-    /// Open the console of the server that runs
+    /// Open the web console of the running server
     Console(console::Options),
-    /// Make keys to the server, and take them back
+    /// Create, list and revoke access tokens of the server
     #[command(subcommand)]
     Token(token::TokenCommand),
-    /// Say something to an agent the way a channel does
+    /// Send a message to an agent as a channel would
+    #[command(after_help = help::SEND)]
     Send(send::Options),
-    /// Show what became of an event, stage by stage
+    /// Show how an event was handled, stage by stage
     Trace(trace::Options),
-    /// Say everything that is wrong with agents, skills, tasks and settings
+    /// Check agents, skills, tasks and settings for errors
+    #[command(after_help = help::CHECK)]
     Check(check::Options),
-    /// Take up runs that a process left
+    /// Resume paused or interrupted runs
     Resume(resume::Options),
-    /// Ask a run to end
+    /// Cancel a run
     Cancel(cancel::Options),
-    /// List what waits for an answer
+    /// List the approvals that wait for an answer
     Approvals(answer::ApprovalListOptions),
     /// Answer an approval
+    #[command(after_help = help::ANSWER)]
     Answer(answer::Options),
-    /// See what others ask you for, and answer them
+    /// List and answer requests for permission
     #[command(subcommand)]
     Requests(requests::RequestsCommand),
-    /// Give others powers for a time, and take them back
+    /// Give people extra permissions for a time, and revoke them
     #[command(subcommand)]
     Grants(grants::GrantsCommand),
-    /// Begin a new session from a turn
+    /// Start a new session from an earlier turn
     Fork(fork::Options),
-    /// Put the older turns of a session into one text
+    /// Summarize older turns of a session to free context
     Compact(compact::Options),
-    /// Play a recorded run to today's program and files
+    /// Replay a recorded run against the current code and files
+    #[command(after_help = help::REPLAY)]
     Replay(replay::Options),
-    /// Look after the record
+    /// Verify the ledger, or accept a loss of entries
     #[command(subcommand)]
     Ledger(LedgerCommand),
-    /// Show a run, a session or a turn, or what files resolve to
+    /// Show runs, sessions and turns, or a resolved agent
+    #[command(after_help = help::SHOW)]
     Show(ShowRecordCommand),
-    /// Say what this machine can confine, and what to do about what is missing
+    /// Check the sandbox and the ledger of this machine
+    #[command(after_help = help::DOCTOR)]
     Doctor(doctor::Options),
-    /// Try the sandbox, and see what an agent may do in it
+    /// Try the sandbox, or explain what an agent may do in it
     #[command(subcommand)]
     Sandbox(SandboxCommand),
-    /// Look at what decides about calls
-    #[command(subcommand)]
+    /// Explain which rule decides about a tool call
+    #[command(subcommand, after_help = help::POLICY)]
     Policy(PolicyCommand),
-    /// Who may reach an agent and with what powers: see it, test it, change it
-    #[command(subcommand, visible_alias = "acl")]
+    /// Test, check, change and replay access policies
+    #[command(subcommand, visible_alias = "acl", after_help = help::ACCESS)]
     Access(access::AccessCommand),
-    /// Who is known, and by which identities
+    /// List and change known people and their identities
     #[command(subcommand)]
     Entities(entities::EntitiesCommand),
-    /// See what was decided about who may
+    /// List, export and count access decisions
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// Look at the programs that agents bring, and let them run as they are
+    /// Review and trust the programs that agents bring
     Trust(trust::Options),
-    /// See an agent's tools; make and try its own
-    #[command(subcommand)]
+    /// List an agent's tools; create and try its own
+    #[command(subcommand, after_help = help::TOOLS)]
     Tools(tools::ToolsCommand),
-    /// Hooks that look at events and may start work: make, see and switch them
+    /// Register, inspect and switch event hooks
     ///
-    /// The hooks that shape an agent's turns, and its gates, stand in its own directory: `agentry show agent` shows them.
-    #[command(subcommand)]
+    /// The hooks of an agent's own turns live in its directory; `agentry show agent` lists them.
+    #[command(subcommand, after_help = help::HOOKS)]
     Hooks(hooks::HooksCommand),
-    /// Keep secrets, and see who may have them
-    #[command(subcommand)]
+    /// Store secrets, and list who receives them
+    #[command(subcommand, after_help = help::SECRET)]
     Secret(secret::SecretCommand),
-    /// Show who serves which models, and which one an agent gets
+    /// Show providers, their models and an agent's choice
     Models(models::Options),
-    /// Get the weights of a model that runs on this machine
+    /// Download a model that runs on this machine
     Pull(pull::Options),
-    /// Explain the code of a finding
+    /// Explain a diagnostic code, such as E0401
     Explain(explain::Options),
-    /// Print the JSON Schema of a definition file, for editors
+    /// Print the JSON Schema of a definition file
     Schema(schema::Options),
-    /// Look at the settings
+    /// Show the settings and where each was made
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print a completion script for a shell
@@ -208,23 +210,23 @@ struct ShowRecordCommand {
 
 #[derive(Subcommand)]
 enum ShowCommand {
-    /// The resolved agent, with the origin of each value
+    /// Show the resolved agent, with the origin of each value
     Agent(show_agent::Options),
-    /// The prompt: its sections, their size, and the text
+    /// Show the prompt: its sections, their sizes and the text
     Prompt(show_prompt::Options),
-    /// A run: its steps, calls and outcomes
+    /// Show a run: its steps, calls and outcomes
     Run(show_record::Options),
-    /// A session: all that happened in it
+    /// Show a session: all entries of its turns
     Session(show_record::Options),
-    /// A turn: what was told and what was chosen
+    /// Show a turn: its inputs and its moves
     Turn(show_record::Options),
 }
 
 #[derive(Subcommand)]
 enum LedgerCommand {
-    /// Say whether the record is what was written
+    /// Verify that the ledger is unchanged and complete
     Verify(ledger::Options),
-    /// Go on after entries were lost: record that they are missing
+    /// Record that entries were lost, and continue without them
     AcceptLoss(ledger::AcceptOptions),
 }
 
@@ -232,23 +234,23 @@ enum LedgerCommand {
 enum SandboxCommand {
     /// Run a command in the sandbox
     Run(sandbox::SandboxRunOptions),
-    /// What an agent may read, write, reach and spend
+    /// Explain what an agent may read, write, reach and spend
     Explain(sandbox::SandboxExplainOptions),
 }
 
 #[derive(Subcommand)]
 enum PolicyCommand {
-    /// What each stage says about a call, and which rule decides
+    /// Show the verdict of each stage and the deciding rule
     Explain(policy::Options),
 }
 
 #[derive(Subcommand)]
 enum ConfigCommand {
-    /// All settings that were made, and which layer made each
+    /// Show all settings that are set, and which layer set each
     Show(config::Options),
 }
 
-/// How a result is printed.
+/// Output format of a result.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OutputFormat {
     /// For people
@@ -257,7 +259,7 @@ enum OutputFormat {
     Json,
 }
 
-/// Which agent is meant.
+/// Selection of an agent by directory and id.
 #[derive(Args)]
 struct AgentSelection {
     /// The agent's directory, or a project that holds agents
@@ -268,10 +270,10 @@ struct AgentSelection {
     agent: Option<String>,
 }
 
-/// Runs the verb.
+/// Runs the command; without one, `chat`.
 pub(crate) fn run(cli: Cli) -> Result<ExitCode, Fault> {
     let host = CliContext::new(cli.config);
-    // Alone it is a chat.
+    // Without a command, `agentry` starts a chat.
     let verb = cli.verb.unwrap_or_else(|| CliCommand::Chat(chat::Options::alone()));
     match verb {
         CliCommand::Chat(options) => chat::run(&host, options),

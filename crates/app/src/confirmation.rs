@@ -1,8 +1,8 @@
-//! The definitions of a directory, compared with those of the last run and with those that were confirmed.
+//! Compares the definitions of a directory with those of the last run and the confirmed ones.
 //!
-//! `run`, `chat`, `stdio` and `send` report what is new. `serve` works from confirmed definitions only.
+//! `run`, `chat`, `stdio` and `send` report changes. `serve` uses confirmed definitions only.
 //!
-//! Must never: take a definition for confirmed that nobody with the owner's word has seen.
+//! Must never: treat a definition as confirmed without the owner's consent.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -27,20 +27,20 @@ pub(crate) type Digests = BTreeMap<String, ContentHash>;
 /// One difference between two states of the definitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DefinitionChange {
-    /// What happened to the file.
+    /// The kind of change.
     pub(crate) what: DefinitionChangeKind,
-    /// The file, below the directory.
+    /// The path of the file, relative to the directory.
     pub(crate) path: String,
 }
 
-/// What happened to a file.
+/// Kind of change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefinitionChangeKind {
-    /// It is new.
+    /// The file is new.
     New,
-    /// Its content is another.
+    /// The content changed.
     Changed,
-    /// It is gone.
+    /// The file was removed.
     Removed,
 }
 
@@ -54,7 +54,7 @@ impl DefinitionChangeKind {
     }
 }
 
-/// Lists what differs between two states.
+/// Returns the differences between two states.
 pub(crate) fn changes(before: &Digests, now: &Digests) -> Vec<DefinitionChange> {
     let mut all = Vec::new();
     for (path, hash) in now {
@@ -75,7 +75,7 @@ pub(crate) fn changes(before: &Digests, now: &Digests) -> Vec<DefinitionChange> 
     all
 }
 
-/// Names the files that differ, in one line.
+/// Names the changed files in one line, up to `DEFINITIONS_SHOWN_MAX`.
 pub(crate) fn in_words(changes: &[DefinitionChange]) -> String {
     let word = |change: &DefinitionChange| format!("{} ({})", change.path, change.what.word());
     let mut words: Vec<String> = changes.iter().take(DEFINITIONS_SHOWN_MAX).map(word).collect();
@@ -86,7 +86,7 @@ pub(crate) fn in_words(changes: &[DefinitionChange]) -> String {
     words.join(", ")
 }
 
-/// Reports definitions that changed since the last run in this directory, and remembers the present ones.
+/// Reports definitions that changed since the last run here, and records the new state.
 pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Fault> {
     let before = ledger.known_definitions(&path(loaded), RecordedDefinitions::Met);
     let before = before.map_err(bootstrap::store_fault)?;
@@ -103,7 +103,7 @@ pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Faul
                 format!("definition removed since the last run: {path}")
             }
         };
-        // With nowhere left to write to, the record still has it.
+        // If stderr is closed, the ledger still has it.
         writeln!(stderr, "{line}").unwrap_or_default();
     }
     let more = all.as_ref().map_or(0, Vec::len).saturating_sub(DEFINITIONS_SHOWN_MAX);
@@ -116,7 +116,7 @@ pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Faul
     }
 }
 
-/// Lists what changed since the definitions of a directory were confirmed; none if they never were.
+/// Returns the changes since the definitions were confirmed; None if they never were.
 pub(crate) fn unconfirmed(
     ledger: &Ledger,
     loaded: &LoadedProject,
@@ -126,12 +126,12 @@ pub(crate) fn unconfirmed(
     Ok(confirmed.map(|confirmed| changes(&confirmed.files, &loaded.digests)))
 }
 
-/// Confirms the definitions of a directory as they are.
+/// Records the current definitions of a directory as confirmed.
 pub(crate) fn confirm(ledger: &Ledger, loaded: &LoadedProject, by: &str) -> Result<(), Fault> {
     record(ledger, loaded, Some(by.to_owned()))
 }
 
-/// Lets a server start only from definitions that are confirmed; those of a first start are.
+/// Fails if definitions changed since their confirmation; a first start confirms them.
 pub(crate) fn require_confirmed(
     host: &CliContext,
     ledger: &Ledger,
@@ -141,14 +141,16 @@ pub(crate) fn require_confirmed(
     let Some(changes) = unconfirmed(ledger, loaded)? else {
         confirm(ledger, loaded, by)?;
         let (count, path) = (plural(loaded.digests.len(), "definition file"), path(loaded));
-        return Ok(Some(format!("serves {count} of {path}; a later change needs `agentry trust`")));
+        return Ok(Some(format!(
+            "definitions confirmed: {count} of {path}; later changes need `agentry trust`"
+        )));
     };
     if changes.is_empty() {
         return Ok(None);
     }
     let what = format!("definitions changed since they were confirmed: {}", in_words(&changes));
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let hint = format!("look at them, then run `agentry trust {} --yes`", path(loaded));
+        let hint = format!("review them, then run `agentry trust {} --yes`", path(loaded));
         return Err(Fault::new(Blame::Access, what).hint(hint));
     }
     let mut stderr = crate::output::stderr().lock();
@@ -158,7 +160,7 @@ pub(crate) fn require_confirmed(
     Ok(None)
 }
 
-/// Asks who sits here whether definitions are as they should be.
+/// Asks the user to confirm the definitions; fails if the answer is no.
 pub(crate) fn ask(out: &mut dyn Write) -> Result<(), Fault> {
     write!(out, "Use them as they are? [y/N] ")?;
     out.flush()?;
@@ -171,19 +173,19 @@ pub(crate) fn ask(out: &mut dyn Write) -> Result<(), Fault> {
     }
 }
 
-/// Keeps the definitions confirmed over a change that the owner makes with a command.
+/// Keeps definitions confirmed across a change that the owner makes with a command.
 pub(crate) struct ConfirmationKeeper {
     was_confirmed: bool,
 }
 
 impl ConfirmationKeeper {
-    /// Looks whether they are confirmed before the change.
+    /// Reads before the change if the definitions are confirmed.
     pub(crate) fn before(ledger: &Ledger, loaded: &LoadedProject) -> Result<Self, Fault> {
         let changes = unconfirmed(ledger, loaded)?;
         Ok(Self { was_confirmed: changes.is_some_and(|changes| changes.is_empty()) })
     }
 
-    /// Confirms them after it, if they were.
+    /// Confirms the definitions after the change, if they were confirmed before.
     pub(crate) fn after(
         self,
         host: &CliContext,
@@ -197,7 +199,7 @@ impl ConfirmationKeeper {
     }
 }
 
-/// Writes a file of a pack for the owner; definitions that were confirmed stay so.
+/// Writes a file of a pack for the owner; confirmed definitions stay confirmed.
 pub(crate) fn write_confirmed(
     host: &CliContext,
     file: &Path,

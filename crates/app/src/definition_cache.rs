@@ -1,10 +1,10 @@
-//! What the way in is told of the definitions: policies, agents, who answers where, what holds for a run.
+//! A cache of definitions that reloads changed files: policies, agents, routes, run settings.
 //!
-//! Whoever comes finds definitions that were looked at a moment ago: while many come, a thread looks beside
-//! them whether a file changed; after a quiet time the first one waits for that. What does not load is an
-//! error for whoever comes next; nobody is let in by policies that are not there any more.
+//! Readers get definitions that were checked a moment ago. Under load, a thread checks for changed
+//! files in the background; after a quiet time, the first reader waits for the check. Definitions
+//! that do not load are an error for the next reader; removed policies allow no access.
 //!
-//! Must never: go on with old policies because new ones do not load.
+//! Must never: continue with old policies because new ones do not load.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, SyncSender};
@@ -34,14 +34,14 @@ use crate::limits::{RELOAD_TIME_MAX, RELOAD_TIME_MIN};
 use crate::policies::project_policies;
 use crate::timezone::{self, OwnerTimeZone};
 
-/// What the way in is told of the definitions.
+/// A cache of the definitions, for intake and the server.
 pub(crate) struct DefinitionCache {
     shelf: Arc<CacheState>,
-    // Whoever has it lets the thread look; without a reception there is nobody, and it ends.
+    // Wakes the thread that checks for changes; the thread ends when the cache is dropped.
     look: SyncSender<()>,
 }
 
-/// What reading the definitions needs, and what it gave.
+/// The state shared with the thread: the inputs of loading, and its result.
 struct CacheState {
     host: Mutex<CliContext>,
     project: PathBuf,
@@ -56,49 +56,49 @@ struct CacheState {
     read: Mutex<CachedDefinitions>,
 }
 
-/// Whether definitions that change while this process runs are used.
+/// Rule for definitions that change while this process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Confirmation {
-    /// Only after the owner confirmed them.
+    /// They are used only after the owner confirmed them.
     Needed,
-    /// At once.
+    /// They are used at once.
     NotNeeded,
 }
 
-/// What the command line says.
+/// The agent and model named on the command line.
 #[derive(Clone, Default)]
 pub(crate) struct CliSelection {
-    /// The agent, if the directory holds several.
+    /// The agent, if the directory has several.
     pub(crate) agent: Option<String>,
-    /// The model.
+    /// The model for all runs.
     pub(crate) model: Option<String>,
 }
 
-/// The definitions as they were read last.
+/// The definitions as last loaded.
 struct CachedDefinitions {
-    /// When they were looked at.
+    /// The time of the last check for changes.
     at: Instant,
-    /// What their files were.
+    /// The stamp of their files; None forces a reload.
     stamp: Option<u64>,
-    /// What they say, or why they say nothing.
+    /// The definitions, or the reason why they do not load.
     said: Result<DefinitionSnapshot, String>,
-    /// What changed and is not used, because nobody confirmed it.
+    /// A text about changes that are not used, because they are not confirmed.
     held: Option<String>,
 }
 
-/// What the definitions say.
+/// A consistent state of the definitions.
 #[derive(Clone)]
 pub(crate) struct DefinitionSnapshot {
-    /// As they were read, with what is wrong with them.
+    /// The loaded project, with its findings.
     pub(crate) loaded: Arc<LoadedProject>,
-    /// As runs use them.
+    /// The definitions for runs.
     pub(crate) definitions: Arc<Definitions>,
-    /// The policies.
+    /// The access policies.
     pub(crate) access: Arc<AccessPolicies>,
 }
 
 impl DefinitionCache {
-    /// Takes over what an engine read.
+    /// Creates a cache from the definitions of a project runtime, and starts its thread.
     pub(crate) fn new(
         host: &CliContext,
         engine: ProjectRuntime,
@@ -106,7 +106,7 @@ impl DefinitionCache {
         confirmation: Confirmation,
     ) -> Result<Self, Fault> {
         let servings = match asked.model.as_deref().is_some_and(is_played) {
-            // A script is no provider's: nothing has to be looked at.
+            // A scripted model has no provider, so none is probed.
             true => Vec::new(),
             false => engine.servings().to_vec(),
         };
@@ -145,47 +145,47 @@ impl DefinitionCache {
             }
         });
         spawned.map_err(|error| {
-            Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
+            Fault::new(Blame::Machine, format!("cannot start a thread: {error}"))
         })?;
         Ok(Self { shelf, look })
     }
 
-    /// What confines the programs of agents.
+    /// Returns the confinement level of agents' programs.
     pub(crate) fn level(&self) -> ConfinementLevel {
         self.shelf.level
     }
 
-    /// What the definitions say, as of a moment ago.
+    /// Returns the definitions, at most `RELOAD_TIME_MAX` old.
     ///
     /// # Errors
-    /// Why they say nothing.
+    /// The definitions do not load.
     pub(crate) fn read(&self) -> Result<DefinitionSnapshot, Error> {
         let age = self.shelf.read().at.elapsed();
         if age >= RELOAD_TIME_MAX {
             self.shelf.look();
         } else if age >= RELOAD_TIME_MIN {
-            // One that looks already needs no second word.
+            // The send fails if a check is active already; that is enough.
             self.look.try_send(()).unwrap_or_default();
         }
         self.shelf.read().said.clone().map_err(Error::Unready)
     }
 
-    /// Says which definitions changed and are not used, because nobody confirmed them.
+    /// Returns a text about changed definitions that are not used, because they are not confirmed.
     pub(crate) fn held(&self) -> Option<String> {
         self.shelf.read().held.clone()
     }
 
-    /// Who serves which models, as it was when this process began.
+    /// Returns the providers and their models, as of the start of this process.
     pub(crate) fn servings(&self) -> &[SelectableProvider] {
         &self.shelf.servings
     }
 
-    /// Whether the command line names a model that is only played.
+    /// Returns true if the command line names a scripted model.
     pub(crate) fn is_played(&self) -> bool {
         self.shelf.asked.model.as_deref().is_some_and(is_played)
     }
 
-    /// The model of an agent, or of one that names none, and all that was looked at.
+    /// Chooses the model of an agent, or of one without models; the result lists the steps.
     pub(crate) fn choice(
         &self,
         definite: &DefinitionSnapshot,
@@ -208,9 +208,9 @@ impl CacheState {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the files again, and what they say if one of them is another.
+    /// Reads the files again, and loads them if any of them changed.
     fn look(&self) {
-        // Whoever waits here for somebody who looks finds what that one found.
+        // Another thread may have reloaded while we waited for the lock.
         let begun = Instant::now();
         let host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         if self.read().at >= begun {
@@ -236,7 +236,7 @@ impl CacheState {
         self.read().at = Instant::now();
     }
 
-    /// What changed since the definitions were confirmed, where that counts.
+    /// Returns the changes since the confirmation, if confirmation is needed.
     fn unconfirmed(&self, loaded: &LoadedProject) -> Result<Option<Vec<DefinitionChange>>, Fault> {
         match self.confirmation {
             Confirmation::NotNeeded => Ok(None),
@@ -247,10 +247,10 @@ impl CacheState {
         }
     }
 
-    /// Goes on with the definitions that were confirmed last. Policies that are not there any more let nobody in.
+    /// Keeps the definitions that were confirmed last; if a policy changed, all access is denied.
     fn hold(&self, changes: &[DefinitionChange]) {
         let text = format!(
-            "definitions changed and are not used until they are confirmed: {}; look at them, then run \
+            "definitions changed, not used until confirmed: {}; review them, then run \
              `agentry trust {} --yes`",
             confirmation::in_words(changes),
             self.project.display()
@@ -263,7 +263,7 @@ impl CacheState {
             log_line(&text);
             read.held = Some(text);
         }
-        // They are looked at anew each time, since a confirmation changes no file.
+        // The next check reloads in any case, because a confirmation changes no file.
         read.stamp = None;
     }
 
@@ -287,7 +287,7 @@ impl CacheState {
     }
 }
 
-/// Whether a file says who is let in.
+/// Returns true if a file is an access policy.
 fn is_policy(path: &str) -> bool {
     layout::PACKS.iter().any(|pack| path.split('/').any(|part| part == *pack))
         && path.split('/').any(|part| part == "access")
@@ -310,7 +310,7 @@ impl DefinitionSource for DefinitionCache {
     ) -> Result<RunSettings, Error> {
         let agent = definitions.agent(agent)?;
         if wish.model.as_deref().is_some_and(is_played) {
-            let why = "only whoever starts the server chooses what plays a model";
+            let why = "a scripted model can only be named at the start of the server";
             return Err(Error::Definition(why.to_owned()));
         }
         let config = &definitions.library.settings.config;

@@ -1,6 +1,6 @@
-//! The files of a project and of the user's home, to try a change before it is written.
+//! A copy of the definition files, for trying a change before it is written.
 //!
-//! Must never: write. What is tried is a copy.
+//! Must never: write. Changes are made to the copy.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ use agentry_runtime::tree_reader;
 use crate::cli_context::{CliContext, project_directory, read_home, unreadable};
 use crate::fault::Fault;
 
-/// What a project and the user's home hold.
+/// The files of a project and of the user's home.
 #[derive(Clone)]
 pub(crate) struct DefinitionOverlay {
     /// The project's directory.
     pub(crate) directory: PathBuf,
-    /// What it holds.
+    /// The files of the project.
     pub(crate) project: FileTree,
-    // The home and what it holds, unless it is the project itself.
+    // The home and its files, unless it is the project itself.
     home: Option<(PathBuf, FileTree)>,
 }
 
@@ -39,17 +39,17 @@ impl CliContext {
 }
 
 impl DefinitionOverlay {
-    /// The tree of the home.
+    /// Returns the files of the home.
     pub(crate) fn home_tree(&self) -> Option<&FileTree> {
         self.home.as_ref().map(|(_, tree)| tree)
     }
 
-    /// Both trees, the project's first.
+    /// Returns both trees, the project's first.
     pub(crate) fn both(&self) -> Vec<&FileTree> {
         std::iter::once(&self.project).chain(self.home_tree()).collect()
     }
 
-    /// Where a file of policies lies: on disk, below its tree, and whether that is the home's.
+    /// Finds a policy file: its path on disk, its path in its tree, and true if it is in the home.
     pub(crate) fn place_of(&self, shown: &str) -> Option<(PathBuf, String, bool)> {
         let home = self.home.iter().map(|(root, tree)| (root, tree, true));
         let mut trees = std::iter::once((&self.directory, &self.project, false)).chain(home);
@@ -61,7 +61,7 @@ impl DefinitionOverlay {
         })
     }
 
-    /// The home's tree or the project's, to change it.
+    /// Returns the tree of the home or the project, for changes.
     pub(crate) fn tree_mut(&mut self, is_home: bool) -> &mut FileTree {
         match (&mut self.home, is_home) {
             (Some((_, tree)), true) => tree,

@@ -1,6 +1,6 @@
-//! Findings for people: the excerpt, the caret, the code, the help. And for machines: one JSON array.
+//! Output of findings: with excerpt, caret, code and help for people, as a JSON array for programs.
 //!
-//! Must never: change what a finding says.
+//! Must never: change the text of a finding.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use crate::limits::EXCERPT_BYTES_MAX;
 
-/// Writes findings with excerpts. Returns how many errors, warnings and notes there were.
+/// Writes findings with excerpts. Returns the number of errors, warnings and notes.
 pub(crate) fn text(
     findings: &Findings,
     shown: &[&Diagnostic],
@@ -29,7 +29,7 @@ pub(crate) fn text(
     Ok(count)
 }
 
-/// A finding with its excerpt, without color.
+/// Returns a finding with its excerpt, without color.
 pub(crate) fn plain(findings: &Findings, one: &Diagnostic) -> String {
     report(&Renderer::plain(), findings, one)
 }
@@ -65,8 +65,8 @@ fn report(renderer: &Renderer, findings: &Findings, one: &Diagnostic) -> String 
     renderer.render(&[group])
 }
 
-/// The line on which a span begins, and what of the line the span marks, in whole characters. Of a line
-/// that is longer than anybody reads only the part around the mark is taken.
+/// Returns the line on which a span begins, and the marked range in it, in whole characters. A line
+/// longer than `EXCERPT_BYTES_MAX` is cut around the mark.
 fn excerpt(text: &str, span: Range<usize>) -> (&str, Range<usize>) {
     let start = text.floor_char_boundary(span.start);
     let begin = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -88,19 +88,19 @@ pub(crate) fn json(shown: &[&Diagnostic], out: &mut dyn Write) -> io::Result<Fin
     Ok(count)
 }
 
-/// A finding on one line.
+/// Returns a finding on one line.
 pub(crate) fn brief(one: &Diagnostic) -> String {
     format!("{}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
 }
 
-/// How many findings of each kind.
+/// The number of findings by severity.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FindingCounts {
-    /// Errors.
+    /// The number of errors.
     pub(crate) errors: usize,
-    /// Warnings.
+    /// The number of warnings.
     pub(crate) warnings: usize,
-    /// Notes.
+    /// The number of notes.
     pub(crate) notes: usize,
 }
 
@@ -114,15 +114,15 @@ impl FindingCounts {
     }
 }
 
-/// Text from files and names with control characters made visible, so that it cannot steer a terminal.
-/// Lines and tabs stay.
+/// Replaces control characters of a text, so that it cannot control a terminal. Line ends and tabs
+/// stay.
 pub(crate) fn visible(text: &str) -> String {
     let plain = |c: char| !c.is_control() || c == '\n' || c == '\t';
     text.chars().map(|c| if plain(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// Text that somebody is to judge: whatever does not show as what it is, shows as an escape. Lines and tabs
-/// stay.
+/// Escapes control characters and invisible characters of a text that a person must judge. Line
+/// ends and tabs stay.
 pub(crate) fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -135,18 +135,18 @@ pub(crate) fn escaped(text: &str) -> String {
     shown
 }
 
-/// Characters that reorder or hide others.
+/// Returns true for characters that reorder or hide others.
 fn is_hidden(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The same on one line.
+/// Replaces control characters, line ends and tabs of a text.
 pub(crate) fn visible_line(text: &str) -> String {
     visible(text).replace(['\n', '\t'], " ")
 }
 
-/// `1 error`, `2 errors`.
+/// Returns a number with its noun: `1 error`, `2 errors`.
 pub(crate) fn plural(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -1,6 +1,6 @@
-//! Every environment variable that is read, in one place.
+//! All environment variables that are read, in one place.
 //!
-//! Must never: be read elsewhere, or change anything in the environment.
+//! Must never: read variables in another module, or change the environment.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use agentry_runtime::limits::SECRET_VARIABLE_CHARS_MIN;
 use secrecy::SecretString;
 
-/// The variables of seed 002 that bound the tools.
+/// Prefixes of the variables that limit the tools.
 const TOOL_KNOBS: [&str; 2] = ["SHELL_TOOL_", "TOOLS_"];
 
-/// A variable whose name ends so holds a secret.
+/// Endings of the names of variables that hold secrets.
 const SECRET_ENDINGS: [&str; 9] = [
     "KEY",
     "KEYS",
@@ -24,30 +24,30 @@ const SECRET_ENDINGS: [&str; 9] = [
     "CREDENTIALS",
 ];
 
-/// What the environment says.
+/// The environment of this process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     /// Variables that set a value: `AGENTRY_…`.
     pub(crate) settings: BTreeMap<String, String>,
-    /// Variables that bound the tools: `SHELL_TOOL_…`, `TOOLS_…`.
+    /// Variables that limit the tools: `SHELL_TOOL_…`, `TOOLS_…`.
     pub(crate) tools: BTreeMap<String, String>,
-    /// Variables that hold secrets, to go by their names.
+    /// Variables that hold secrets, judged by their names.
     pub(crate) secrets: Vec<(String, SecretString)>,
-    /// The user's home.
+    /// The user's home directory.
     pub(crate) home: Option<PathBuf>,
-    /// The user's settings.
+    /// The path of the user's settings file.
     pub(crate) config: Option<PathBuf>,
-    /// Where the ledger lives: `AGENTRY_HOME`, else below the XDG state directory.
+    /// The directory of the ledger: `AGENTRY_HOME`, else below the XDG state directory.
     pub(crate) state: Option<PathBuf>,
-    /// Where weights of models live: `AGENTRY_MODELS`, else below the XDG data directory.
+    /// The directory of weights: `AGENTRY_MODELS`, else below the XDG data directory.
     pub(crate) models: Option<PathBuf>,
-    /// Where programs are: `PATH`.
+    /// The search path of programs: `PATH`.
     pub(crate) path: String,
-    /// Who sits here: `USER`, else `LOGNAME`.
+    /// The name of the user: `USER`, else `LOGNAME`.
     user: Option<String>,
 }
 
-/// What works here, if it is an agent: what it says of itself in the environment.
+/// The agent that started this process, as its environment names it; all None for a person.
 pub(crate) struct CallingAgent {
     pub(crate) agent: Option<String>,
     pub(crate) session: Option<String>,
@@ -55,17 +55,17 @@ pub(crate) struct CallingAgent {
 }
 
 impl Environment {
-    /// One variable, which the operator has named.
+    /// Returns the value of a variable that the operator named.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         std::env::var(name).ok()
     }
 
-    /// Who sits here.
+    /// Returns the name of the user, or `owner` if it is unknown.
     pub(crate) fn user(&self) -> &str {
         self.user.as_deref().unwrap_or("owner")
     }
 
-    /// What works here, by the names of seed 004 or by ours.
+    /// Returns the calling agent, from `NEXUS_…` variables or else `AGENTRY_…` variables.
     pub(crate) fn working(&self) -> CallingAgent {
         let either = |name: &str| {
             let of = |family: &str| self.variable(&format!("{family}_{name}"));
@@ -78,7 +78,7 @@ impl Environment {
         }
     }
 
-    /// Reads it.
+    /// Reads the environment of this process.
     pub(crate) fn read() -> Self {
         let all: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -96,7 +96,7 @@ impl Environment {
         let state =
             directory("XDG_STATE_HOME").or_else(|| Some(home.as_ref()?.join(".local/state")));
         let data = directory("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
-        // A relative one is taken from where the command was given.
+        // A relative path is resolved against the current directory.
         let given = |name: &str| {
             let path = all.get(name).filter(|path| !path.is_empty())?;
             std::path::absolute(path).ok()
@@ -115,7 +115,7 @@ impl Environment {
         }
     }
 
-    /// The value of one variable that the operator named.
+    /// Returns the value of a variable that the operator named, as a secret.
     pub(crate) fn secret(&self, name: &str) -> Option<SecretString> {
         std::env::var_os(name)?.into_string().ok().map(SecretString::from)
     }

@@ -1,4 +1,4 @@
-//! An error as a person sees it: what happened, who can act, what to do.
+//! An error for a person: its message, who can act, and a hint.
 //!
 //! Must never: lose the cause, or blame the reader.
 
@@ -7,20 +7,20 @@ use std::process::ExitCode;
 
 use crate::diagnostics::visible;
 
-/// Who can do something about it.
+/// Party that can fix a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blame {
-    /// Whoever typed the command.
+    /// The user of the command.
     Caller,
-    /// Whoever wrote the agent.
+    /// The author of the agent.
     Agent,
-    /// Whoever runs the machine.
+    /// The operator of the machine.
     Machine,
-    /// Whoever says who may; by the access policies nobody else can.
+    /// The owner, who sets access policies and trust.
     Access,
-    /// We.
+    /// The developers of Agentry.
     Us,
-    /// Nobody: the reader of the output has seen enough.
+    /// No one: the reader of the output closed it.
     Reader,
 }
 
@@ -33,18 +33,18 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// What happened.
+    /// Creates a fault without a hint.
     pub(crate) fn new(blame: Blame, message: impl Into<String>) -> Self {
         Self { blame, message: message.into(), hint: None }
     }
 
-    /// What to do.
+    /// Adds a hint: what to do about the fault.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same, where a definition that is broken is a wrong use: nothing can run.
+    /// Blames the caller instead of the agent, for commands that cannot run a broken definition.
     pub(crate) fn in_a_definition(mut self) -> Self {
         if self.blame == Blame::Agent {
             self.blame = Blame::Caller;
@@ -52,23 +52,23 @@ impl Fault {
         self
     }
 
-    /// Who can do something about it.
+    /// Returns the party that can fix the fault.
     pub(crate) fn blame(&self) -> Blame {
         self.blame
     }
 
-    /// What happened, and what to do.
+    /// Returns the message and the hint.
     pub(crate) fn into_parts(self) -> (String, Option<String>) {
         (self.message, self.hint)
     }
 
-    /// Whether there is anything to say to a person.
+    /// Returns true if the fault is to be shown to a person.
     pub(crate) fn is_worth_saying(&self) -> bool {
         self.blame != Blame::Reader
     }
 
-    /// 2 for a wrong command, 1 for a wrong definition or machine, 3 for what access denies, 70 for a defect of
-    /// ours.
+    /// Returns the exit code: 2 for a wrong command, 1 for a wrong definition or machine, 3 for
+    /// denied access, 70 for a defect of ours.
     pub(crate) fn code(&self) -> u8 {
         match self.blame {
             Blame::Caller => 2,
@@ -78,12 +78,12 @@ impl Fault {
         }
     }
 
-    /// The same for the system.
+    /// Returns the exit code for `main`.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
     }
 
-    /// What happened and what to do, without color.
+    /// Returns the message and the hint, without color.
     pub(crate) fn plain(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{} ({hint})", self.message),
@@ -104,7 +104,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Standard output is gone or full.
+/// Converts an error of standard output, which is closed or full.
 impl From<std::io::Error> for Fault {
     fn from(error: std::io::Error) -> Self {
         let blame = match error.kind() {

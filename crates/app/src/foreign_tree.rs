@@ -1,10 +1,10 @@
-//! Directories that came from somebody else: what of them is taken over.
+//! Copies directories of other people safely.
 //!
-//! Taken over are directories and the content of regular files, with one bit of the mode: whether a file is a program.
-//! Everything belongs to the caller. Left out, and named, are links that lead out of the tree or nowhere, repositories
-//! below the root (programs run their settings), devices, pipes and sockets.
+//! Copied are directories and the content of regular files, with the executable bit of the mode.
+//! All copies belong to the caller. Skipped, and reported, are links that lead out of the tree or
+//! nowhere, repositories below the root (git runs their settings), devices, pipes and sockets.
 //!
-//! Must never: follow a link, wait for a pipe, or take over an owner or another bit of a mode.
+//! Must never: follow a link, wait for a pipe, or copy an owner or another bit of a mode.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -19,33 +19,33 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use crate::fault::{Blame, Fault};
 use crate::limits::FOREIGN_TREE_DEPTH_MAX;
 
-/// The modes of what is made here; the caller's mask takes away from them.
+/// The modes of new files; the caller's umask restricts them.
 const FILE_MODE: u32 = 0o666;
 const PROGRAM_MODE: u32 = 0o777;
 
-/// What is left out, in words.
+/// Descriptions of skipped entries.
 const REPOSITORY: &str = "a repository of its own";
 const SPECIAL: &str = "not a regular file";
 
-/// How something is opened that somebody else made: no link is followed, and a pipe does not keep us waiting.
+/// Flags for opening foreign files: follow no link, do not block on a pipe.
 const CAREFUL: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// Something that was not taken over.
+/// An entry that was not copied.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SkippedEntry {
-    /// Where it is.
+    /// The path of the entry.
     pub(crate) path: PathBuf,
-    /// What it is.
+    /// A description of the entry.
     pub(crate) what: &'static str,
 }
 
-/// Copies a directory. Links are all left out.
+/// Copies a directory. Returns the skipped entries, among them all links.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<Vec<SkippedEntry>, Fault> {
-    // The root may be named by a link of the caller's; what is below it may not.
+    // The root may be a link of the caller; links below it are not followed.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let source = rustix::fs::openat(CWD, from, flags, Mode::empty());
     let source = source.map_err(|error| unreadable(from, &error.into()))?;
@@ -55,7 +55,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<Vec<SkippedEntry>, Fault> {
     Ok(copying.left_out)
 }
 
-/// Removes from a clone what would not be copied. Links within the tree stay.
+/// Removes and returns the entries of a clone that `copy` would skip, except links within the tree.
 pub(crate) fn clean(root: &Path) -> Result<Vec<SkippedEntry>, Fault> {
     let real = root.canonicalize().map_err(|error| unreadable(root, &error))?;
     let mut left_out = Vec::new();
@@ -94,23 +94,23 @@ pub(crate) fn clean(root: &Path) -> Result<Vec<SkippedEntry>, Fault> {
     Ok(left_out)
 }
 
-/// Whether a directory is a repository, with a work tree or without.
+/// Returns true if a directory is a git repository, with or without a work tree.
 pub(crate) fn is_repository(path: &Path) -> bool {
     path.join(".git").symlink_metadata().is_ok() || is_bare_repository(path)
 }
 
-/// What git takes for a repository: it needs no more than these.
+/// Returns true if a directory has the entries by which git recognizes a bare repository.
 fn is_bare_repository(path: &Path) -> bool {
     path.join("HEAD").symlink_metadata().is_ok()
         && ["objects", "refs"].iter().all(|name| path.join(name).is_dir())
 }
 
-/// Some file systems do not tell large letters from small ones.
+/// Returns true for `.git`, in any case: some file systems ignore case.
 fn is_git(name: &OsStr) -> bool {
     name.as_bytes().eq_ignore_ascii_case(b".git")
 }
 
-/// Why a link is not taken over, by what it says and by where it leads.
+/// Returns a description if a link leads out of the tree, by its text or by its target.
 fn leads_out(link: &Path, root: &Path, real: &Path) -> Option<&'static str> {
     let out = Some("a link that leads out of the directory, or nowhere");
     let Ok(target) = fs::read_link(link) else { return out };
@@ -130,7 +130,7 @@ fn leads_out(link: &Path, root: &Path, real: &Path) -> Option<&'static str> {
     }
 }
 
-/// Where something is, and where its copy shall be.
+/// The paths of an entry and of its copy.
 #[derive(Clone, Copy)]
 struct CopyPaths<'a> {
     from: &'a Path,
@@ -149,7 +149,7 @@ impl TreeCopier {
         depth: usize,
     ) -> Result<(), Fault> {
         if depth > FOREIGN_TREE_DEPTH_MAX {
-            let what = format!("{} nests too deep to be copied", from.display());
+            let what = format!("{} is nested too deeply to be copied", from.display());
             return Err(Fault::new(Blame::Caller, what));
         }
         for name in names(source).map_err(|error| unreadable(from, &error))? {
@@ -186,12 +186,12 @@ impl TreeCopier {
     }
 }
 
-/// The content, and whether it is a program.
+/// Copies the content of a file and its executable bit.
 fn copy_file(mut file: File, CopyPaths { from, to }: CopyPaths<'_>) -> Result<(), Fault> {
     use std::os::unix::fs::MetadataExt;
     let facts = file.metadata().map_err(|error| unreadable(from, &error))?;
     if !facts.is_file() {
-        return Err(unreadable(from, &io::Error::other("it is not a regular file any more")));
+        return Err(unreadable(from, &io::Error::other("it is no longer a regular file")));
     }
     let mode = if facts.mode() & 0o111 == 0 { FILE_MODE } else { PROGRAM_MODE };
     let made = OpenOptions::new().write(true).create_new(true).mode(mode).open(to);

@@ -1,6 +1,6 @@
-//! Reads a picture that goes with a prompt.
+//! Reads images for prompts.
 //!
-//! Must never: send a file that is no picture, whatever its name says.
+//! Must never: send a file that is not an image, even if its name says so.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::fault::{Blame, Fault};
 use crate::limits::IMAGE_BYTES_MAX;
 
-/// The first bytes of what providers take.
+/// The first bytes of the formats that providers accept.
 const KINDS: [(&[u8], &str); 4] = [
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -21,7 +21,7 @@ const KINDS: [(&[u8], &str); 4] = [
     (b"RIFF", "image/webp"),
 ];
 
-/// The picture in a file.
+/// Reads an image from a file. Fails if it is too large or of another format.
 pub(crate) fn read(path: &Path) -> Result<Image, Fault> {
     let fault = |why: String| Fault::new(Blame::Caller, format!("{}: {why}", path.display()));
     let mut bytes = Vec::new();
@@ -29,11 +29,12 @@ pub(crate) fn read(path: &Path) -> Result<Image, Fault> {
         .and_then(|file| file.take(IMAGE_BYTES_MAX + 1).read_to_end(&mut bytes))
         .map_err(|error| fault(error.to_string()))?;
     if bytes.len() as u64 > IMAGE_BYTES_MAX {
-        let text = format!("the picture is larger than {} MiB", IMAGE_BYTES_MAX >> 20);
-        return Err(fault(text).hint("make it smaller"));
+        let text = format!("the image is larger than {} MiB", IMAGE_BYTES_MAX >> 20);
+        return Err(fault(text).hint("use a smaller image"));
     }
     of_bytes(&bytes).ok_or_else(|| {
-        fault("this is no picture that a model takes".to_owned()).hint("use PNG, JPEG, GIF or WebP")
+        fault("this is not an image that models accept".to_owned())
+            .hint("use PNG, JPEG, GIF or WebP")
     })
 }
 
@@ -45,14 +46,14 @@ fn of_bytes(bytes: &[u8]) -> Option<Image> {
     Some(Image { media_type: (*media_type).to_owned(), data: STANDARD.encode(bytes) })
 }
 
-/// A picture as a program hands it in: its bytes decide what it is.
+/// Decodes an image from base64; its bytes decide the format.
 pub(crate) fn of_base64(data: &str) -> Result<Image, String> {
     if data.len() as u64 > IMAGE_BYTES_MAX / 3 * 4 + 4 {
-        return Err(format!("a picture is larger than {} MiB", IMAGE_BYTES_MAX >> 20));
+        return Err(format!("an image is larger than {} MiB", IMAGE_BYTES_MAX >> 20));
     }
     let bytes =
-        STANDARD.decode(data).map_err(|error| format!("a picture is no base64: {error}"))?;
-    of_bytes(&bytes).ok_or_else(|| "a picture is not PNG, JPEG, GIF or WebP".to_owned())
+        STANDARD.decode(data).map_err(|error| format!("an image is not base64: {error}"))?;
+    of_bytes(&bytes).ok_or_else(|| "an image is not PNG, JPEG, GIF or WebP".to_owned())
 }
 
 #[cfg(test)]
@@ -73,7 +74,7 @@ mod tests {
     fn what_a_program_hands_in_is_looked_at_too() {
         let png = STANDARD.encode(b"\x89PNG\r\n\x1a\nrest");
         assert_eq!(of_base64(&png).unwrap().data, png);
-        assert!(of_base64("no base64!").unwrap_err().starts_with("a picture is no base64"));
+        assert!(of_base64("no base64!").unwrap_err().starts_with("an image is not base64"));
         assert!(of_base64("aGVsbG8=").is_err());
         let long = "A".repeat(usize::try_from(IMAGE_BYTES_MAX).unwrap() * 2);
         assert!(of_base64(&long).unwrap_err().contains("larger than"));

@@ -1,231 +1,231 @@
 //! Every limit of this crate, with its unit.
 //!
-//! Must never: bound what is found; only what is shown of it, and what a run gets when nothing is said.
+//! Must never: limit findings; only their display, and the defaults of a run.
 
 use std::time::Duration;
 
-/// How much of one line an excerpt takes.
+/// The maximum length of a source line in an excerpt, in bytes.
 pub(crate) const EXCERPT_BYTES_MAX: usize = 1024;
 /// Requests to the model in one turn, unless the settings say otherwise.
 pub(crate) const STEPS_MAX: u32 = 250;
 /// Tool calls in one turn, unless the settings say otherwise.
 pub(crate) const CALLS_MAX: u32 = 1_000;
-/// Iterations of autonomous work, unless somebody says otherwise.
+/// Iterations in the autonomous mode, unless an option or the settings say otherwise.
 pub(crate) const ITERATIONS_MAX: u32 = 100;
-/// The longest line that is taken from standard input.
+/// The maximum length of a line from standard input, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// How many models of one provider a list shows.
+/// The maximum number of models of a provider in a list.
 pub(crate) const SHOWN_MODELS_MAX: usize = 40;
-/// How long it is waited for a server of models on this machine.
+/// The timeout for a connection to Ollama, in milliseconds.
 pub(crate) const OLLAMA_LOOK_MS_MAX: u64 = 200;
-/// The largest picture that goes with a prompt.
+/// The maximum size of an image in a prompt, in bytes.
 pub(crate) const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024;
-/// How much of an argument or an outcome one line of progress shows.
+/// The maximum length of an argument or outcome in a line of progress, in characters.
 pub(crate) const PROGRESS_CHARS_MAX: usize = 120;
-/// How many runs a list shows.
+/// The maximum number of runs in a list.
 pub(crate) const SHOWN_RUNS_MAX: usize = 50;
-/// How many entries are read from the ledger at once.
+/// The number of entries that are read from the ledger at once.
 pub(crate) const SHOWN_ENTRIES_MAX: usize = 1_000;
-/// The largest file of secrets.
+/// The maximum size of the secrets file, in bytes.
 pub(crate) const SECRETS_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// The longest name of a secret.
+/// The maximum length of a secret's name, in characters.
 pub(crate) const SECRET_NAME_CHARS_MAX: usize = 64;
-/// How much of an entry one line shows.
+/// The maximum length of an entry on one line, in characters.
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 200;
-/// How much of a command's output `sandbox run` keeps to look at, in bytes; all of it is shown.
+/// Bytes of a command's output that `sandbox run` keeps for analysis; all of it is shown.
 pub(crate) const SANDBOX_OUTPUT_BYTES_MAX: usize = 64 * 1024;
-/// How often the line about a pull is written anew on a terminal.
+/// The minimum time between progress updates of a download on a terminal, in milliseconds.
 pub(crate) const PULL_LINE_MS: u64 = 100;
-/// Without a terminal, one line is written for so many percent of a pull.
+/// Percent of a download per line of progress, without a terminal.
 pub(crate) const PULL_LINE_PERCENT: u64 = 10;
-/// The longest line of code that the chat colors.
+/// The maximum length of a line of code that the chat highlights, in bytes.
 pub(crate) const HIGHLIGHT_LINE_BYTES_MAX: usize = 4 * 1024;
-/// How many entries the history of the chat keeps.
+/// The maximum number of entries in the chat's prompt history.
 pub(crate) const CHAT_HISTORY_ENTRIES_MAX: usize = 1_000;
-/// The largest file of that history that is read.
+/// The maximum size of the history file that is read, in bytes.
 pub(crate) const CHAT_HISTORY_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// How many files of the workspace the chat offers to complete.
+/// The maximum number of workspace files that the chat offers for completion.
 pub(crate) const CHAT_FILES_MAX: usize = 20_000;
-/// How long it looks for them.
+/// The maximum time for listing these files, in milliseconds.
 pub(crate) const CHAT_FILES_MS_MAX: u64 = 150;
-/// How many possibilities a completion has.
+/// The maximum number of completions.
 pub(crate) const CHAT_OFFERS_MAX: usize = 50;
-/// How many rows of an outcome the chat shows when asked for all.
+/// The maximum number of rows of a fully expanded outcome in the chat.
 pub(crate) const CHAT_OUTPUT_ROWS_MAX: usize = 400;
-/// How long a question is shown before its keys count, in milliseconds.
+/// The time that a question is shown before its keys count, in milliseconds.
 pub(crate) const CHAT_QUESTION_WAIT_MS: u64 = 400;
-/// How many sessions and runs the chat looks through for those of a directory.
+/// The maximum number of sessions and runs that are searched for those of a directory.
 pub(crate) const CHAT_SESSIONS_MAX: usize = 1_000;
-/// How many turns are shown of a session that is gone on with.
+/// The number of turns that are shown of a continued session.
 pub(crate) const CHAT_TAIL_TURNS_MAX: usize = 3;
-/// The shortest time between two pictures of the chat, in milliseconds.
+/// The minimum time between two frames of the chat, in milliseconds.
 pub(crate) const CHAT_FRAME_MS: u64 = 30;
-/// How often the spinner moves while something is under way, in milliseconds.
+/// The time between two steps of the spinner, in milliseconds.
 pub(crate) const CHAT_SPINNER_MS: u64 = 100;
-/// How many possibilities of a completion are shown at once.
+/// The maximum number of completions that are visible at once.
 pub(crate) const CHAT_MENU_ROWS_MAX: usize = 6;
-/// How many prompts that wait are shown.
+/// The maximum number of queued prompts that are visible.
 pub(crate) const CHAT_QUEUE_ROWS_MAX: usize = 3;
-/// How many sessions the chat lists to go on with.
+/// The maximum number of sessions in the list of `/resume`.
 pub(crate) const CHAT_RESUMABLE_MAX: usize = 20;
-/// How many turns `/context` counts.
+/// The maximum number of turns that `/context` counts.
 pub(crate) const CHAT_CONTEXT_TURNS_MAX: usize = 1_000;
-/// The largest file that `/undo` keeps.
+/// The maximum size of a file that `/undo` stores, in bytes.
 pub(crate) const UNDO_FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// How much of changed files it keeps for one turn.
+/// The maximum size of all changed files that `/undo` stores for a turn, in bytes.
 pub(crate) const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// How many changed files it keeps for one turn.
+/// The maximum number of changed files that `/undo` stores for a turn.
 pub(crate) const UNDO_FILES_MAX: u32 = 5_000;
-/// How many turns can be taken back one after the other.
+/// The maximum number of turns that can be undone one after the other.
 pub(crate) const UNDO_TURNS_MAX: u32 = 100;
-/// How much of the diff of a workspace is shown.
+/// The maximum size of a workspace diff that is shown, in bytes.
 pub(crate) const CHAT_DIFF_BYTES_MAX: usize = 256 * 1024;
-/// How much of what a model thinks the chat keeps to show its end.
+/// Bytes of a model's thinking that the chat keeps in order to show its end.
 pub(crate) const CHAT_THINKING_BYTES_MAX: usize = 4 * 1024;
-/// The longest payload of a call that a question shows on one line.
+/// The maximum length of a call's input that a question shows on one line, in bytes.
 pub(crate) const CHAT_PAYLOAD_LINE_BYTES_MAX: usize = 60;
 
-/// How long definitions are taken to be what they were when they were last looked at.
+/// The age up to which cached definitions are used without a check for changes.
 pub(crate) const RELOAD_TIME_MIN: Duration = Duration::from_secs(1);
-/// How old they may be for somebody who comes while somebody else looks whether they changed.
+/// The age up to which cached definitions are used while another thread checks for changes.
 pub(crate) const RELOAD_TIME_MAX: Duration = Duration::from_secs(2);
-/// How long a server waits for a process that answers one message.
+/// The maximum time that a server waits for a process that answers one message.
 pub(crate) const INTAKE_WAIT_TIME_MAX: Duration = Duration::from_secs(120);
-/// How often a server that waits looks whether that process is through.
+/// The interval at which a waiting server checks if that process has finished.
 pub(crate) const INTAKE_LOOK_TIME: Duration = Duration::from_millis(50);
-/// How often a client looks whether the server is still there.
+/// The interval at which a client checks if the server is still running.
 pub(crate) const SERVER_LOOK_TIME: Duration = Duration::from_millis(500);
-/// How long what runs may take to come to its end when the server stops.
+/// The time that active runs have to finish when the server stops.
 pub(crate) const STOP_TIME_MAX: Duration = Duration::from_secs(10);
-/// The longest name of somebody who is known.
+/// The maximum length of an entity's name, in characters.
 pub(crate) const ENTITY_NAME_CHARS_MAX: usize = 100;
-/// The longest id, relationship or tag of somebody who is known.
+/// The maximum length of an entity's id, relationship or tag, in characters.
 pub(crate) const ENTITY_WORD_CHARS_MAX: usize = 64;
-/// How many tags somebody has.
+/// The maximum number of tags of an entity.
 pub(crate) const ENTITY_TAGS_MAX: usize = 64;
-/// The largest file of an agent's programs of which the text is kept, to show later what changed.
+/// The maximum size of a program file that is stored for later diffs, in bytes.
 pub(crate) const TRUST_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How many files of an agent's programs are named to who looks at them.
+/// The maximum number of an agent's program files that a review lists.
 pub(crate) const TRUST_FILES_SHOWN_MAX: usize = 500;
-/// How much of what changed in them is shown.
+/// The maximum length of the diffs in a review, in characters.
 pub(crate) const TRUST_DIFF_CHARS_MAX: usize = 100_000;
-/// How many findings of a project the API shows.
+/// The maximum number of findings of a project in the API.
 pub(crate) const API_FINDINGS_MAX: usize = 500;
-/// How much of a definition the API looks into for one line, in bytes.
+/// Bytes of a definition that the API reads to find one line.
 pub(crate) const API_SOURCE_BYTES_MAX: u64 = 1024 * 1024;
-/// How many models the API lists.
+/// The maximum number of models in a list of the API.
 pub(crate) const API_MODELS_MAX: usize = 500;
-/// How many commits of an agent's folder are shown, unless somebody says otherwise.
+/// The default number of commits in the history of an agent.
 pub(crate) const API_COMMITS_SHOWN: usize = 50;
-/// How many commits of an agent's folder are shown at most.
+/// The maximum number of commits in the history of an agent.
 pub(crate) const API_COMMITS_MAX: usize = 200;
-/// How many commits are looked through for those of an agent's folder.
+/// The maximum number of commits that are searched for those of an agent.
 pub(crate) const API_COMMITS_LOOKED_MAX: usize = 20_000;
-/// How many files of a commit the API shows.
+/// The maximum number of files of a commit in the API.
 pub(crate) const API_FILES_MAX: usize = 200;
-/// How much of the diff of a file the API shows, in bytes.
+/// The maximum size of a file's diff in the API, in bytes.
 pub(crate) const API_DIFF_BYTES_MAX: usize = 128 * 1024;
-/// How many rows a list of the API has, unless somebody says otherwise.
+/// The default number of rows in a list of the API.
 pub(crate) const API_ROWS_SHOWN: usize = 100;
-/// How many rows a list of the API has at most.
+/// The maximum number of rows in a list of the API.
 pub(crate) const API_ROWS_MAX: usize = 500;
-/// How much of a text that came in a list of the API shows, in characters.
+/// The maximum length of an inbound text in a list of the API, in characters.
 pub(crate) const API_TEXT_CHARS_MAX: usize = 500;
-/// How far back counts by time go, in hours.
+/// The maximum time range of statistics, in hours.
 pub(crate) const STATS_HOURS_MAX: u64 = 90 * 24;
-/// How many entries of a turn are looked through for what had a say in a call.
+/// The maximum number of entries of a turn that are searched for the reasons of a call.
 pub(crate) const WHY_ENTRIES_MAX: usize = 2_000;
-/// How many causes of an entry are told beside the decisions.
+/// The maximum number of causes of an entry that are shown beside the decisions.
 pub(crate) const WHY_CAUSES_MAX: usize = 8;
-/// How many things that came in are told of one run.
+/// The maximum number of inbounds that are shown for a run.
 pub(crate) const WHY_INBOUNDS_MAX: usize = 8;
-/// The largest script of an event hook.
+/// The maximum size of an event hook's script, in bytes.
 pub(crate) const HOOK_SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
-/// How many runnings of an event hook a list shows, unless somebody says otherwise.
+/// The default number of invocations of an event hook in a list.
 pub(crate) const SHOWN_INVOCATIONS_MAX: usize = 50;
-/// How many decisions a list shows, unless somebody says otherwise.
+/// The default number of decisions in a list.
 pub(crate) const SHOWN_DECISIONS_MAX: usize = 50;
-/// How many past decisions are handed from the reader to who decides again at once.
+/// The number of past decisions in a batch from the reader to the evaluator.
 pub(crate) const REPLAY_BATCH_MAX: usize = 256;
-/// How many such batches wait.
+/// The maximum number of such batches that wait.
 pub(crate) const REPLAY_BATCHES_MAX: usize = 8;
-/// How long the secret part of a key to the server is, in random bytes.
+/// The length of the secret part of a server key, in random bytes.
 pub(crate) const KEY_BYTES: usize = 32;
-/// How long a code that signs a browser in can be used.
+/// The lifetime of a code that signs a browser in.
 pub(crate) const CODE_TIME_MAX: Duration = Duration::from_secs(60);
-/// How long a browser stays signed in.
+/// The maximum time that a browser stays signed in.
 pub(crate) const COOKIE_TIME_MAX: Duration = Duration::from_secs(12 * 60 * 60);
-/// How long a browser stays signed in without asking for anything.
+/// The maximum time that a browser stays signed in without a request.
 pub(crate) const COOKIE_IDLE_TIME_MAX: Duration = Duration::from_secs(60 * 60);
-/// How many frames wait for one who listens; who is slower is let go, and can come again.
+/// The maximum number of frames that wait for a client; a slower client is disconnected.
 pub(crate) const STREAM_FRAMES_MAX: usize = 1_024;
-/// How many bytes of frames wait for one who listens; who is slower is let go, and can come again.
+/// The maximum bytes of frames that wait for a client; a slower client is disconnected.
 pub(crate) const STREAM_WAITING_BYTES_MAX: usize = 1024 * 1024;
-/// How many frames are on their way to one socket.
+/// The maximum number of frames on their way to a socket.
 pub(crate) const STREAM_UNSENT_FRAMES_MAX: usize = 4;
-/// How many may listen at once.
+/// The maximum number of open streams.
 pub(crate) const STREAMS_MAX: usize = 10_000;
-/// How many may listen at once with one key.
+/// The maximum number of open streams per key.
 pub(crate) const STREAMS_PER_KEY_MAX: usize = 200;
-/// How many entries a listener who was away is sent at once; so many are held for one who does not read.
+/// Entries sent at once to a reconnected client; as many are held for one that does not read.
 pub(crate) const STREAM_PAGE_ENTRIES: usize = 16;
-/// How long a stream may be quiet; then a comment is sent.
+/// The maximum time without data on a stream; then a comment is sent.
 pub(crate) const STREAM_QUIET_TIME_MAX: Duration = Duration::from_secs(15);
-/// How long the hub waits for entries before it looks whether anybody listens.
+/// The maximum time that the hub waits for entries before it checks for clients.
 pub(crate) const HUB_LOOK_TIME_MAX: Duration = Duration::from_secs(1);
-/// How much text of a reply under way is kept for who comes late, in bytes.
+/// The maximum text of an active reply that is kept for late clients, in bytes.
 pub(crate) const PARTIAL_BYTES_MAX: usize = 256 * 1024;
-/// The largest body of a request.
+/// The maximum size of a request body, in bytes.
 pub(crate) const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// How long a request may take to be read.
+/// The maximum time for reading a request body.
 pub(crate) const BODY_TIME_MAX: Duration = Duration::from_secs(20);
-/// How long the head of a request may take to be read.
+/// The maximum time for reading the head of a request.
 pub(crate) const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
-/// How many headers a request may have.
+/// The maximum number of headers of a request.
 pub(crate) const HEADERS_MAX: usize = 64;
-/// How long the head of a request may be, in bytes.
+/// The maximum size of the head of a request, in bytes.
 pub(crate) const HEAD_BYTES_MAX: usize = 32 * 1024;
-/// How many connections there may be at once.
+/// The maximum number of open connections.
 pub(crate) const CONNECTIONS_MAX: usize = 12_000;
-/// How long a peer may leave what it was sent unread before its connection is closed.
+/// The maximum time that a peer may leave data unread before its connection is closed.
 pub(crate) const UNREAD_TIME_MAX: Duration = Duration::from_secs(30);
-/// How many requests a key may make in a second, over a longer time.
+/// The maximum rate of requests per key over a longer time, per second.
 pub(crate) const REQUESTS_PER_SECOND: u32 = 200;
-/// How many requests a key may make at once after a quiet time.
+/// The maximum number of requests per key at once, after a quiet time.
 pub(crate) const REQUESTS_BURST: u32 = 1_000;
-/// How many addresses of `X-Forwarded-For` are looked at, from the right.
+/// The maximum number of addresses of `X-Forwarded-For` that are read, from the right.
 pub(crate) const FORWARDED_HOPS_MAX: usize = 32;
-/// How many wrong keys an address may show in a minute, and how many may be shown for one key, before the answer is to wait.
+/// The maximum rate of wrong keys, per address and per key; further ones are told to wait.
 pub(crate) const WRONG_KEYS_PER_MINUTE: u32 = 20;
-/// How long the operator is not told again of wrong keys.
+/// The minimum time between two log lines about wrong keys.
 pub(crate) const WRONG_KEYS_TOLD_TIME_MIN: Duration = Duration::from_secs(60);
-/// How many callers are counted before old ones are forgotten.
+/// The maximum number of callers that are counted; older ones are then forgotten.
 pub(crate) const COUNTED_CALLERS_MAX: usize = 10_000;
-/// How many threads answer requests that wait for a disk.
+/// The maximum number of threads for requests that wait for a disk.
 pub(crate) const ANSWER_THREADS_MAX: usize = 16;
-/// How long a request may wait for what it asks for.
+/// The maximum time that a request may wait for its result.
 pub(crate) const REQUEST_WAIT_TIME_MAX: Duration = Duration::from_secs(30);
-/// How many rows a page of a list has at most.
+/// The maximum number of rows on a page of a list.
 pub(crate) const PAGE_ROWS_MAX: usize = 200;
-/// How many entries a page of the record has at most.
+/// The maximum number of entries on a page of the ledger.
 pub(crate) const PAGE_ENTRIES_MAX: usize = 1_000;
-/// The longest text of an entry that the API shows whole, in bytes.
+/// The maximum length of an entry's text that the API shows in full, in bytes.
 pub(crate) const ENTRY_TEXT_BYTES_MAX: usize = 64 * 1024;
-/// How long streams have to end when the server stops.
+/// The time that streams have to end when the server stops.
 pub(crate) const STREAMS_END_TIME_MAX: Duration = Duration::from_secs(2);
-/// The longest name of a key.
+/// The maximum length of a key's name, in characters.
 pub(crate) const KEY_NAME_CHARS_MAX: usize = 100;
-/// How many sessions a search looks at.
+/// The maximum number of sessions that a search reads.
 pub(crate) const SESSION_SEARCH_MAX: usize = 5_000;
-/// How many turns of a session are shown at once.
+/// The maximum number of turns of a session that are shown at once.
 pub(crate) const SESSION_TURNS_MAX: usize = 200;
-/// How many entries of a run are looked at for what took time.
+/// The maximum number of entries of a run that a timeline reads.
 pub(crate) const RUN_ENTRIES_MAX: usize = 20_000;
-/// The longest sequence that sets a color, in bytes.
+/// The maximum length of a sequence that sets a color, in bytes.
 pub(crate) const STYLE_BYTES_MAX: usize = 24;
-/// How much of a call's hash is shown with the question about it, in characters.
+/// The length of the hash shown with an approval, in characters.
 pub(crate) const ASKED_HASH_CHARS: usize = 12;
-/// How deep a directory of somebody else may nest to be copied, in directories.
+/// The maximum depth of a foreign directory that is copied, in directories.
 pub(crate) const FOREIGN_TREE_DEPTH_MAX: usize = 16;
-/// How many changed definitions are named.
+/// The maximum number of changed definitions that are named.
 pub(crate) const DEFINITIONS_SHOWN_MAX: usize = 20;

@@ -1,6 +1,6 @@
-//! The binary: reads the command line, calls a verb, turns what came of it into an exit code.
+//! The binary: parses the command line, runs a command, turns its result into an exit code.
 //!
-//! Must never: hold logic. What a verb does stands in its file; what is decided stands in the kernel.
+//! Must never: hold logic. Commands have their own files; decisions belong to the kernel.
 
 mod addresses;
 mod agent_events;
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
         Err(fault) => {
             if fault.is_worth_saying() {
                 let mut stderr = output::stderr().lock();
-                // With nowhere left to write to, the exit code is all that can be said.
+                // If stderr is closed, the exit code still tells the caller.
                 writeln!(stderr, "{fault}").unwrap_or_default();
             }
             fault.exit_code()

@@ -1,6 +1,6 @@
-//! Chooses the model of a run, says so where it is not one that the agent names, and sees that it is here.
+//! Chooses the model of a run, reports a replacement, and downloads a missing local model.
 //!
-//! Must never: let a run begin with a model that nobody can ask, or fetch weights without a word.
+//! Must never: start a run with an unavailable model, or download weights silently.
 
 use std::io::Write;
 
@@ -16,19 +16,19 @@ use crate::commands::pull;
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
 
-/// The model for an agent, and those that are asked when it does not answer.
+/// Chooses the model of an agent, and its fallbacks.
 pub(crate) fn model(
     engine: &ProjectRuntime,
     agent: &Agent,
     asked: Option<&str>,
 ) -> Result<ModelChoice, Box<ModelChoiceError>> {
-    // A script is no provider's: nothing has to be looked at.
+    // A scripted model has no provider, so none is probed.
     let servings = if asked.is_some_and(is_played) { &[] } else { engine.servings() };
     let default = engine.loaded.library.settings.config.agent.model.as_deref();
     choose(&ModelPreferences { asked, agent: &agent.models, default }, servings).map_err(Box::new)
 }
 
-/// The same for a run that is about to begin: what is unexpected is said, what is missing is fetched.
+/// Chooses the model of a new run: reports a replacement, and downloads missing weights.
 pub(crate) fn choose_for_run(
     host: &CliContext,
     engine: &ProjectRuntime,
@@ -40,19 +40,19 @@ pub(crate) fn choose_for_run(
         let named = agent.models.candidates.iter().map(|one| one.value.as_str());
         let named: Vec<&str> = named.collect();
         let text = format!(
-            "none of the models that `{}` names can be had ({}); using {} (`agentry models` says why)",
+            "no model of `{}` is available ({}); using {} (`agentry models` explains why)",
             agent.id,
             named.join(", "),
             choice.model
         );
-        // With nowhere left to write to, the record still has it.
+        // If stderr is closed, the ledger still has it.
         writeln!(crate::output::stderr().lock(), "note: {}", visible(&text)).unwrap_or_default();
     }
     fetch_missing(host, engine, &choice.model)?;
     Ok(choice)
 }
 
-/// A local model is fetched when it is first wanted, after its size and licence were said.
+/// Downloads a missing local model, after its size and license were shown.
 pub(crate) fn fetch_missing(
     host: &CliContext,
     engine: &ProjectRuntime,
@@ -64,7 +64,7 @@ pub(crate) fn fetch_missing(
     }
 }
 
-/// The local model that can be fetched and was not yet.
+/// Returns the id of a local model that is known but not installed.
 pub(crate) fn missing<'a>(engine: &ProjectRuntime, model: &'a str) -> Option<&'a str> {
     let (LOCAL, id) = model.split_once('/')? else { return None };
     let weights = engine.weights.as_ref()?;

@@ -1,43 +1,43 @@
-//! Standard output and standard error, as every verb writes them.
+//! Standard output and standard error of all commands.
 //!
-//! Names, paths, descriptions and errors come from files that others wrote. Whatever in them could steer a
-//! terminal or reorder a line is written as an escape, here, for all of them. Our own colors pass: of the
-//! sequences that a terminal obeys only those that set a weight or a plain color.
+//! Names, paths, descriptions and errors come from files of other authors. Characters that control
+//! a terminal or reorder a line are escaped here, for all of them. Only our own colors pass:
+//! sequences that set a weight or a plain color.
 //!
-//! An escape is written as in JSON (`\u001b`), so that a JSON document stays one and means the same.
+//! Escapes have the form of JSON (`\u001b`), so that a JSON document keeps its meaning.
 //!
-//! Must never: let a control character through but line ends, tabs and our own colors.
+//! Must never: pass a control character other than line ends, tabs and our own colors.
 
 use std::io::{self, Write};
 
 use crate::limits::STYLE_BYTES_MAX;
 
-/// Where text for people and programs goes.
+/// A writer that escapes control characters.
 pub(crate) struct EscapingWriter<W: Write> {
     to: W,
-    /// The beginning of a character or of a color that is not whole yet.
+    /// The incomplete character or color sequence at the end of the input so far.
     held: Vec<u8>,
 }
 
-/// Standard output.
+/// Returns standard output, escaped.
 pub(crate) fn stdout() -> EscapingWriter<anstream::Stdout> {
     EscapingWriter::new(anstream::stdout())
 }
 
-/// Standard error.
+/// Returns standard error, escaped.
 pub(crate) fn stderr() -> EscapingWriter<anstream::Stderr> {
     EscapingWriter::new(anstream::stderr())
 }
 
 impl EscapingWriter<anstream::Stdout> {
-    /// Keeps others from writing in between.
+    /// Locks the stream, so that output of other threads does not mix in.
     pub(crate) fn lock(self) -> EscapingWriter<anstream::AutoStream<io::StdoutLock<'static>>> {
         EscapingWriter::new(anstream::stdout().lock())
     }
 }
 
 impl EscapingWriter<anstream::Stderr> {
-    /// Keeps others from writing in between.
+    /// Locks the stream, so that output of other threads does not mix in.
     pub(crate) fn lock(self) -> EscapingWriter<anstream::AutoStream<io::StderrLock<'static>>> {
         EscapingWriter::new(anstream::stderr().lock())
     }
@@ -48,7 +48,7 @@ impl<W: Write> EscapingWriter<W> {
         Self { to, held: Vec::new() }
     }
 
-    /// Writes what waited for its rest.
+    /// Writes the incomplete bytes at the end of the input, escaped.
     fn end(&mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
         match held.is_empty() {
@@ -76,12 +76,12 @@ impl<W: Write> Write for EscapingWriter<W> {
 
 impl<W: Write> Drop for EscapingWriter<W> {
     fn drop(&mut self) {
-        // With nowhere left to write to there is nobody to tell.
+        // If the output is closed, the error cannot be reported.
         self.end().unwrap_or_default();
     }
 }
 
-/// How many bytes at the end are the beginning of a character or of a color.
+/// Returns the number of bytes at the end that start an incomplete character or color.
 fn unfinished(bytes: &[u8]) -> usize {
     let near = bytes.len().saturating_sub(STYLE_BYTES_MAX);
     if let Some(at) = bytes[near..].iter().rposition(|byte| *byte == 0x1b) {
@@ -106,12 +106,12 @@ fn unfinished(bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether these are the first bytes of a character that has more.
+/// Returns true if the bytes are an incomplete UTF-8 character.
 fn is_begun(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-/// A text with everything escaped but our own colors.
+/// Escapes all control characters except our own colors.
 fn passed(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut out = String::with_capacity(text.len());
@@ -135,7 +135,7 @@ fn passed(bytes: &[u8]) -> String {
     out
 }
 
-/// The length of a color at the beginning of a text. Colors that hide text are none of ours.
+/// Returns the length of a color sequence at the start of a text; None for colors that hide text.
 fn style(text: &str) -> Option<usize> {
     let behind = text.strip_prefix("\u{1b}[")?;
     let length = behind.find('m').filter(|length| length + 3 <= STYLE_BYTES_MAX)?;
@@ -161,7 +161,7 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Whether a character moves the cursor, reorders the line, or carries a text that is not shown.
+/// Returns true if a character moves the cursor, reorders the line or carries invisible text.
 fn steers(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

@@ -1,6 +1,6 @@
-//! The access policies of a directory, ready to decide, or what is wrong with them.
+//! Compiles the access policies of a directory, or reports their errors.
 //!
-//! Must never: hand out policies of which one has an error, or an example that comes out otherwise.
+//! Must never: return policies if one of them has an error or a failing example.
 
 use agentry_agentfile::access::PolicySet;
 use agentry_agentfile::diagnostic::{Diagnostic, FindingText, Findings, Severity};
@@ -10,35 +10,35 @@ use crate::cli_context::{LoadedProject, host_tool_names};
 use crate::diagnostics;
 use crate::fault::{Blame, Fault};
 
-/// The policies of what was read. If anything is wrong with one of them, none is handed out.
+/// Compiles the policies of a project. Fails if any of them has an error.
 pub(crate) fn project_policies(loaded: &LoadedProject) -> Result<AccessPolicies, Fault> {
     compile_policies(&loaded.library.access, &loaded.findings)
 }
 
-/// The same for policies that were read by themselves.
+/// Compiles policies that were read separately. Fails if any of them has an error.
 pub(crate) fn compile_policies(
     rules: &PolicySet,
     findings: &Findings,
 ) -> Result<AccessPolicies, Fault> {
     compiled(rules, findings).map_err(|lines| {
-        let what = "the access policies have errors, so nobody is let in by them";
+        let what = "the access policies have errors, so they allow no access";
         Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
             .hint("`agentry access check` shows them with excerpts")
     })
 }
 
-/// The same for policies that a change would lead to.
+/// Compiles the policies after a change. The error says that nothing was changed.
 pub(crate) fn compile_changed_policies(
     rules: &PolicySet,
     findings: &Findings,
 ) -> Result<AccessPolicies, Fault> {
     compiled(rules, findings).map_err(|lines| {
-        let what = "nothing was changed, since the access policies would have errors";
+        let what = "nothing was changed, because the access policies would have errors";
         Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
     })
 }
 
-/// The policies, or a line for each thing that is wrong with them.
+/// Returns the compiled policies, or a line for each error.
 fn compiled(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Vec<String>> {
     if !rules.broken.is_empty() {
         let is_cause = |one: &&&Diagnostic| {
@@ -56,9 +56,9 @@ fn compiled(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Ve
     }
 }
 
-/// Notes what is probably not meant, and which examples come out otherwise.
+/// Reports probable mistakes in policies, and examples that fail.
 pub(crate) fn lint_policies(rules: &PolicySet, noted: &mut Findings) {
-    // What ships alone is as it should be; of a set with errors nothing can be said.
+    // Built-in policies alone need no lint; a set with errors cannot be linted.
     if rules.has_no_files() || !rules.broken.is_empty() {
         return;
     }
@@ -70,8 +70,8 @@ pub(crate) fn lint_policies(rules: &PolicySet, noted: &mut Findings) {
     }
 }
 
-/// The examples that come out otherwise. Those that ship say what holds where nobody else says anything; a
-/// directory may let in whom they do not.
+/// Returns the examples that fail. Examples of built-in policies count only without other policies,
+/// because a directory may allow events that they deny.
 fn wrong_examples(rules: &PolicySet, access: &AccessPolicies) -> Vec<Lint> {
     let is_own = |one: &Lint| rules.own.iter().any(|own| own.name.origin.file == one.origin.file);
     examples_that_fail(access)

@@ -1,6 +1,6 @@
-//! What became of the programs of agents, in words: jobs, hooks, event hooks, trust.
+//! Descriptions of events about agents' programs: jobs, hooks, event hooks, trust.
 //!
-//! Must never: leave out that something did not work.
+//! Must never: leave out a failure.
 
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::EventHookChange;
@@ -10,16 +10,18 @@ use agentry_protocol::hook::{
 use agentry_protocol::job::{Job, JobChange, JobPurpose, JobReport};
 use agentry_protocol::trust::TrustChange;
 
-/// A change in one line.
+/// Describes a change of a job in one line.
 pub(crate) fn job(change: &JobChange) -> String {
     match change {
         JobChange::Queued { job } => format!("{} queued: {}", job.id, purpose(job)),
         JobChange::Leased { job, lease } => {
-            format!("{job} taken by {} (taking {})", lease.executor, lease.fence)
+            format!("{job} leased to {} (fence {})", lease.executor, lease.fence)
         }
-        JobChange::Started { job, .. } => format!("{job} runs"),
-        JobChange::Renewed { job, .. } => format!("{job} runs still"),
-        JobChange::Returned { job } => format!("{job} was not begun in time, and waits again"),
+        JobChange::Started { job, .. } => format!("{job} started"),
+        JobChange::Renewed { job, .. } => format!("{job} still runs"),
+        JobChange::Returned { job } => {
+            format!("{job} was not started in time, and is queued again")
+        }
         JobChange::Ended { job, state, report, .. } => {
             format!("{job} {}{}", state.as_str(), reported(report))
         }
@@ -43,7 +45,7 @@ fn reported(report: &JobReport) -> String {
         words.push_str(&format!(" ({time} ms)"));
     }
     if let Some(count) = report.left_behind {
-        words.push_str(&format!("; {count} processes it left behind were ended"));
+        words.push_str(&format!("; {count} leftover processes were killed"));
     }
     for line in &report.denied {
         words.push_str(&format!("; {line}"));
@@ -51,12 +53,12 @@ fn reported(report: &JobReport) -> String {
     words
 }
 
-/// A change in one line.
+/// Describes the start or result of a hook in one line.
 pub(crate) fn hook(change: &HookChange) -> String {
     match change {
         HookChange::Started { moment, program, call, .. } => {
             let about = call.as_ref().map_or_else(String::new, |call| format!(" for {call}"));
-            format!("hook {moment} ({program}) begins{about}")
+            format!("hook {moment} ({program}) starts{about}")
         }
         HookChange::Finished { moment, program, report, .. } => {
             format!("hook {moment} ({program}): {}", came_of(*moment, report))
@@ -71,7 +73,7 @@ pub(crate) fn hook(change: &HookChange) -> String {
 fn came_of(moment: HookMoment, report: &HookReport) -> String {
     let words = match &report.result {
         HookResult::Failed { why } if moment.is_gate() => {
-            format!("failed, so it has no say: {why}")
+            format!("failed, and is ignored: {why}")
         }
         HookResult::Failed { why } => {
             format!("failed, so the static config is used: {why}")
@@ -79,14 +81,14 @@ fn came_of(moment: HookMoment, report: &HookReport) -> String {
         HookResult::Shaped { shape } => shaped(shape),
         HookResult::Gated { answer } => gated(answer),
     };
-    // What is left out comes first: a line has an end.
+    // Notes come first, because a long line may be cut.
     report.notes.iter().cloned().chain([words]).collect::<Vec<_>>().join("; ")
 }
 
 fn shaped(shape: &ShapeAnswer) -> String {
     let mut parts = Vec::new();
     if let Some(text) = &shape.system_prompt_append {
-        parts.push(format!("adds to the prompt (agent's own words): {text}"));
+        parts.push(format!("adds to the prompt (text of the agent): {text}"));
     }
     if let Some(persona) = &shape.persona_override {
         parts.push(format!("persona {persona}"));
@@ -95,11 +97,11 @@ fn shaped(shape: &ShapeAnswer) -> String {
         parts.push(format!("adds tools {}", shape.tool_additions.join(", ")));
     }
     if !shape.tool_removals.is_empty() {
-        parts.push(format!("takes away tools {}", shape.tool_removals.join(", ")));
+        parts.push(format!("removes tools {}", shape.tool_removals.join(", ")));
     }
     if let Some(updates) = &shape.state_updates {
         let names: Vec<&str> = updates.keys().map(String::as_str).collect();
-        parts.push(format!("keeps {}", names.join(", ")));
+        parts.push(format!("sets state {}", names.join(", ")));
     }
     if let Some(model) = &shape.model_override {
         parts.push(format!("model {model}"));
@@ -109,9 +111,9 @@ fn shaped(shape: &ShapeAnswer) -> String {
 
 fn gated(answer: &GateAnswer) -> String {
     let mut words = match answer.say {
-        None | Some(GateVerdict::Allow) => "does not mind".to_owned(),
-        Some(GateVerdict::Ask) => "wants a person to be asked".to_owned(),
-        Some(GateVerdict::Deny) => "says no".to_owned(),
+        None | Some(GateVerdict::Allow) => "no objection".to_owned(),
+        Some(GateVerdict::Ask) => "requires approval".to_owned(),
+        Some(GateVerdict::Deny) => "denies the call".to_owned(),
     };
     if let Some(reason) = &answer.reason {
         words.push_str(&format!(": {reason}"));
@@ -120,15 +122,15 @@ fn gated(answer: &GateAnswer) -> String {
         words.push_str("; changes the arguments");
     }
     if let Some(context) = &answer.context {
-        words.push_str(&format!("; adds (agent's own words): {context}"));
+        words.push_str(&format!("; adds (text of the agent): {context}"));
     }
     if let Some(why) = &answer.halt {
-        words.push_str(&format!("; wants nothing to go on: {why}"));
+        words.push_str(&format!("; stops the turn: {why}"));
     }
     words
 }
 
-/// A change in one line.
+/// Describes a change of an event hook in one line.
 pub(crate) fn event_hook(change: &EventHookChange) -> String {
     let because = |reason: &Option<String>| {
         reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"))
@@ -143,9 +145,9 @@ pub(crate) fn event_hook(change: &EventHookChange) -> String {
         }
         EventHookChange::Deleted { hook, by } => format!("event hook {hook} deleted by {by}"),
         EventHookChange::Matched { event, invocations, .. } => {
-            format!("{event} sets off {} event hooks", invocations.len())
+            format!("{event} triggers {} event hooks", invocations.len())
         }
-        EventHookChange::Begun { invocation } => format!("{invocation} begins"),
+        EventHookChange::Begun { invocation } => format!("{invocation} starts"),
         EventHookChange::Invoked(one) => match (&one.error, one.fired) {
             (Some(error), _) => format!("{} of {} failed: {error}", one.id, one.hook_id),
             (None, true) => format!("{} of {} fired", one.id, one.hook_id),
@@ -155,27 +157,27 @@ pub(crate) fn event_hook(change: &EventHookChange) -> String {
     }
 }
 
-/// A change in one line.
+/// Describes a change of trust in one line.
 pub(crate) fn trust(change: &TrustChange) -> String {
     match change {
         TrustChange::Trusted(one) => {
-            format!("{} is trusted by {}: {} files", one.path, one.by, one.files.len())
+            format!("{} trusted by {}: {} files", one.path, one.by, one.files.len())
         }
         TrustChange::Addresses(one) => {
             let all: Vec<&str> = one.addresses.iter().map(String::as_str).collect();
-            format!("{} may reach, by {}: {}", one.path, one.by, all.join("; "))
+            format!("{} may connect to, trusted by {}: {}", one.path, one.by, all.join("; "))
         }
         TrustChange::Definitions(one) => match &one.confirmed_by {
             Some(by) => {
                 format!("{} definitions in {} confirmed by {by}", one.files.len(), one.path)
             }
-            None => format!("{} definitions met in {}", one.files.len(), one.path),
+            None => format!("{} definitions first seen in {}", one.files.len(), one.path),
         },
-        TrustChange::Withdrawn { path, by } => format!("{path} is not trusted any more, by {by}"),
+        TrustChange::Withdrawn { path, by } => format!("trust in {path} revoked by {by}"),
     }
 }
 
-/// What somebody who watches a run must know of a hook, if anything: that it failed, said no or says something.
+/// Returns a warning about a hook: a failure, an objection or a message; else None.
 pub(crate) fn warning(event: &Event) -> Option<String> {
     let Event::Hook(HookChange::Finished { moment, program, report, .. }) = event else {
         return None;

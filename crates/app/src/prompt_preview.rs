@@ -1,4 +1,4 @@
-//! The prompt of an agent as its files give it, before any turn.
+//! The prompt of an agent from its files alone, before any turn.
 //!
 //! Must never: add a byte to the prompt that a model would not see.
 
@@ -9,7 +9,7 @@ use agentry_kernel::prompt::{Prompt, PromptSources, assemble};
 
 use crate::fault::{Blame, Fault};
 
-/// The prompt, and the persona that the agent wears in it: the one that is wanted, else its own choice.
+/// Returns the prompt, and its persona: the wanted one, else the agent's default.
 pub(crate) fn of<'a>(
     library: &Library,
     agent: &'a Agent,

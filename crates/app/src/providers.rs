@@ -1,9 +1,9 @@
-//! Which providers of models there are: those of the settings, and those whose key is in the environment.
+//! The model providers: those of the settings, and those whose key is in the environment.
 //!
-//! A key goes to one host. The variables that everybody uses belong to the host that everybody means, or to the
-//! one that the operator names beside them; a project's file cannot send a key elsewhere.
+//! A key goes to one host. A well-known variable belongs to its provider's host, or to the host
+//! that the operator sets beside it; a project's file cannot send a key elsewhere.
 //!
-//! Must never: print a key, or take one for a host that only a project's file names.
+//! Must never: print a key, or use one for a host that only a project's file names.
 
 mod project;
 
@@ -29,20 +29,20 @@ use crate::limits::OLLAMA_LOOK_MS_MAX;
 
 pub(crate) use project::of_project;
 
-/// A provider that everybody knows.
+/// A provider with a well-known address and key variable.
 struct WellKnownProvider {
     id: &'static str,
     protocol: Protocol,
-    /// Variables that may hold its key.
+    /// The variables that may hold its key; the first that is set is used.
     keys: &'static [&'static str],
-    /// The variable that may hold its address.
+    /// The variable that overrides its address.
     base_variable: Option<&'static str>,
     base_url: &'static str,
-    /// The model to use when nobody names one; none means that somebody must.
+    /// The default model; None if a model must be named.
     default_model: Option<&'static str>,
 }
 
-/// In the order in which they are taken when nothing is said.
+/// The well-known providers, by descending preference.
 const USUAL: [WellKnownProvider; 7] = [
     WellKnownProvider {
         id: "anthropic",
@@ -102,32 +102,32 @@ const USUAL: [WellKnownProvider; 7] = [
     },
 ];
 
-/// The provider on this machine that others have started.
+/// The id of Ollama, a provider on this machine that runs separately.
 const OLLAMA: &str = "ollama";
 const OLLAMA_ADDRESS: &str = "127.0.0.1:11434";
-/// Behind all that have a key.
+/// Below all providers with a key.
 const OLLAMA_PRIORITY: i64 = i64::MIN + 1;
 const LOCAL_PRIORITY: i64 = i64::MIN;
 
-/// Providers, and what the choice among them needs to know.
+/// The providers, with the facts that the choice of a model needs.
 pub(crate) struct ProviderSet {
     pub(crate) servings: ServingList,
     pub(crate) providers: ProviderRegistry,
-    /// Where weights are, if there is a place for them.
+    /// The store of weights; None if there is no directory for it.
     pub(crate) weights: Option<WeightStore>,
-    /// The providers of the project that are not used.
+    /// The project's providers that are not used, for lack of trust.
     pub(crate) untrusted: Vec<ProviderAddress>,
 }
 
-/// Who serves which models, before anything was looked at.
+/// The models of each provider, before any provider is probed.
 #[derive(Clone)]
 pub(crate) struct ServingList {
     all: Vec<SelectableProvider>,
-    /// Where Ollama would be, if the settings do not speak of it.
+    /// The default address of Ollama; None if the settings configure it.
     ollama: Option<String>,
 }
 
-/// All providers of this host.
+/// Returns all providers of this host and project.
 pub(crate) fn provider_set(
     host: &CliContext,
     loaded: &LoadedProject,
@@ -145,7 +145,7 @@ pub(crate) fn provider_set(
         let one = match (refused, own) {
             (None, _) => configured(host, loaded, secrets, (id, said), order),
             (Some(_), Some(own)) => configured(host, loaded, secrets, (id, own), order),
-            // The one that the owner means by this name stands below.
+            // The owner's provider of this name is added below.
             (Some(_), None) if usual(id).is_some() || id == OLLAMA => None,
             (Some(address), None) => Some(not_used(said, (address, trusts), order)),
         };
@@ -183,7 +183,7 @@ pub(crate) fn provider_set(
     Ok(ProviderSet { servings, providers, weights, untrusted })
 }
 
-/// A provider whose address only the project names, and that is not trusted.
+/// Returns a provider that is not ready, because its address is not trusted.
 fn not_used(
     said: &config::ProviderToml,
     (address, trusts): (&ProviderAddress, &AddressTrust),
@@ -201,7 +201,7 @@ fn not_used(
     ProviderEntry { serving, provider: None }
 }
 
-/// Where a provider of the settings is; none for one that has no address.
+/// Returns the base URL of a configured provider; None if it has no address.
 fn address_of(host: &CliContext, (id, said): (&str, &config::ProviderToml)) -> Option<String> {
     let usual = usual(id);
     let protocol = protocol_of(id, said)?;
@@ -221,28 +221,28 @@ fn address_of(host: &CliContext, (id, said): (&str, &config::ProviderToml)) -> O
     }
 }
 
-/// What a provider of the settings speaks; none for one that is not connected to.
+/// Returns the protocol of a configured provider; None if it needs no connection.
 fn protocol_of(id: &str, said: &config::ProviderToml) -> Option<Protocol> {
     match said.kind {
         Some(ProviderKind::Anthropic) => Some(Protocol::Anthropic),
         Some(ProviderKind::Openai) => Some(Protocol::Openai),
         Some(ProviderKind::OpenaiChat | ProviderKind::Ollama) => Some(Protocol::OpenaiChat),
         Some(ProviderKind::Gemini) => Some(Protocol::Gemini),
-        // The first has no address, the second is named by its file.
+        // A local provider has no address; a scripted one is named by its file.
         Some(ProviderKind::Local | ProviderKind::Scripted) => None,
         None => Some(usual(id).map_or(Protocol::OpenaiChat, |usual| usual.protocol)),
     }
 }
 
-/// Whether two addresses are the same but for a slash at the end.
+/// Returns true if two addresses are equal, apart from a slash at the end.
 fn same_address(one: &str, other: &str) -> bool {
     one.trim().trim_end_matches('/') == other.trim().trim_end_matches('/')
 }
 
-/// A provider, and what the choice knows of it.
+/// A provider, with its facts for the choice of a model.
 struct ProviderEntry {
     serving: SelectableProvider,
-    /// None for what needs no connection.
+    /// None if the provider needs no connection or is not ready.
     provider: Option<Provider>,
 }
 
@@ -254,7 +254,7 @@ fn usual(id: &str) -> Option<&'static WellKnownProvider> {
     USUAL.iter().find(|usual| usual.id == id)
 }
 
-/// A provider of the settings. What it serves is what its list names.
+/// Returns a configured provider; it serves the models on its list.
 fn configured(
     host: &CliContext,
     loaded: &LoadedProject,
@@ -283,9 +283,9 @@ fn configured(
     let shared = ["base_url", "api_key_env"].iter().find_map(|field| shared(loaded, id, field));
     let shared = shared.filter(|_| !at_home);
     let ready = match (&base_url, shared, &key) {
-        (None, ..) => Err(format!("the settings do not say where `{id}` is: set its base_url")),
+        (None, ..) => Err(format!("the settings have no address for `{id}`: set its base_url")),
         (Some(_), Some(file), Some(_)) => Err(format!(
-            "{file} says where `{id}` is, and a key goes only to a host that your own settings name"
+            "{file} sets the address of `{id}`, and keys are only sent to hosts from your own settings"
         )),
         (Some(_), _, None) if !variables.is_empty() && !is_ollama => {
             Err(format!("{} is not set", variables.join(" or ")))
@@ -305,14 +305,14 @@ fn configured(
     Some(ProviderEntry { provider: provider.filter(|_| serving.ready.is_ok()), serving })
 }
 
-/// The file of the project that says this of a provider, if it is one.
+/// Returns the project's file that sets a field of a provider, if a project sets it.
 fn shared(loaded: &LoadedProject, id: &str, field: &str) -> Option<String> {
     let settings = &loaded.library.settings;
     let pointer = format!("/providers/{}/{field}", id.replace('~', "~0").replace('/', "~1"));
     settings.is_shared(&pointer).then(|| settings.origin(&pointer).file.to_string())
 }
 
-/// A provider that nobody configured, and whose key is there.
+/// Returns an unconfigured well-known provider if its key is set.
 fn implied(
     host: &CliContext,
     usual: &WellKnownProvider,
@@ -326,7 +326,7 @@ fn implied(
     let set = usual.base_variable.and_then(|name| host.environment.variable(name));
     let set = set.filter(|set| !set.trim().is_empty());
     let elsewhere = set.as_deref().is_some_and(|set| !same_host(set, usual.base_url));
-    // Those who stand in for OpenAI speak the older protocol.
+    // Servers compatible with OpenAI use the older protocol.
     let protocol = match usual.protocol {
         Protocol::Openai if elsewhere => Protocol::OpenaiChat,
         protocol => protocol,
@@ -363,7 +363,7 @@ fn same_host(one: &str, other: &str) -> bool {
     host(one) == host(other)
 }
 
-/// Ollama, whether it runs or not.
+/// Returns the entry for Ollama, without a check that it is running.
 fn ollama(base_url: String, order: usize) -> ProviderEntry {
     let serving = SelectableProvider {
         id: OLLAMA.to_owned(),
@@ -379,13 +379,13 @@ fn ollama(base_url: String, order: usize) -> ProviderEntry {
     ProviderEntry { serving, provider: Some(provider) }
 }
 
-/// As `OLLAMA_HOST` is written: a host, with or without scheme and port.
+/// Returns the address of Ollama from `OLLAMA_HOST`: a host, with or without scheme and port.
 fn ollama_base(host: &CliContext) -> String {
     let set = host.environment.variable("OLLAMA_HOST").filter(|set| !set.trim().is_empty());
     let set = set.unwrap_or_else(|| OLLAMA_ADDRESS.to_owned());
     let (scheme, rest) = set.trim().split_once("://").unwrap_or(("http", set.trim()));
     let rest = rest.trim_end_matches('/');
-    // It is also what the server listens at.
+    // The variable may also hold the address that the server listens on.
     let rest = rest.replacen("0.0.0.0", "127.0.0.1", 1);
     let has_port = rest.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let port = if has_port || scheme == "https" { "" } else { ":11434" };
@@ -400,7 +400,7 @@ fn listens(base_url: &str) -> bool {
     addresses.any(|address| TcpStream::connect_timeout(&address, wait).is_ok())
 }
 
-/// What people have set for all their programs.
+/// Returns the proxies from the usual environment variables.
 fn proxy(host: &CliContext) -> Proxy {
     let variable = |names: &[&str]| {
         let values = names.iter().filter_map(|name| host.environment.variable(name));
@@ -408,14 +408,14 @@ fn proxy(host: &CliContext) -> Proxy {
     };
     Proxy {
         https: variable(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
-        // The upper-case name can be set by whoever calls a web server's script; the usual caution.
+        // A client of a CGI script can set the upper-case name, so it comes second.
         http: variable(&["http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"]),
         no_proxy: variable(&["NO_PROXY", "no_proxy"]),
     }
 }
 
 impl ServingList {
-    /// What is true now: whether Ollama runs and, where nobody else can be asked, what it has.
+    /// Returns the list with the state of Ollama, and its models if no other provider is ready.
     pub(crate) fn probe(&self, providers: &ProviderRegistry) -> Vec<SelectableProvider> {
         let mut all = self.all.clone();
         let others = all
@@ -429,7 +429,7 @@ impl ServingList {
     }
 }
 
-/// A running Ollama says what it has; that is what it serves when nobody names a model.
+/// Sets the models of a running Ollama, the first as default; else marks it as not ready.
 fn look_into_ollama(
     ollama: &mut SelectableProvider,
     base_url: &str,
@@ -450,7 +450,7 @@ fn look_into_ollama(
     }
 }
 
-/// The model in the box: what is installed, and what can be pulled.
+/// Returns the built-in local provider: installed models, and models that can be downloaded.
 fn in_the_box(
     weights: &WeightStore,
     said: Option<&config::ProviderToml>,
@@ -459,7 +459,7 @@ fn in_the_box(
     let installed = weights.installed().into_iter().filter(|one| one.kind == Kind::Chat);
     let installed: Vec<String> = installed.map(|one| one.id).collect();
     let default = catalog().iter().find(|one| one.default).map(|one| one.id.clone());
-    // One that is here is better than one that must be fetched first, unless it is good for nothing but trying.
+    // An installed model is preferred to a download, unless it is for experiments only.
     let is_good = |id: &&String| !catalog().iter().any(|one| one.id == **id && one.only_by_name);
     let here = || installed.iter().find(is_good).cloned();
     let default = default.filter(|id| installed.contains(id) || here().is_none()).or_else(here);

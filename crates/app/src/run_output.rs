@@ -1,9 +1,9 @@
-//! Shows a run while it goes: lines for programs, text for people, questions to whoever sits there.
+//! Output of a run in progress: lines for programs, text for people, approvals at the terminal.
 //!
-//! One thread shows everything in the order in which it was recorded. A question holds up only what is
-//! shown, never the run: other calls of the same reply go on.
+//! One thread shows all entries in the order of the ledger. A question delays only the output,
+//! never the run: other calls of the same reply continue.
 //!
-//! Must never: show something that is not in the ledger, but for pieces of a reply.
+//! Must never: show a fact that is not in the ledger, except deltas of a reply.
 
 use std::cell::RefCell;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -28,18 +28,18 @@ use crate::agent_events::{self, AgentLineEncoder};
 use crate::approval_text;
 use crate::text_output::TextOutput;
 
-/// How a run is shown.
+/// Output mode of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputMode {
-    /// One JSON object on each line.
+    /// A JSON object per line.
     JsonLines,
-    /// Text; nobody is asked.
+    /// Text, without questions.
     Text,
-    /// Text; whoever sits at the terminal is asked.
+    /// Text, with approvals asked at the terminal.
     Terminal,
 }
 
-/// Something to show.
+/// An item of output.
 enum OutputItem {
     Entry(Box<Envelope>),
     Delta(EntrySubject, u64, Delta),
@@ -48,7 +48,7 @@ enum OutputItem {
     History(Vec<Envelope>),
 }
 
-/// Hands on what is to be shown; never waits.
+/// Sends items to the output thread; never blocks.
 pub(crate) struct RunOutput {
     sender: Sender<OutputItem>,
 }
@@ -69,18 +69,18 @@ impl RunObserver for RunOutput {
 }
 
 impl RunOutput {
-    /// What was recorded before; it is not shown, but counts for what is.
+    /// Sends earlier entries, which are not shown but needed as context.
     pub(crate) fn recall(&self, past: Vec<Envelope>) {
         self.sender.send(OutputItem::History(past)).unwrap_or_default();
     }
 
-    /// A line of its own, between those of runs.
+    /// Sends a separate line, shown between those of runs.
     pub(crate) fn write_line(&self, line: String) {
         self.sender.send(OutputItem::Line(line)).unwrap_or_default();
     }
 }
 
-/// Opens a stage; when all its senders are gone, the thread ends, and says whether it could write.
+/// Starts the output thread, which ends with its last sender and returns the first write error.
 pub(crate) fn open(
     look: OutputMode,
     parts: &Arc<Host>,
@@ -113,7 +113,7 @@ fn show_lines(receiver: &Receiver<OutputItem>) -> io::Result<()> {
                 .iter()
                 .map(agent_events::text)
                 .collect(),
-            // Programs read what is recorded.
+            // Programs read recorded entries only.
             OutputItem::Progress(_) => Vec::new(),
             OutputItem::Line(line) => vec![line],
             OutputItem::History(past) => {
@@ -121,7 +121,7 @@ fn show_lines(receiver: &Receiver<OutputItem>) -> io::Result<()> {
                 Vec::new()
             }
         };
-        // A reader that went away does not stop the run; it is told at the end.
+        // A closed output does not stop the run; the error is returned at the end.
         for text in texts {
             result = result.and_then(|()| writeln!(out, "{text}")).and_then(|()| out.flush());
         }
@@ -155,16 +155,16 @@ fn show_text(receiver: &Receiver<OutputItem>, desk: Option<&TerminalAsker>) -> i
     progress.result()
 }
 
-/// Where a person is asked.
+/// The terminal at which a person answers approvals.
 struct TerminalAsker {
     parts: Arc<Host>,
     workspace: Option<Workspace>,
-    /// What the turn that is under way may do.
+    /// The confinement of the active turn.
     confinement: RefCell<Option<Confinement>>,
 }
 
 impl TerminalAsker {
-    /// Remembers what the calls that are asked about run under.
+    /// Stores the confinement of the turn, which previews of its calls need.
     fn look_at(&self, event: &Event) {
         if let Event::TurnStarted(plan) = event {
             self.confinement.replace(plan::confinement(plan));
@@ -181,7 +181,7 @@ impl TerminalAsker {
             read_answer(lasting, &mut err)
         });
         drop(err);
-        // Nobody answers: the question stays, and the run can be taken up again.
+        // Without an answer the approval stays open, and the run can be resumed.
         let Ok(Some(answer)) = asked else { return };
         let book = (&self.parts.ledger, &*self.parts.redactor);
         if let Err(error) = permission_request::answer(
@@ -191,15 +191,15 @@ impl TerminalAsker {
             self.parts.new_number,
         ) {
             let mut err = crate::output::stderr().lock();
-            writeln!(err, "the answer was not taken: {error}").unwrap_or_default();
+            writeln!(err, "the answer was not recorded: {error}").unwrap_or_default();
         }
     }
 
-    /// The exact payload, the reason, the rule that asked, and a diff for writes.
+    /// Shows the exact input, the reason with its rule, and a diff for writes.
     fn show(&self, approval: &Approval, out: &mut dyn Write) -> io::Result<()> {
         let bold = anstyle::Style::new().bold();
         let call = &approval.call;
-        writeln!(out, "\n{bold}May `{}` be called?{bold:#}  {}", call.tool, approval.id)?;
+        writeln!(out, "\n{bold}Allow the call of `{}`?{bold:#}  {}", call.tool, approval.id)?;
         for line in approval.request().map(crate::commands::request_lines).unwrap_or_default() {
             writeln!(out, "  {}", approval_text::legible_text(&line))?;
         }
@@ -227,7 +227,7 @@ impl TerminalAsker {
         Ok(())
     }
 
-    /// What the call would change, looked up where it would be made.
+    /// Returns a diff of the call's effect on the workspace, with secrets redacted.
     fn preview(&self, approval: &Approval) -> Option<String> {
         let (workspace, confinement) = (self.workspace.as_ref()?, self.confinement.borrow());
         let preview = self.parts.preview(&approval.call, confinement.as_ref()?, workspace)?;
@@ -235,23 +235,23 @@ impl TerminalAsker {
     }
 }
 
-/// A command is easier to judge as it will be run than as JSON.
+/// Returns the command line of a call whose only argument is `command`; it reads better than JSON.
 fn unquoted(input: &serde_json::Value) -> Option<String> {
     let fields = input.as_object()?;
     let command = fields.get("command")?.as_str()?;
     (fields.len() == 1).then(|| format!("$ {command}"))
 }
 
-/// How a yes can last beyond the call.
+/// Scope that an approval can have beyond the call.
 #[derive(Clone, Copy)]
 enum ApprovalReach {
-    /// For the same call, in the session.
+    /// An equal call, for the rest of the session.
     Session,
-    /// For the one who asks, for a day or always.
+    /// A grant to the requester, for a day or always.
     Permission,
 }
 
-/// `None` means that there is nobody to answer.
+/// Reads an answer from the terminal. Returns None at the end of the input.
 fn read_answer(lasting: ApprovalReach, out: &mut dyn Write) -> io::Result<Option<ApprovalAnswer>> {
     let mut input = io::stdin().lock();
     loop {
@@ -278,7 +278,7 @@ fn read_answer(lasting: ApprovalReach, out: &mut dyn Write) -> io::Result<Option
                 let given = rest.trim_start_matches(['o', 'O', ':', ',']).trim();
                 let reason = match given {
                     "" => {
-                        write!(out, "why (told to the agent; empty for nothing): ")?;
+                        write!(out, "reason (sent to the agent; may be empty): ")?;
                         out.flush()?;
                         let mut reason = String::new();
                         input.read_line(&mut reason)?;

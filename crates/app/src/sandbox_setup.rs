@@ -1,6 +1,6 @@
-//! Opens the sandbox that the settings ask for.
+//! Opens the sandbox that the settings require.
 //!
-//! Must never: go on with less than the settings ask for.
+//! Must never: continue with weaker confinement than the settings require.
 
 use std::fs::DirBuilder;
 use std::io::Write;
@@ -19,13 +19,13 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use crate::diagnostics::visible;
 use crate::env::Environment;
 
-/// The parts of this program that run in a sandbox.
+/// The services of this binary that run in a sandbox, by name.
 pub(crate) static ROLES: [(&str, RoleFn); 1] =
     [(agentry_tools::FILE_TOOLS, agentry_tools::serve_files)];
 
-/// Nobody with our user number looks into this process, and no crash writes its memory to a file: it holds secrets.
+/// Hides the memory of this process, which has secrets, from other processes and core dumps.
 pub(crate) fn harden_process() {
-    // A system that refuses keeps its own ways to forbid it; nothing else depends on it.
+    // A failure is ignored: this is an extra protection that nothing depends on.
     #[cfg(target_os = "linux")]
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .unwrap_or_default();
@@ -33,13 +33,13 @@ pub(crate) fn harden_process() {
     setrlimit(Resource::Core, none).unwrap_or_default();
 }
 
-/// The sandbox for runs.
+/// Opens the sandbox for runs; the result says so if it is off or missing.
 pub(crate) fn open(environment: &Environment, layers: &SandboxLayers) -> Enforcer {
     remove_leftovers(environment);
     if layers.operator.sandbox.enabled == Some(false) {
         return Enforcer::Off;
     }
-    // What cannot be made is told by the first call that needs it.
+    // If this fails, the first call that needs the directory reports it.
     let quarantine = setup(environment).quarantine;
     DirBuilder::new().recursive(true).mode(0o700).create(quarantine).unwrap_or_default();
     let opened = Sandbox::open(&setup(environment), minimum(layers));
@@ -52,44 +52,44 @@ pub(crate) fn open(environment: &Environment, layers: &SandboxLayers) -> Enforce
     let requests: Vec<&SandboxLayer> = layers.requests.iter().collect();
     if confinement::is_strict(&layers.operator, &requests) && !soft.is_empty() {
         return Enforcer::Missing(format!(
-            "sandbox.limits.strict is set, and here the kernel does not bound: {}",
+            "sandbox.limits.strict is set, but this kernel does not enforce: {}",
             soft.join(", ")
         ));
     }
     Enforcer::sandbox(sandbox, attestation, run_homes(environment))
 }
 
-/// Removes temporary directories of processes that were killed, and tells of those that do not go.
+/// Removes temporary directories of killed processes, and warns of those that remain.
 fn remove_leftovers(environment: &Environment) {
     let mut stderr = crate::output::stderr().lock();
     for parent in [std::env::temp_dir(), run_homes(environment)] {
         for line in private_directory::remove_leftovers(&parent) {
-            // With nowhere left to write to, the next start tells again.
+            // If stderr is closed, the next start warns again.
             writeln!(stderr, "warning: {}", visible(&line)).unwrap_or_default();
         }
     }
 }
 
-/// Where the homes of runs are made. Without a state nothing is run; they would be temporary files then.
+/// Returns the directory for homes of runs; a temporary one without a state directory.
 fn run_homes(environment: &Environment) -> PathBuf {
     environment.state.as_ref().map_or_else(std::env::temp_dir, |state| state.join("run-homes"))
 }
 
-/// What stands in for a sandbox where nothing is run.
+/// Returns an enforcer for commands that run nothing.
 pub(crate) fn placeholder_enforcer(layers: &SandboxLayers) -> Enforcer {
     match layers.operator.sandbox.enabled {
         Some(false) => Enforcer::Off,
-        Some(true) | None => Enforcer::Missing("nothing is run here".to_owned()),
+        Some(true) | None => Enforcer::Missing("this command runs nothing".to_owned()),
     }
 }
 
-/// The weakest level that is accepted.
+/// Returns the weakest confinement level that the settings accept.
 pub(crate) fn minimum(layers: &SandboxLayers) -> ConfinementLevel {
     let requests: Vec<&SandboxLayer> = layers.requests.iter().collect();
     confinement::minimum(&layers.operator, &requests)
 }
 
-/// What a sandbox needs of this machine. The helper is this very program, whatever its file is by now.
+/// Returns the machine's setup for sandboxes; this binary is also the helper.
 pub(crate) fn setup(environment: &Environment) -> SandboxSetup {
     let quarantine = match &environment.state {
         Some(state) => state.join("quarantine"),
@@ -106,13 +106,13 @@ pub(crate) fn setup(environment: &Environment) -> SandboxSetup {
     }
 }
 
-/// This very program, whatever its file is by now.
+/// Returns the path of this running binary, even if its file was replaced.
 #[cfg(target_os = "linux")]
 pub(crate) fn binary() -> PathBuf {
     PathBuf::from("/proc/self/exe")
 }
 
-/// Elsewhere it has only its name; one that cannot be had cannot be started, and the sandbox says so.
+/// Returns the path of this binary; empty if unknown, which the sandbox reports when it starts it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn binary() -> PathBuf {
     std::env::current_exe().unwrap_or_default()

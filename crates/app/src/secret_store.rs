@@ -1,6 +1,6 @@
-//! Where secrets come from: the store, the environment, the keyring; and who may have each.
+//! Secrets from the file, the environment and the keyring, with their receivers.
 //!
-//! Must never: put a value into a message, or take one from a file that others may read.
+//! Must never: put a value into a message, or use one from a file that others may read.
 
 mod file;
 mod keyring;
@@ -19,36 +19,36 @@ use crate::limits::SECRET_NAME_CHARS_MAX;
 
 pub(crate) use file::SecretFile;
 
-/// Where a value is kept.
+/// A stored value, by its storage.
 #[derive(Clone, Debug)]
 pub(crate) enum StoredSecret {
-    /// In the file.
+    /// A value in the secrets file.
     File(SecretString),
-    /// In the keyring of the system.
+    /// A value in the keyring of the system.
     Keyring,
 }
 
-/// What is known of a secret without its value.
+/// The facts about a secret, without its value.
 pub(crate) struct SecretStatus {
     pub(crate) name: String,
     pub(crate) place: SecretLocation,
-    /// Who may have it, as the settings say.
+    /// The receivers that the settings declare.
     pub(crate) receivers: Vec<SecretReceiver>,
-    /// The variable in which they find it.
+    /// The environment variable that passes the value to a receiver.
     pub(crate) variable: String,
 }
 
-/// Where the value of a secret comes from.
+/// Source of a secret's value.
 pub(crate) enum SecretLocation {
     File,
     Keyring,
-    /// A variable, and whether it is set.
+    /// An environment variable; true if it is set.
     Environment(String, bool),
-    /// Nowhere: the settings speak of it, and nobody has set it.
+    /// No source: the settings declare the secret, but it has no value.
     Nowhere,
 }
 
-/// All secrets that have a value, for a verb that runs agents.
+/// Returns all secrets with a value, for a command that runs agents.
 pub(crate) fn resolve(
     host: &CliContext,
     settings: &config::SecretsToml,
@@ -80,14 +80,14 @@ pub(crate) fn resolve(
     Ok(SecretRegistry::new(all, host.environment.secrets.clone()))
 }
 
-/// What takes the values of the operator's secrets out of texts, for a verb that runs no agent.
+/// Returns a redactor for the operator's secrets, for a command that runs no agent.
 pub(crate) fn redactor(host: &CliContext) -> Result<Redactor, Fault> {
     let mut findings = Findings::default();
     let settings = host.settings(&FileTree::default(), &mut findings);
     Ok(resolve(host, &settings.config.secrets)?.redactor())
 }
 
-/// All secrets that are kept or that the settings speak of, by name.
+/// Returns all stored or declared secrets, sorted by name.
 pub(crate) fn list(
     host: &CliContext,
     settings: &config::SecretsToml,
@@ -111,7 +111,7 @@ pub(crate) fn list(
         SecretStatus {
             name: name.clone(),
             place,
-            // The settings were checked: each has the form.
+            // The settings were checked, so each receiver parses.
             receivers: said.receivers.iter().filter_map(|one| one.parse().ok()).collect(),
             variable: said.variable.clone().unwrap_or_else(|| variable(name)),
         }
@@ -119,7 +119,7 @@ pub(crate) fn list(
     Ok(known.collect())
 }
 
-/// Keeps a value where the settings say.
+/// Stores a value in the file or the keyring, as the settings say.
 pub(crate) fn keep(
     host: &CliContext,
     settings: &config::SecretsToml,
@@ -137,7 +137,7 @@ pub(crate) fn keep(
     store.change(|all| drop(all.insert(name.to_owned(), kept)))
 }
 
-/// Forgets a value; false if there is none.
+/// Removes a value. Returns false if there is none.
 pub(crate) fn forget(host: &CliContext, name: &str) -> Result<bool, Fault> {
     let Some(store) = SecretFile::of(host) else { return Ok(false) };
     match store.read()?.get(name) {
@@ -149,11 +149,11 @@ pub(crate) fn forget(host: &CliContext, name: &str) -> Result<bool, Fault> {
     Ok(true)
 }
 
-/// Why a name cannot be one.
+/// Checks a name; the error says which form is valid.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     if name == "store" {
-        return Err("`store` is a setting of its own".to_owned());
+        return Err("`store` is reserved for a setting".to_owned());
     }
     if name.is_empty()
         || name.len() > SECRET_NAME_CHARS_MAX
@@ -161,33 +161,33 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
         || name.starts_with(['-', '.', '_'])
     {
         return Err(format!(
-            "use 1 to {SECRET_NAME_CHARS_MAX} small letters, digits and `-`, `_` or `.`, such as \
+            "use 1 to {SECRET_NAME_CHARS_MAX} lower-case letters, digits and `-`, `_` or `.`, such as \
              github-token"
         ));
     }
     Ok(())
 }
 
-/// Why a value cannot be one. Says nothing of the value itself.
+/// Checks a value. The error never contains the value itself.
 pub(crate) fn check_value(value: &SecretString) -> Result<(), String> {
     let value = value.expose_secret();
     if value.chars().count() < SECRET_CHARS_MIN {
         return Err(format!(
-            "its value has fewer than {SECRET_CHARS_MIN} characters, so it could not be told from \
-             other text and hidden"
+            "its value has fewer than {SECRET_CHARS_MIN} characters, so it could not be \
+             recognized and redacted"
         ));
     }
     if value.len() > SECRET_BYTES_MAX {
         return Err(format!("its value has more than {SECRET_BYTES_MAX} bytes"));
     }
     if value.contains('\0') {
-        return Err("its value has a NUL character, which no variable can hold".to_owned());
+        return Err("its value has a NUL character, which no variable can contain".to_owned());
     }
     Ok(())
 }
 
 fn no_place() -> Fault {
-    Fault::new(Blame::Machine, "there is no place to keep secrets: HOME is not set")
+    Fault::new(Blame::Machine, "no directory for secrets: HOME is not set")
         .hint("set AGENTRY_HOME to a directory")
 }
 

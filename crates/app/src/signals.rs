@@ -1,8 +1,8 @@
-//! Ctrl-C and SIGTERM ask the run to end; a second one ends the process.
+//! Ctrl-C and SIGTERM cancel the run; a second signal ends the process.
 //!
-//! A run that is asked to end stops its commands first. A process that just goes away would leave them.
+//! A cancelled run stops its commands first; a process that exits at once would leave them running.
 //!
-//! Must never: lose the record. Whatever happens, the run can be taken up again.
+//! Must never: lose entries of the ledger. The run can always be resumed.
 
 use std::sync::Arc;
 use std::sync::{Mutex, OnceLock};
@@ -17,7 +17,7 @@ use crate::commands::record_cancel;
 
 type CurrentRun = Mutex<Option<(Arc<Host>, EntrySubject)>>;
 
-/// From now on, signals are for this run.
+/// Makes signals cancel this run from now on, instead of an earlier one.
 pub(crate) fn cancel_on_signal(parts: &Arc<Host>, about: &EntrySubject) {
     static CURRENT: OnceLock<CurrentRun> = OnceLock::new();
     let first = CURRENT.get().is_none();

@@ -1,6 +1,6 @@
-//! A run as text: what the model says on standard output, what happens on standard error.
+//! A run as text: the agent's text on standard output, events on standard error.
 //!
-//! Must never: mix the two; standard output is what the agent said, and nothing else.
+//! Must never: mix the two; standard output has the agent's text only.
 
 use std::io::{self, Write};
 
@@ -19,12 +19,12 @@ use crate::diagnostics::{escaped, visible};
 use crate::limits::PROGRESS_CHARS_MAX;
 use crate::program_text;
 
-/// Writes a run as it goes.
+/// Writer of a run in progress.
 pub(crate) struct TextOutput {
-    /// Whether pieces are shown as they come, or only whole texts.
+    /// True if deltas are shown as they arrive, instead of complete texts only.
     live: bool,
     streamed: bool,
-    /// Whether the turn under way sums up others.
+    /// True if the active turn is a compaction.
     summing: bool,
     result: io::Result<()>,
 }
@@ -34,7 +34,7 @@ impl TextOutput {
         Self { live, streamed: false, summing: false, result: Ok(()) }
     }
 
-    /// Whether everything could be written.
+    /// Returns the first error of standard output, if any.
     pub(crate) fn result(self) -> io::Result<()> {
         self.result
     }
@@ -49,7 +49,7 @@ impl TextOutput {
         }
     }
 
-    /// What was streamed is void; what comes next begins on a line of its own.
+    /// Ends the line of streamed text that is void, so that the next text starts on a new line.
     fn unsaid(&mut self) {
         if std::mem::take(&mut self.streamed) {
             self.out(|out| writeln!(out));
@@ -57,7 +57,7 @@ impl TextOutput {
     }
 
     pub(crate) fn note(&mut self, text: &str) {
-        // With nowhere left to write to, the exit code is all that can be said.
+        // If stderr is closed, the exit code still tells the caller.
         writeln!(crate::output::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
     }
 
@@ -72,7 +72,7 @@ impl TextOutput {
             Event::SandboxMissing { why } => {
                 self.note(&format!("warning: {why}"));
                 self.note(
-                    "  commands and file tools are refused; `agentry doctor` says what to do",
+                    "  commands and file tools are refused; `agentry doctor` shows how to fix it",
                 );
             }
             Event::ConnectionEnded {
@@ -86,9 +86,9 @@ impl TextOutput {
                 self.summing = plan.compaction.is_some();
                 match &plan.compaction {
                     Some(one) => self.note(&format!("compaction: {}", one.reason.as_str())),
-                    None if is_off(plan) => {
-                        self.note("warning: the sandbox is off, commands can do whatever you can")
-                    }
+                    None if is_off(plan) => self.note(
+                        "warning: the sandbox is off, commands can do everything that you can",
+                    ),
                     None => {}
                 }
             }
@@ -108,7 +108,7 @@ impl TextOutput {
             Event::CallRefused { why, .. } => self.note(&format!("  ✗ {why}")),
             Event::CallWithheld { facts, .. } => {
                 for change in &facts.changes {
-                    self.note(&format!("  not made yet: {}", change.summary_line()));
+                    self.note(&format!("  not run yet: {}", change.summary_line()));
                 }
             }
             Event::CheckStarted { command, .. } => self.note(&format!("check: {command}")),
@@ -124,11 +124,11 @@ impl TextOutput {
             }
             Event::ModelRetried { failure, wait_ms, .. } => {
                 self.unsaid();
-                self.note(&format!("{} (again in {} s)", failure.message, wait_ms.div_ceil(1000)));
+                self.note(&format!("{} (retry in {} s)", failure.message, wait_ms.div_ceil(1000)));
             }
             Event::ModelReplaced { from, to, failure, .. } => {
                 self.unsaid();
-                self.note(&format!("{from} does not answer: {}; asking {to}", failure.message));
+                self.note(&format!("{from} failed: {}; using {to}", failure.message));
             }
             Event::RunEnded { ending: Ending::Done, .. } => {}
             Event::RunEnded { ending, message } => {
@@ -173,7 +173,7 @@ impl TextOutput {
             return;
         }
         self.out(|out| match streamed {
-            // Its pieces are there already.
+            // The deltas were shown already.
             true => writeln!(out),
             false => writeln!(out, "{}", visible(text)),
         });
@@ -186,19 +186,19 @@ impl TextOutput {
     }
 }
 
-/// What a compaction came to, in words.
+/// Describes the result of a compaction in words.
 pub(crate) fn compacted(one: &Compaction) -> String {
     let kept = match &one.first_kept {
         Some(first) => format!("kept from {first} on"),
-        None => "no turn kept as it was".to_owned(),
+        None => "no turn kept unchanged".to_owned(),
     };
     let Compaction { tokens_before, tokens_after, summarized_through, .. } = one;
     format!(
-        "{tokens_before} → {tokens_after} tokens; summed up through {summarized_through}, {kept}"
+        "{tokens_before} → {tokens_after} tokens; summarized through {summarized_through}, {kept}"
     )
 }
 
-/// Whether a turn works without a sandbox.
+/// Returns true if a turn runs without a sandbox.
 fn is_off(plan: &TurnPlan) -> bool {
     plan.charter.pointer("/authority/confinement/level").and_then(Value::as_str) == Some("off")
 }
@@ -226,7 +226,7 @@ fn finished(outcome: &ToolOutcome) -> String {
     )
 }
 
-/// How many values of secrets were taken out of an outcome, if any were.
+/// Returns a note with the number of secrets redacted from an outcome; None if there were none.
 pub(crate) fn hidden(outcome: &ToolOutcome) -> Option<String> {
     match outcome.measured.redacted {
         0 => None,

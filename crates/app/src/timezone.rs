@@ -1,6 +1,6 @@
-//! The owner's clock: the zone by which policies mean their times, and moments as people write them.
+//! The owner's time zone, which times in policies refer to, and parsing of times.
 //!
-//! Must never: take another zone than the one that was named, or another than the machine's in silence.
+//! Must never: use another zone than the configured one, or fall back to UTC without a warning.
 
 use std::io::Write;
 
@@ -13,21 +13,21 @@ use jiff::{Timestamp, Zoned};
 use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
 
-/// How many milliseconds a minute has.
+/// The milliseconds of a minute.
 const MINUTE_MS: u64 = 60_000;
 
-/// The owner's zone.
+/// The owner's time zone.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnerTimeZone {
     zone: TimeZone,
 }
 
-/// The zone that the operator's settings name, else the machine's.
+/// Returns the time zone from the operator's settings, else that of the machine, else UTC.
 pub(crate) fn of(settings: &Settings) -> Result<OwnerTimeZone, Fault> {
     if let Some(name) = &settings.config.timezone {
         let zone = TimeZone::get(name).map_err(|_| {
             let at = settings.origin("/timezone");
-            Fault::new(Blame::Caller, format!("{at}: there is no time zone `{name}` here"))
+            Fault::new(Blame::Caller, format!("{at}: this machine has no time zone `{name}`"))
                 .hint("write a name such as Europe/Berlin; the system's zones must be installed")
         })?;
         return Ok(OwnerTimeZone { zone });
@@ -35,10 +35,10 @@ pub(crate) fn of(settings: &Settings) -> Result<OwnerTimeZone, Fault> {
     let zone = TimeZone::try_system().unwrap_or_else(|error| {
         let why = visible_line(&error.to_string());
         let text = format!(
-            "warning: this machine's time zone is not known, so times of policies are in UTC: {why}"
+            "warning: this machine's time zone is unknown, so times in policies are in UTC: {why}"
         );
         let mut stderr = crate::output::stderr().lock();
-        // With nowhere left to write to, nobody would read it.
+        // If stderr is closed, no one would read the warning.
         writeln!(stderr, "{text}\n help: set `timezone` in your settings").unwrap_or_default();
         TimeZone::UTC
     });
@@ -46,18 +46,18 @@ pub(crate) fn of(settings: &Settings) -> Result<OwnerTimeZone, Fault> {
 }
 
 impl OwnerTimeZone {
-    /// What people call it.
+    /// Returns the IANA name of the zone, or a description if it has none.
     pub(crate) fn name(&self) -> &str {
         self.zone.iana_name().unwrap_or("this machine's zone")
     }
 
-    /// A moment in milliseconds since 1970, as the owner's clock shows it.
+    /// Converts milliseconds since 1970 to the owner's local time.
     pub(crate) fn local(&self, milliseconds: u64) -> LocalTime {
         let at = self.zoned(milliseconds);
         local_of(at.datetime())
     }
 
-    /// A moment for people.
+    /// Formats milliseconds since 1970 as local date and time.
     pub(crate) fn shown(&self, milliseconds: u64) -> String {
         let at = self.zoned(milliseconds).datetime();
         let (date, time) = (at.date(), at.time());
@@ -70,19 +70,19 @@ impl OwnerTimeZone {
         at.to_zoned(self.zone.clone())
     }
 
-    /// A moment in the past: `7d`, `12h`, `30m`, a date, or a date and a time.
+    /// Parses a past time: `7d`, `12h`, `30m`, a date, or a date and a time. Returns milliseconds.
     pub(crate) fn past(&self, text: &str, now: u64) -> Result<u64, Fault> {
         if let Some(back) = span(text) {
             return Ok(now.saturating_sub(back));
         }
         self.moment(text).ok_or_else(|| {
-            Fault::new(Blame::Caller, format!("`{text}` is no time"))
+            Fault::new(Blame::Caller, format!("`{text}` is not a valid time"))
                 .hint("write 7d, 12h, 30m, 2026-11-01, 2026-11-01T23:30 or 2026-11-01T23:30:00Z")
         })
     }
 
-    /// A moment for a trial: `23:30` of today, `sat 23:30`, or a date and a time. With it the moment
-    /// in milliseconds; today's, where no date is said.
+    /// Parses the time of a test: `23:30`, `sat 23:30`, or a date and a time. Returns the local
+    /// time and milliseconds since 1970; the latter is `now` if the text has no date.
     pub(crate) fn trial(&self, text: &str, now: u64) -> Result<(LocalTime, u64), Fault> {
         let today = self.local(now).weekday;
         if let Some(said) = LocalTime::parse(text) {
@@ -90,18 +90,18 @@ impl OwnerTimeZone {
             return Ok((LocalTime { weekday, ..said }, now));
         }
         let at = self.moment(text).ok_or_else(|| {
-            Fault::new(Blame::Caller, format!("--at: `{text}` is no time"))
+            Fault::new(Blame::Caller, format!("--at: `{text}` is not a valid time"))
                 .hint("write 23:30, sat 23:30, 2026-11-16T23:30 or 2026-11-16T23:30:00Z")
         })?;
         Ok((self.local(at), at))
     }
 
-    /// A date, a date and a time of the owner's clock, or a moment with its zone.
+    /// Parses a date, a local date and time, or a time with its zone into milliseconds.
     fn moment(&self, text: &str) -> Option<u64> {
         if let Ok(at) = text.parse::<Timestamp>() {
             return u64::try_from(at.as_millisecond()).ok();
         }
-        // A date alone is its first minute. A text with letters beyond these is no plain date.
+        // A date alone means midnight; a text of any other length is a date with a time.
         let local = match text.len() {
             10 => text.parse::<Date>().ok()?.to_datetime(Time::midnight()),
             _ => text.parse::<DateTime>().ok()?,

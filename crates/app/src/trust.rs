@@ -1,6 +1,6 @@
-//! The programs that an agent brings, for the owner to look at: shows them, asks, and keeps the answer.
+//! Review of the programs that an agent brings: shows them, asks the owner, records the answer.
 //!
-//! Must never: record a look at anything but what was shown.
+//! Must never: record trust in a file that was not shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -25,25 +25,25 @@ use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
 use crate::limits::{TRUST_DIFF_CHARS_MAX, TRUST_FILE_BYTES_MAX, TRUST_FILES_SHOWN_MAX};
 
-/// What looking at the programs of agents needs.
+/// The context of a review.
 pub(crate) struct TrustReview<'a> {
     pub(crate) ledger: &'a Ledger,
     pub(crate) definitions: &'a Definitions,
-    /// The directory that was read.
+    /// The directory of the project.
     pub(crate) root: &'a Path,
-    /// Who looks.
+    /// The user who reviews.
     pub(crate) by: &'a str,
 }
 
-/// What was looked at.
+/// The programs of an agent as reviewed.
 pub(crate) struct ReviewedPrograms {
     directory: String,
     manifest: TrustManifest,
-    /// What is in the files; nothing for one that is too large to be kept.
+    /// The content of the files; None for a file that is too large to store.
     texts: BTreeMap<String, Option<Vec<u8>>>,
 }
 
-/// Lets agents run only if the owner has looked at their programs; who sits here may do it now.
+/// Fails unless the owner trusts the programs of all agents; asks for a review at a terminal.
 pub(crate) fn gate<'a>(
     host: &CliContext,
     engine: &ProjectRuntime,
@@ -79,13 +79,13 @@ pub(crate) fn gate<'a>(
     }
 }
 
-/// The agents whose programs the owner has not looked at, and what to give to `agentry trust`.
+/// Returns an error for each agent with untrusted programs; it names the `agentry trust` command.
 pub(crate) fn untrusted(ledger: &Ledger, definitions: &Definitions) -> Vec<agentry_runtime::Error> {
     let agents = definitions.library.agents.values();
     agents.filter_map(|agent| trust::check_one(ledger, definitions, agent).err()).collect()
 }
 
-/// What of an agent would run.
+/// Returns the programs of an agent and their files.
 pub(crate) fn manifest<'a>(
     library: &'a Library,
     agent: &Agent,
@@ -93,16 +93,16 @@ pub(crate) fn manifest<'a>(
     match library.programs.get(agent.id.as_str()) {
         Some(Ok(manifest)) => Ok(manifest),
         Some(Err(unknown)) => {
-            let what = format!("it cannot be said what of `{}` would run: {unknown}", agent.id);
+            let what = format!("cannot list the programs of `{}`: {unknown}", agent.id);
             Err(Fault::new(Blame::Agent, what)
-                .hint("remove it, or make it a regular file that can be read; then look again"))
+                .hint("remove it or replace it by a readable regular file; then review again"))
         }
         None => Err(Fault::new(Blame::Us, format!("the agent `{}` was not read", agent.id))),
     }
 }
 
 impl<'a> TrustReview<'a> {
-    /// Looks at what was read, without a run.
+    /// Creates a review of a loaded project, without a run.
     pub(crate) fn at(
         host: &'a CliContext,
         ledger: &'a Ledger,
@@ -111,13 +111,13 @@ impl<'a> TrustReview<'a> {
         Self { ledger, definitions, root: &loaded.root, by: host.environment.user() }
     }
 
-    /// How the programs of an agent stand.
+    /// Returns the trust status of an agent's programs.
     pub(crate) fn standing(&self, agent: &Agent) -> Result<TrustStatus, Fault> {
         manifest(&self.definitions.library, agent)?;
         trust::standing(self.ledger, self.definitions, agent).map_err(bootstrap::fault)
     }
 
-    /// Shows an agent's programs to who sits here and asks for them.
+    /// Shows an agent's programs and asks the user to trust them; fails if the answer is no.
     pub(crate) fn ask(&self, agent: &Agent, out: &mut dyn Write) -> Result<(), Fault> {
         let seen = self.show(agent, out)?;
         write!(out, "Trust this? [y/N] ")?;
@@ -134,7 +134,7 @@ impl<'a> TrustReview<'a> {
         }
     }
 
-    /// Shows the addresses that a project decides to who sits here and asks for them.
+    /// Shows the addresses of a project and asks the user to trust them; fails if the answer is no.
     pub(crate) fn ask_addresses(
         &self,
         lines: BTreeSet<String>,
@@ -153,7 +153,7 @@ impl<'a> TrustReview<'a> {
         }
     }
 
-    /// Shows what of an agent would run, and its files, or what is new about them.
+    /// Shows the programs of an agent, and all files or the changes since the last review.
     pub(crate) fn show(
         &self,
         agent: &Agent,
@@ -177,7 +177,7 @@ impl<'a> TrustReview<'a> {
 
     fn show_files(&self, seen: &ReviewedPrograms, out: &mut dyn Write) -> Result<(), Fault> {
         let files = &seen.manifest.files;
-        writeln!(out, "Nobody has looked at its {} yet:", plural(files.len(), "file"))?;
+        writeln!(out, "Not reviewed yet: {}", plural(files.len(), "file"))?;
         for (path, hash) in files.iter().take(TRUST_FILES_SHOWN_MAX) {
             writeln!(out, "{}", seen.line("new", path, hash))?;
         }
@@ -196,7 +196,7 @@ impl<'a> TrustReview<'a> {
         out: &mut dyn Write,
     ) -> Result<(), Fault> {
         let (old, new) = (&before.files, &seen.manifest.files);
-        writeln!(out, "Changed since {} looked at it:", escaped(&before.by))?;
+        writeln!(out, "Changed since the review by {}:", escaped(&before.by))?;
         let mut diffs = String::new();
         let mut changes = 0;
         let mut tell = |line: String| -> io::Result<()> {
@@ -224,8 +224,8 @@ impl<'a> TrustReview<'a> {
         }
         match changes {
             0 if before.hash == seen.manifest.hash => writeln!(out, "  nothing")?,
-            // Only that is part of the hash of all and not of the hash of one.
-            0 => writeln!(out, "  a file became executable, or is not executable any more")?,
+            // The mode is part of the hash of all files, but not of the hash of a file.
+            0 => writeln!(out, "  the executable bit of a file changed")?,
             changes if changes > TRUST_FILES_SHOWN_MAX => {
                 writeln!(out, "  and {} more", changes - TRUST_FILES_SHOWN_MAX)?;
             }
@@ -234,7 +234,7 @@ impl<'a> TrustReview<'a> {
         show_diffs(&diffs, out)
     }
 
-    /// What is new about a file; all of it, if it was not there.
+    /// Returns the diff of a file; its whole content if it is new.
     fn diff(&self, seen: &ReviewedPrograms, path: &str, was: Option<&ContentHash>) -> String {
         let now = seen.texts.get(path).and_then(Option::as_deref);
         let before = was.map(|was| self.ledger.kept_file(was));
@@ -246,7 +246,7 @@ impl<'a> TrustReview<'a> {
         diff
     }
 
-    /// Reads the files that count; what was read before must still be so.
+    /// Reads the files of an agent's programs; fails if one changed since the project was loaded.
     pub(crate) fn seen(&self, agent: &Agent) -> Result<ReviewedPrograms, Fault> {
         let manifest = manifest(&self.definitions.library, agent)?.clone();
         let root = self.definitions.directory(agent);
@@ -254,8 +254,8 @@ impl<'a> TrustReview<'a> {
         for (path, hash) in &manifest.files {
             let text = text(&root.join(path))?;
             if text.as_ref().is_some_and(|text| ContentHash::of(text) != *hash) {
-                let what = format!("{path} changed while it was looked at");
-                return Err(Fault::new(Blame::Caller, what).hint("look again"));
+                let what = format!("{path} changed during the review");
+                return Err(Fault::new(Blame::Caller, what).hint("review it again"));
             }
             texts.insert(path.clone(), text);
         }
@@ -263,7 +263,7 @@ impl<'a> TrustReview<'a> {
         Ok(ReviewedPrograms { directory, manifest, texts })
     }
 
-    /// From now on it may run as it was seen.
+    /// Records trust in the reviewed programs, and stores their files.
     pub(crate) fn record(&self, seen: ReviewedPrograms) -> Result<(), Fault> {
         for text in seen.texts.values().flatten() {
             self.ledger.keep_file(text).map_err(bootstrap::store_fault)?;
@@ -275,7 +275,7 @@ impl<'a> TrustReview<'a> {
 }
 
 impl ReviewedPrograms {
-    /// Where it is.
+    /// Returns the directory of the agent.
     pub(crate) fn directory(&self) -> &str {
         &self.directory
     }
@@ -289,31 +289,31 @@ impl ReviewedPrograms {
     }
 }
 
-/// Shows what is new, as far as anybody reads on.
+/// Writes the diffs, up to `TRUST_DIFF_CHARS_MAX` characters.
 fn show_diffs(diffs: &str, out: &mut dyn Write) -> Result<(), Fault> {
     match diffs.char_indices().nth(TRUST_DIFF_CHARS_MAX) {
         None => write!(out, "{}", escaped(diffs))?,
         Some((end, _)) => {
             let left_out = diffs[end..].chars().count();
             writeln!(out, "{}", escaped(&diffs[..end]))?;
-            writeln!(out, "[{left_out} more characters are not shown; look at the files]")?;
+            writeln!(out, "[{left_out} more characters are not shown; read the files]")?;
         }
     }
     Ok(())
 }
 
-/// Records a change.
+/// Appends a change of trust to the ledger.
 pub(crate) fn change(ledger: &Ledger, change: TrustChange) -> Result<(), Fault> {
     let (about, event) = (EntrySubject::default(), Event::Trust(change));
     ledger.append(vec![Draft { cause: None, about, event }]).map_err(bootstrap::store_fault)?;
     Ok(())
 }
 
-/// What is in a file, if it is not too large to be kept.
+/// Reads a file. Returns None if it is larger than `TRUST_FILE_BYTES_MAX`.
 fn text(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
     let unreadable = |error: io::Error| {
         let what = format!("cannot read {}: {error}", path.display());
-        Fault::new(Blame::Machine, what).hint("nothing is trusted that cannot be read")
+        Fault::new(Blame::Machine, what).hint("unreadable files cannot be trusted")
     };
     let is_file = path.metadata().map_err(unreadable)?.is_file();
     if !is_file {

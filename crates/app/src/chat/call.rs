@@ -1,6 +1,6 @@
-//! A call of a tool on one row, and in full when asked for.
+//! A tool call on one row, or expanded on request.
 //!
-//! Must never: hide that a call did not work.
+//! Must never: hide that a call failed.
 
 use std::time::{Duration, Instant};
 
@@ -12,20 +12,20 @@ use super::wrap::{chopped, short, width};
 use crate::limits::CHAT_OUTPUT_ROWS_MAX;
 use crate::text_output::hidden;
 
-/// A call that was asked for.
+/// A proposed or running call.
 pub(crate) struct ChatCall {
     pub(crate) call: ToolCall,
-    /// When it was begun, if it was.
+    /// The start of the call; None before it starts.
     pub(crate) begun: Option<Instant>,
 }
 
-/// A call that is over.
+/// A finished call.
 pub(crate) struct FinishedChatCall {
     pub(crate) call: ToolCall,
     pub(crate) outcome: ToolOutcome,
 }
 
-/// What a call is about, on one line.
+/// Returns the main argument of a call on one line, or else all arguments.
 pub(crate) fn subject(call: &ToolCall) -> String {
     let telling = ["command", "path", "pattern", "url", "name", "query"];
     let fields = call.input.as_object();
@@ -39,7 +39,7 @@ pub(crate) fn subject(call: &ToolCall) -> String {
 }
 
 impl ChatCall {
-    /// While it is under way.
+    /// Returns the row of the call while it is active.
     pub(crate) fn live(&self, columns: usize) -> StyledRow {
         let name = self.call.tool.to_string();
         let time = self.begun.map(|begun| seconds(begun.elapsed())).unwrap_or_default();
@@ -55,7 +55,7 @@ impl ChatCall {
 }
 
 impl FinishedChatCall {
-    /// On one row: how it went, what it was, and the beginning of what came of it.
+    /// Returns one row: status, tool, main argument, time and the start of the output.
     pub(crate) fn folded(&self, columns: usize) -> StyledRow {
         let (mark, style) = mark(self.outcome.status);
         let name = self.call.tool.to_string();
@@ -85,7 +85,7 @@ impl FinishedChatCall {
         format!("{}{hidden}", clean(first.trim()))
     }
 
-    /// In full, as far as it is worth reading.
+    /// Returns the input and output of the call, up to `CHAT_OUTPUT_ROWS_MAX` lines each.
     pub(crate) fn whole(&self, columns: usize) -> Vec<StyledRow> {
         let (mark, style) = mark(self.outcome.status);
         let mut rows =
@@ -101,7 +101,7 @@ impl FinishedChatCall {
     }
 }
 
-/// A text of several lines, indented, and cut where nobody reads on.
+/// Returns the indented rows of a text; lines in the middle of a long text are left out.
 pub(crate) fn block(text: &str, style: Style, columns: usize) -> Vec<StyledRow> {
     let mut rows = Vec::new();
     let lines: Vec<&str> = text.lines().collect();
@@ -131,7 +131,7 @@ fn mark(status: OutcomeStatus) -> (&'static str, Style) {
     }
 }
 
-/// `0.3s`, `12s`, `3m 05s`.
+/// Formats a duration: `0.3s`, `12s`, `3m 05s`.
 pub(crate) fn seconds(time: Duration) -> String {
     let whole = time.as_secs();
     match whole {

@@ -1,6 +1,6 @@
-//! What a chat is about: an agent, its terms, a session; and how a chat begins or goes on.
+//! The session of a chat: its agent, run settings and key; starts, forks and continues sessions.
 //!
-//! Must never: take a session of another agent or directory for this one's.
+//! Must never: list a session of another agent or directory as one of this chat.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use crate::commands::no_fork;
 use crate::fault::Fault;
 use crate::limits::CHAT_SESSIONS_MAX;
 
-/// Names of sessions that chats began start so.
+/// Prefix of the names of sessions that chats create.
 const KEY: &str = "chat_";
 
-/// What a chat is about.
+/// The agent, run settings and session of a chat.
 pub(crate) struct ChatSession {
     pub(crate) engine: Arc<ProjectRuntime>,
     pub(crate) agent: AgentId,
     pub(crate) terms: RunSettings,
-    /// Why it is this model.
+    /// The reason for the choice of the model.
     pub(crate) model_from: String,
     pub(crate) key: SessionKey,
-    /// The session, once something was said in it.
+    /// The session; None before its first run.
     pub(crate) session: Option<SessionId>,
 }
 
@@ -42,13 +42,13 @@ impl ChatSession {
         &self.engine.definitions.workspace
     }
 
-    /// The persona that was chosen, or that the agent wears by itself.
+    /// Returns the chosen persona, or else the agent's default.
     pub(crate) fn persona(&self) -> Option<&str> {
         let default = || Some(self.definition()?.personas.default.as_ref()?.value.as_str());
         self.terms.persona.as_deref().or_else(default)
     }
 
-    /// The session's name, short enough for a footer.
+    /// Returns the session's name, shortened for the footer.
     pub(crate) fn short_key(&self) -> String {
         let key = self.key.as_str();
         match key.strip_prefix(KEY) {
@@ -61,7 +61,7 @@ impl ChatSession {
         self.engine.definitions.agent(&self.agent).ok()
     }
 
-    /// What is asked of the next run.
+    /// Returns the request for the next run.
     pub(crate) fn order(&self, prompt: String, images: Vec<Image>) -> RunRequest {
         RunRequest {
             agent: self.agent.clone(),
@@ -77,19 +77,19 @@ impl ChatSession {
         }
     }
 
-    /// From now on the talk is in a new session.
+    /// Switches the chat to a new session.
     pub(crate) fn start_new_session(&mut self) {
         self.key = new_key();
         self.session = None;
     }
 
-    /// From now on the talk is in this session.
+    /// Switches the chat to this session.
     pub(crate) fn switch_session(&mut self, row: &SessionRow) {
         self.key = row.key.clone();
         self.session = Some(row.id.clone());
     }
 
-    /// A new session that goes on from the head of this one.
+    /// Switches the chat to a fork of this session at its head.
     pub(crate) fn fork(&mut self) -> Result<(), Fault> {
         let row = self.row().map_err(bootstrap::store_fault)?;
         let Some(head) = row.and_then(|row| row.head) else {
@@ -103,7 +103,7 @@ impl ChatSession {
         Ok(())
     }
 
-    /// The session as it stands.
+    /// Reads the current row of the session; None if it has no entry yet.
     pub(crate) fn row(&self) -> Result<Option<SessionRow>, agentry_store::Error> {
         match &self.session {
             Some(session) => self.ledger().session(session),
@@ -111,14 +111,14 @@ impl ChatSession {
         }
     }
 
-    /// All that is recorded of the session.
+    /// Reads all entries of the session.
     pub(crate) fn entries(&self) -> Result<Vec<Envelope>, agentry_store::Error> {
         let Some(row) = self.row()? else { return Ok(Vec::new()) };
         let filter = EntryFilter { session: Some(row.id), ..EntryFilter::default() };
         self.ledger().read_from(0, &filter, usize::MAX >> 1)
     }
 
-    /// The run of the session that is not over, if there is one.
+    /// Returns the unfinished run of the session, if any.
     pub(crate) fn unfinished(&self) -> Result<Option<RunId>, agentry_store::Error> {
         let Some(row) = self.row()? else { return Ok(None) };
         let runs = self.ledger().runs(CHAT_SESSIONS_MAX)?;
@@ -126,7 +126,7 @@ impl ChatSession {
         Ok(run.filter(is_open).map(|run| run.id))
     }
 
-    /// The sessions that chats with this agent had in this workspace, the last used first.
+    /// Returns the chats with this agent in this workspace, last used first.
     pub(crate) fn sessions(&self) -> Result<Vec<(SessionRow, RunRow)>, agentry_store::Error> {
         sessions(self.ledger(), &self.agent, self.workspace())
     }
@@ -139,13 +139,13 @@ fn is_open(run: &RunRow) -> bool {
     }
 }
 
-/// A name for a new session.
+/// Returns a unique name for a new session.
 pub(crate) fn new_key() -> SessionKey {
     let run = RunId::from_number(bootstrap::new_uuid_number());
     SessionKey::new(run.as_str().replacen("run_", KEY, 1))
 }
 
-/// The sessions that chats with an agent had in a workspace, the last used first, each with its last run.
+/// Returns the chats with an agent in a workspace, last used first, each with its last run.
 pub(crate) fn sessions(
     ledger: &Ledger,
     agent: &AgentId,
@@ -170,7 +170,7 @@ pub(crate) fn sessions(
     Ok(found)
 }
 
-/// The run of the turn that a session stands at: a fork has no other.
+/// Returns the run of the session's active or last turn; a fork has no run of its own.
 pub(crate) fn last_run(
     ledger: &Ledger,
     row: &SessionRow,

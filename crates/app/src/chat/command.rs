@@ -1,6 +1,6 @@
-//! Commands that begin with `/`: which there are, and what each does.
+//! Commands that begin with `/`: their list and dispatch.
 //!
-//! Must never: take a path for a command, or do nothing without a word.
+//! Must never: read a path as a command, or ignore a command silently.
 
 mod session;
 mod status;
@@ -14,13 +14,13 @@ use super::TerminalChat;
 use super::completion::Completion;
 use super::style::{BAD, WARN};
 
-/// A command as it is listed.
+/// A command of the chat.
 pub(super) struct SlashCommand {
     pub(super) name: &'static str,
-    /// What it takes.
+    /// The arguments, as shown in the help.
     pub(super) takes: &'static str,
     pub(super) about: &'static str,
-    /// Whether it may be used while the agent works.
+    /// True if it may be used while a turn is active.
     anytime: bool,
 }
 
@@ -33,32 +33,32 @@ const fn listed(
     SlashCommand { name, takes, about, anytime }
 }
 
-/// All commands, in the order they are shown.
+/// All commands, in the order of the help.
 pub(super) const COMMANDS: [SlashCommand; 21] = [
-    listed("help", "", "commands and keys", true),
+    listed("help", "", "show commands and keys", true),
     listed("model", "[name]", "show or change the model", false),
     listed("persona", "[name]", "show or change the persona", false),
-    listed("mode", "[structured|wiggum]", "ask a person, or work alone", true),
-    listed("clear", "", "begin a new session", false),
-    listed("resume", "[session]", "go on with another session", false),
-    listed("fork", "", "branch this session", false),
-    listed("compact", "[focus]", "put older turns into one text", false),
-    listed("cost", "", "tokens and money spent", true),
-    listed("context", "", "what a request is made of", true),
-    listed("permissions", "", "rules and standing answers", true),
-    listed("tools", "", "what the agent can call", true),
-    listed("skills", "", "what the agent can load", true),
-    listed("agents", "", "the agents of this project", true),
-    listed("diff", "", "what changed in the workspace", true),
-    listed("undo", "", "take back the last turn's changes of files", false),
-    listed("export", "[file]", "write this session as Markdown", true),
-    listed("expand", "", "the last call in full (Ctrl-O)", true),
-    listed("doctor", "", "what this machine can confine", true),
-    listed("status", "", "where and with what this chat works", true),
-    listed("quit", "", "leave (Ctrl-D)", true),
+    listed("mode", "[structured|wiggum]", "show or change the mode: ask, or work alone", true),
+    listed("clear", "", "start a new session", false),
+    listed("resume", "[session]", "continue another session", false),
+    listed("fork", "", "continue in a copy of this session", false),
+    listed("compact", "[focus]", "summarize older turns", false),
+    listed("cost", "", "show tokens and costs", true),
+    listed("context", "", "show the parts of a request and their sizes", true),
+    listed("permissions", "", "show approval rules and lasting answers", true),
+    listed("tools", "", "list the agent's tools", true),
+    listed("skills", "", "list the agent's skills", true),
+    listed("agents", "", "list the agents of this project", true),
+    listed("diff", "", "show uncommitted changes of the workspace", true),
+    listed("undo", "", "revert the last turn's file changes", false),
+    listed("export", "[file]", "save this session as Markdown", true),
+    listed("expand", "", "show the last call in full (Ctrl-O)", true),
+    listed("doctor", "", "check the sandbox of this machine", true),
+    listed("status", "", "show model, workspace and session", true),
+    listed("quit", "", "quit (Ctrl-D)", true),
 ];
 
-/// Other words that people try.
+/// Aliases of commands.
 const ALIASES: [(&str, &str); 9] = [
     ("new", "clear"),
     ("reset", "clear"),
@@ -71,7 +71,7 @@ const ALIASES: [(&str, &str); 9] = [
     ("?", "help"),
 ];
 
-/// The command and what follows it, if a text is one. `/usr/bin` is none.
+/// Splits a command into name and arguments. Returns None for other text, such as `/usr/bin`.
 pub(super) fn parse(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix('/')?;
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -89,7 +89,7 @@ impl TerminalChat<'_> {
             return self.note(&format!("There is no command /{name}; {near}"), BAD);
         };
         if self.turn.is_some() && !listed.anytime {
-            let text = format!("/{name} has to wait until the turn is over; Esc interrupts it.");
+            let text = format!("/{name} is not available during a turn; Esc interrupts the turn.");
             return self.note(&text, WARN);
         }
         match name {
@@ -117,7 +117,7 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// What a command can be given.
+    /// Returns the completions for the argument of a command.
     pub(super) fn command_arguments(&self, name: &str) -> Vec<Completion> {
         let plain = |text: String| Completion { text, about: String::new() };
         match name {

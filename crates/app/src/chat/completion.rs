@@ -1,4 +1,4 @@
-//! What a word that was begun may become: a command, what a command takes, or a file of the workspace.
+//! Completions of a word: a command, the argument of a command, or a file of the workspace.
 //!
 //! Must never: offer a file that the workspace's rules ignore, or one outside of it.
 
@@ -9,33 +9,33 @@ use ignore::WalkBuilder;
 
 use crate::limits::{CHAT_FILES_MAX, CHAT_FILES_MS_MAX, CHAT_OFFERS_MAX};
 
-/// What can be put in the place of the word before the cursor.
+/// The completions of the word before the cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CompletionList {
-    /// How many characters before the cursor are replaced.
+    /// The number of characters before the cursor that a completion replaces.
     pub(crate) replaces: usize,
-    /// What stands there instead, with a few words about it.
+    /// The completions, best first.
     pub(crate) all: Vec<Completion>,
 }
 
-/// One possibility.
+/// One completion, with a short description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
     pub(crate) text: String,
     pub(crate) about: String,
 }
 
-/// What a word can be, to those who know.
+/// Source of completions.
 pub(crate) trait CompletionSource {
-    /// The commands, with what they do.
+    /// Returns the commands, with descriptions.
     fn commands(&self) -> Vec<Completion>;
-    /// What a command takes.
+    /// Returns the arguments of a command.
     fn arguments(&self, command: &str) -> Vec<Completion>;
-    /// The files of the workspace.
+    /// Returns the files of the workspace.
     fn files(&self) -> Vec<String>;
 }
 
-/// What the text before the cursor can be completed to.
+/// Returns the completions of the text before the cursor.
 pub(crate) fn offers(before: &str, known: &dyn CompletionSource) -> CompletionList {
     if let Some(rest) = before.strip_prefix('/') {
         return match rest.split_once(' ') {
@@ -59,7 +59,7 @@ fn fitting(word: &str, all: Vec<Completion>) -> CompletionList {
     CompletionList { replaces: word.chars().count(), all }
 }
 
-/// Files whose path begins so, and then those whose name does.
+/// Returns matching files: by start of the path, then start of the name, then any part.
 fn files(part: &str, all: Vec<String>) -> CompletionList {
     let lower = part.to_lowercase();
     let rank = |path: &String| {
@@ -81,7 +81,7 @@ fn files(part: &str, all: Vec<String>) -> CompletionList {
     CompletionList { replaces: part.chars().count() + 1, all }
 }
 
-/// The files below a directory that its rules do not ignore, as many as can be found in a moment.
+/// Returns the files below a directory that are not ignored, up to limits of number and time.
 pub(crate) fn walk(workspace: &Path) -> Vec<String> {
     let until = Instant::now() + Duration::from_millis(CHAT_FILES_MS_MAX);
     let walk = WalkBuilder::new(workspace).follow_links(false).require_git(false).build();

@@ -1,6 +1,6 @@
-//! The line that is typed: several lines of text, a cursor, and how both are drawn.
+//! The prompt editor: lines of text, a cursor, and their rendering.
 //!
-//! Must never: lose what was typed, but for keys that are there to take it away.
+//! Must never: lose typed text, except by keys that delete it.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
@@ -12,7 +12,7 @@ use super::screen::CursorPosition;
 use super::style::{StyledRow, clean};
 use super::wrap::width;
 
-/// What is typed.
+/// Editor of the prompt.
 #[derive(Default)]
 pub(crate) struct PromptEditor {
     area: TextArea<'static>,
@@ -27,21 +27,21 @@ impl PromptEditor {
         self.area.is_empty()
     }
 
-    /// Puts another text there, with the cursor at its end.
+    /// Replaces the text and moves the cursor to its end.
     pub(crate) fn set(&mut self, text: &str) {
         self.area = TextArea::from(text.split('\n'));
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
     }
 
-    /// Takes the text, and leaves nothing.
+    /// Returns the text and clears the editor.
     pub(crate) fn take(&mut self) -> String {
         let text = self.text();
         self.area = TextArea::default();
         text
     }
 
-    /// Pasted text, as it is but for ends of lines and control characters.
+    /// Inserts pasted text; normalizes line ends and removes control characters.
     pub(crate) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', "    ");
         self.area.insert_str(text.replace(|c: char| c.is_control() && c != '\n', ""));
@@ -51,7 +51,7 @@ impl PromptEditor {
         self.area.insert_newline();
     }
 
-    /// A backslash at the end asks for another line instead of sending.
+    /// Turns a backslash at the end into a new line. Returns false if there is none.
     pub(crate) fn take_backslash(&mut self) -> bool {
         let at_end = self.before_cursor().ends_with('\\') && self.at_end();
         if at_end {
@@ -79,13 +79,13 @@ impl PromptEditor {
         (cursor.0, cursor.1)
     }
 
-    /// The text of the cursor's line up to the cursor.
+    /// Returns the text of the cursor's line up to the cursor.
     pub(crate) fn before_cursor(&self) -> String {
         let (row, column) = self.cursor();
         self.area.lines()[row].chars().take(column).collect()
     }
 
-    /// Puts something in the place of the last characters before the cursor.
+    /// Replaces the last characters before the cursor by a text.
     pub(crate) fn replace_before(&mut self, characters: usize, text: &str) {
         for _ in 0..characters {
             self.area.delete_char();
@@ -93,14 +93,14 @@ impl PromptEditor {
         self.area.insert_str(text);
     }
 
-    /// A key that changes the text or moves in it.
+    /// Handles a key that edits the text or moves the cursor.
     pub(crate) fn key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('u') if control => {
                 self.area.delete_line_by_head();
             }
-            // What they mean to the text area is not what they mean to a shell.
+            // The text area would treat these keys differently from a shell.
             KeyCode::Char('j' | 'm' | 'r' | 'c' | 'v' | 'x' | 'y') if control => {}
             KeyCode::Tab | KeyCode::Enter => {}
             _ => {
@@ -109,7 +109,7 @@ impl PromptEditor {
         }
     }
 
-    /// The rows to draw, behind a mark, and where the cursor is in them.
+    /// Returns the rows to draw after a mark, and the position of the cursor in them.
     pub(crate) fn rows(
         &self,
         mark: &str,
@@ -148,7 +148,7 @@ impl PromptEditor {
     }
 }
 
-/// A typed line that is broken where the width ends.
+/// A typed line, broken at the width.
 struct InputRows {
     row: String,
     used: usize,

@@ -1,6 +1,6 @@
-//! What can wake the chat, and the threads that do.
+//! The events of the chat, and the threads that send them.
 //!
-//! Must never: touch the terminal; only the one thread that draws does.
+//! Must never: write to the terminal; only the drawing thread does.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -22,33 +22,33 @@ use super::style::{DIM, StyledRow, row};
 use crate::bootstrap::{self, ProjectRuntime};
 use crate::fault::Fault;
 
-/// Something that happened.
+/// An event that wakes the chat.
 pub(crate) enum ChatEvent {
-    /// A key, pasted text, another size.
+    /// A key, pasted text or a new size.
     Input(Input),
-    /// The terminal does not give anything any more.
+    /// The terminal was closed.
     InputClosed,
-    /// A signal.
+    /// A signal, by its number.
     Signal(i32),
-    /// A run is on disk.
+    /// A run was recorded.
     RunStarted(EntrySubject),
-    /// Something was recorded.
+    /// An entry was appended to the ledger.
     Entry(Box<Envelope>),
-    /// A piece of an answer.
+    /// A delta of a reply.
     Delta(Delta),
-    /// A run left; none means that there was nothing to do.
+    /// A run ended or paused; None means that there was nothing to do.
     RunEnded(Box<Result<Option<RunOutcome>, String>>),
-    /// What a command of the person did.
+    /// A shell command of the user ended.
     Shell(Box<super::shell::ShellRun>),
-    /// Something to show that took its time.
+    /// Rows from a background thread.
     Rows(Vec<StyledRow>),
-    /// What a tool says while it works.
+    /// A line of progress from a tool.
     Progress(String),
-    /// A thread broke down.
+    /// A thread panicked, with its message.
     ThreadPanicked(String),
 }
 
-/// Hands on what a run does.
+/// Sends the entries, deltas and progress of a run to the chat.
 struct ChatObserver(Sender<ChatEvent>);
 
 impl RunObserver for ChatObserver {
@@ -65,17 +65,17 @@ impl RunObserver for ChatObserver {
     }
 }
 
-/// What a turn is made of.
+/// Request for a turn of the chat.
 pub(crate) enum ChatTurnRequest {
     /// A new run.
     Order(Box<RunRequest>),
-    /// A compaction of its session, with what it gives most room to.
+    /// A compaction of the session, with the topic to emphasize.
     Compact(Box<RunRequest>, Option<String>),
-    /// One that another process left.
+    /// The continuation of an unfinished run.
     Resume(RunId),
 }
 
-/// Begins a run in a thread of its own.
+/// Starts a run in its own thread. Returns the handle of its session.
 pub(crate) fn begin(
     engine: &Arc<ProjectRuntime>,
     what: ChatTurnRequest,
@@ -86,13 +86,13 @@ pub(crate) fn begin(
     let handle = post.handle();
     let (engine, wake) = (engine.clone(), wake.clone());
     thread::spawn(move || {
-        // What cannot be kept cannot be taken back later; the turn goes on all the same.
+        // Without a snapshot the turn cannot be undone later, but it runs.
         if let ChatTurnRequest::Order(_) = what {
             keep(snapshots.before(), &wake);
         }
         let run = AssertUnwindSafe(|| run(&engine, what, post, &wake));
         let outcome = panic::catch_unwind(run)
-            .map_err(|_| "the run broke down; `agentry show` has its record".to_owned())
+            .map_err(|_| "the run crashed; `agentry show` has its record".to_owned())
             .and_then(|outcome| outcome.map_err(|fault| fault.plain()));
         keep(snapshots.after(), &wake);
         wake.send(ChatEvent::RunEnded(Box::new(outcome))).unwrap_or_default();
@@ -141,7 +141,7 @@ fn run(
     outcome.map_err(bootstrap::fault)
 }
 
-/// Reads what is typed, as long as there is a terminal.
+/// Starts a thread that reads input until the terminal closes.
 pub(crate) fn listen(wake: &Sender<ChatEvent>) {
     let wake = wake.clone();
     thread::spawn(move || {
@@ -154,7 +154,7 @@ pub(crate) fn listen(wake: &Sender<ChatEvent>) {
     });
 }
 
-/// Signals that ask the chat to end, or to interrupt.
+/// Starts a thread that forwards the signals SIGINT, SIGTERM and SIGHUP.
 pub(crate) fn watch_signals(wake: &Sender<ChatEvent>) {
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
     let wake = wake.clone();

@@ -1,6 +1,6 @@
-//! A session as Markdown: what was asked, what was said, what was done.
+//! Export of a session as Markdown: prompts, answers and calls.
 //!
-//! Must never: leave something out without a word.
+//! Must never: omit a part silently.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::chat_session::ChatSession;
 use super::recent_turns;
 use crate::limits::CHAT_CONTEXT_TURNS_MAX;
 
-/// The session as it stands.
+/// Returns the current session as Markdown.
 pub(crate) fn markdown(talk: &ChatSession) -> Result<String, agentry_store::Error> {
     let row = talk.row()?;
     let told = recent_turns::turns(talk, CHAT_CONTEXT_TURNS_MAX)?;
@@ -18,11 +18,13 @@ pub(crate) fn markdown(talk: &ChatSession) -> Result<String, agentry_store::Erro
     let depth = row.as_ref().map_or(0, |row| row.turns);
     if let Some(row) = row {
         let session = &row.id;
-        writeln!(text, "Session {session}, {depth} turns.\n").expect("a string takes all");
+        writeln!(text, "Session {session}, {depth} turns.\n")
+            .expect("writing to a string cannot fail");
     }
     let before = depth.saturating_sub(told.len() as u64);
     if before > 0 {
-        writeln!(text, "The first {before} turns are not shown.\n").expect("a string takes all");
+        writeln!(text, "The first {before} turns are not shown.\n")
+            .expect("writing to a string cannot fail");
     }
     for one in &told {
         one.messages.iter().for_each(|message| write_message(&mut text, message));
@@ -46,15 +48,15 @@ fn write_message(text: &mut String, message: &Message) {
             said.and_then(|()| calls.collect())
         }
         Message::Tool { content, ok, .. } => {
-            let how = if *ok { "Outcome" } else { "Outcome (did not work)" };
+            let how = if *ok { "Outcome" } else { "Outcome (failed)" };
             let fence = fence(content);
             writeln!(text, "### {how}\n\n{fence}\n{}\n{fence}\n", content.trim_end())
         }
     };
-    written.expect("a string takes all");
+    written.expect("writing to a string cannot fail");
 }
 
-/// A fence that is longer than any in the text.
+/// Returns a fence longer than any in the text.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)

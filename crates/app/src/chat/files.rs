@@ -1,15 +1,15 @@
-//! Files that a prompt names with `@`.
+//! Files that a prompt refers to with `@`.
 //!
-//! A file is named, not put into the prompt: the agent reads it with its tools.
+//! The prompt has the path only, not the content: the agent reads the file with its tools.
 //!
-//! Must never: name a file outside of the workspace.
+//! Must never: refer to a file outside of the workspace.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Names of files that are pictures, to go by their endings.
+/// File extensions of images.
 const PICTURES: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// A prompt with each `@path` of a file that is there as the path below the workspace.
+/// Replaces each `@path` of an existing file by its path relative to the workspace.
 pub(crate) fn resolved(prompt: &str, workspace: &Path) -> String {
     let mut out = String::with_capacity(prompt.len());
     for word in prompt.split_inclusive(char::is_whitespace) {
@@ -23,14 +23,14 @@ pub(crate) fn resolved(prompt: &str, workspace: &Path) -> String {
     out
 }
 
-/// The pictures that a prompt names.
+/// Returns the images that a prompt refers to.
 pub(crate) fn attachments(prompt: &str, workspace: &Path) -> Vec<PathBuf> {
     let named = prompt.split_whitespace().filter_map(|word| named(word, workspace));
     let ending = |path: &PathBuf| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     named.filter(|path| ending(path).is_some_and(|one| PICTURES.contains(&one.as_str()))).collect()
 }
 
-/// The file that a word names, below the workspace.
+/// Returns the existing file that a word refers to, relative to the workspace.
 fn named(word: &str, workspace: &Path) -> Option<PathBuf> {
     let written = Path::new(word.strip_prefix('@')?);
     let mut below = PathBuf::new();

@@ -1,6 +1,6 @@
-//! Colors for code: the syntax says what a piece is, a short table says which of sixteen colors that is.
+//! Syntax highlighting: a syntax assigns scopes, a short table maps them to sixteen colors.
 //!
-//! A block that grows is not looked at again from its beginning.
+//! A growing block is not parsed again from its start.
 //!
 //! Must never: lose or change a character of the code.
 
@@ -15,7 +15,7 @@ use crate::limits::HIGHLIGHT_LINE_BYTES_MAX;
 
 static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
-/// Beginnings of scopes and their styles; the innermost scope that is listed counts.
+/// Prefixes of scopes and their styles; the innermost listed scope counts.
 static STYLES: LazyLock<Vec<(Scope, Style)>> = LazyLock::new(|| {
     let of = Style::new;
     let listed = [
@@ -44,7 +44,7 @@ static STYLES: LazyLock<Vec<(Scope, Style)>> = LazyLock::new(|| {
     known.collect()
 });
 
-/// Code that is shown in color, and may grow.
+/// Highlighter of a block of code that may grow.
 #[derive(Default)]
 pub(crate) struct Highlighter {
     language: String,
@@ -53,7 +53,7 @@ pub(crate) struct Highlighter {
 }
 
 impl Highlighter {
-    /// The lines of a block. What it had in common with the last one is not worked out again.
+    /// Returns the styled lines of a block; reuses the lines in common with the last call.
     pub(crate) fn lines(&mut self, language: &str, code: &str) -> Vec<Vec<Span<'static>>> {
         let wanted: Vec<&str> = code.lines().collect();
         let grows = self.language == language
@@ -65,7 +65,7 @@ impl Highlighter {
             language.clone_into(&mut self.language);
             self.lines.clear();
         }
-        // The last line may go on; it is worked out, but not from.
+        // The last line may grow; it is highlighted, but the parser state is not kept.
         let whole = wanted.len().saturating_sub(1);
         for line in wanted.iter().take(whole).skip(self.lines.len()) {
             let spans = spans(line, &mut self.state);
@@ -78,7 +78,7 @@ impl Highlighter {
     }
 }
 
-/// The syntax of a language as people write it behind a fence.
+/// Returns the syntax for the language named after a fence; None if it is unknown or plain text.
 fn syntax(language: &str) -> Option<&'static SyntaxReference> {
     let word = language.split([' ', ',', '{']).next().unwrap_or_default().to_ascii_lowercase();
     let word = match word.as_str() {
@@ -105,7 +105,7 @@ fn spans(line: &str, state: &mut Option<(ParseState, ScopeStack)>) -> Vec<Span<'
     for (at, change) in changes {
         push(&mut spans, line.get(from..at.min(line.len())), stack);
         from = at.min(line.len());
-        // A change that does not fit leaves the stack as it was; only a color is at stake.
+        // A failure leaves the stack unchanged; only a color may be wrong.
         stack.apply(&change).unwrap_or_default();
     }
     push(&mut spans, line.get(from..), stack);

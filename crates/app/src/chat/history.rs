@@ -1,6 +1,6 @@
-//! What was typed before, kept for this user from chat to chat.
+//! The prompt history of this user, kept across chats.
 //!
-//! Must never: be readable by others, or grow without end.
+//! Must never: write a file that others can read, or let it grow without limit.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,31 +9,31 @@ use std::path::{Path, PathBuf};
 
 use crate::limits::{CHAT_HISTORY_BYTES_MAX, CHAT_HISTORY_ENTRIES_MAX};
 
-/// What was typed before, and where somebody is in it.
+/// The history, and the position of the user in it.
 #[derive(Default)]
 pub(crate) struct PromptHistory {
     file: Option<PathBuf>,
     entries: Vec<String>,
-    /// The entry that is shown, and what was typed before it was.
+    /// The index of the shown entry, and the text that was typed before it.
     at: Option<(usize, String)>,
 }
 
 impl PromptHistory {
-    /// Reads it. One that cannot be read is empty.
+    /// Reads the history; an unreadable file counts as empty.
     pub(crate) fn open(state: Option<&Path>) -> Self {
         let file = state.map(|state| state.join("chat-history"));
         let mut entries = file.as_deref().and_then(read).unwrap_or_default();
         if entries.len() > CHAT_HISTORY_ENTRIES_MAX {
             entries.drain(..entries.len() - CHAT_HISTORY_ENTRIES_MAX);
             if let Some(file) = &file {
-                // One that cannot be shortened stays long; nothing depends on it.
+                // If this fails, the file stays long; nothing depends on it.
                 rewrite(file, &entries).unwrap_or_default();
             }
         }
         Self { file, entries, at: None }
     }
 
-    /// Something was sent.
+    /// Adds a sent text, unless it equals the last one.
     pub(crate) fn add(&mut self, text: &str) {
         self.at = None;
         if text.trim().is_empty() || self.entries.last().is_some_and(|last| last == text) {
@@ -41,12 +41,12 @@ impl PromptHistory {
         }
         self.entries.push(text.to_owned());
         if let Some(file) = &self.file {
-            // Only the next chat would miss it.
+            // If this fails, only the next chat lacks the entry.
             append(file, text).unwrap_or_default();
         }
     }
 
-    /// The one before; what is typed is kept for the way back.
+    /// Returns the next older entry; keeps the typed text for `newer`.
     pub(crate) fn older(&mut self, typed: &str) -> Option<String> {
         let (at, kept) = match self.at.take() {
             Some((at, kept)) => (at.checked_sub(1), kept),
@@ -58,7 +58,7 @@ impl PromptHistory {
         text
     }
 
-    /// The one after, or what was typed.
+    /// Returns the next newer entry, or the text that was typed before.
     pub(crate) fn newer(&mut self) -> Option<String> {
         let (at, kept) = self.at.take()?;
         match self.entries.get(at + 1).cloned() {
@@ -70,12 +70,12 @@ impl PromptHistory {
         }
     }
 
-    /// What is typed now is new.
+    /// Leaves the history; the typed text is new from now on.
     pub(crate) fn leave(&mut self) {
         self.at = None;
     }
 
-    /// The newest entry with this in it, after skipping so many.
+    /// Returns the newest entry that contains `part`, after skipping `skip` matches.
     pub(crate) fn find(&self, part: &str, skip: usize) -> Option<&str> {
         let found = self.entries.iter().rev().filter(|entry| entry.contains(part));
         found.map(String::as_str).nth(skip)

@@ -1,6 +1,6 @@
-//! What keys do.
+//! Key bindings of the chat.
 //!
-//! Must never: send something that was not typed, or answer a question with a key that was typed for something else.
+//! Must never: send text that was not typed, or answer a question with a key meant for the prompt.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -26,7 +26,7 @@ impl TerminalChat<'_> {
                 self.leave = Some(ExitCode::SUCCESS);
             }
             KeyCode::Char('z') if control => self.suspend(),
-            // Drawn anew, with nothing left of what was there.
+            // Clears the visible screen; the next frame redraws it.
             KeyCode::Char('l') if control => self.screen.clear_all().unwrap_or_default(),
             _ => match self.typed.typing {
                 InputMode::Search(..) => self.search_key(key, control),
@@ -44,7 +44,7 @@ impl TerminalChat<'_> {
         self.offer();
     }
 
-    /// Ctrl-C: what is under way ends, what is typed goes away, and twice within a moment leaves.
+    /// Handles Ctrl-C: cancels the turn or clears the text; twice within `MOMENT` quits.
     pub(super) fn interrupt(&mut self) {
         let again = self.desk.leaving.is_some_and(|first| first.elapsed() < MOMENT);
         if again {
@@ -60,7 +60,7 @@ impl TerminalChat<'_> {
             self.typed.history.leave();
             self.offer();
         }
-        self.hint("Ctrl-C again leaves");
+        self.hint("Ctrl-C again quits");
     }
 
     pub(super) fn hint(&mut self, text: &str) {
@@ -134,7 +134,7 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// Does what was typed: a command, a command of the shell, a prompt.
+    /// Runs the typed text: a command, a shell command or a prompt.
     pub(super) fn submit(&mut self, text: &str) {
         if let Some((name, rest)) = command::parse(text) {
             return self.command(name, rest);
@@ -155,12 +155,12 @@ impl TerminalChat<'_> {
         };
         if line.is_empty() {
             return self.note(
-                "!command runs a command in the sandbox; !!command does not tell the agent",
+                "!command runs a command in the sandbox; !!command hides it from the agent",
                 DIM,
             );
         }
         if self.shell.is_some() {
-            return self.note("A command is under way; Esc ends it.", BAD);
+            return self.note("A command is running; Esc stops it.", BAD);
         }
         self.show_you(&format!("!{line}"), "");
         let engine = &self.talk.engine;
@@ -178,7 +178,7 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// Up: a prompt that waits comes back, else the one before.
+    /// Handles Up: takes back the last queued prompt, or else shows the older entry.
     fn older(&mut self) {
         if self.typed.edit.is_empty()
             && let Some(text) = self.desk.queue.pop_back()
@@ -241,7 +241,7 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// Looks for what the typed word can become.
+    /// Updates the completions for the word at the cursor.
     fn offer(&mut self) {
         self.typed.chosen = None;
         let before = self.typed.edit.before_cursor();
@@ -260,7 +260,7 @@ impl TerminalChat<'_> {
         };
     }
 
-    /// Tab: the next offer takes the place of the word.
+    /// Handles Tab: replaces the word by the next completion.
     fn complete(&mut self, step: isize) {
         if self.typed.offers.all.is_empty() {
             self.offer();

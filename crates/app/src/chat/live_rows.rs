@@ -1,4 +1,4 @@
-//! The live rows: what streams, what is called, what is asked, the spinner, the typed text, the footer.
+//! The live rows: the reply, calls, questions, the spinner, the typed text, the footer.
 //!
 //! Must never: draw more rows than the terminal has.
 
@@ -20,7 +20,7 @@ use crate::limits::{CHAT_MENU_ROWS_MAX, CHAT_QUEUE_ROWS_MAX, CHAT_SPINNER_MS};
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 impl TerminalChat<'_> {
-    /// Draws what is to be seen now.
+    /// Draws the finished rows and the live rows.
     pub(super) fn draw(&mut self) -> io::Result<()> {
         if let Ok((columns, rows)) = terminal::size() {
             self.screen.resized(columns, rows)?;
@@ -45,7 +45,7 @@ impl TerminalChat<'_> {
         self.screen.draw(&finished, &rows, cursor)
     }
 
-    /// A question that has come to its turn goes up with all that is needed to judge it.
+    /// Adds the first question to the scrollback, with all facts needed to judge it.
     fn show_question(&mut self, columns: usize) {
         let Some(turn) = &mut self.turn else { return };
         let confinement = turn.confinement().cloned();
@@ -91,7 +91,7 @@ impl TerminalChat<'_> {
             (None, Some((command, since, _))) => {
                 let what = short(&super::style::clean(command), columns.saturating_sub(30));
                 let time = seconds(since.elapsed());
-                let text = format!(" {time}  ! {what}  Esc ends it");
+                let text = format!(" {time}  ! {what}  Esc stops it");
                 return Some(joined([span(spin(since.elapsed()), WARN), span(text, DIM)]));
             }
             (None, None) => return None,
@@ -101,7 +101,7 @@ impl TerminalChat<'_> {
             let more = if more > 0 { format!("({more} more)") } else { String::new() };
             let mut keys = match self.typed.typing {
                 InputMode::Reason => {
-                    row("Why not? Enter sends the reason, Esc says no without one", WARN)
+                    row("Reason? Enter sends it to the agent, Esc denies without one", WARN)
                 }
                 InputMode::Prompt | InputMode::Search(..) => {
                     question.keys(!self.typed.edit.is_empty())
@@ -117,7 +117,7 @@ impl TerminalChat<'_> {
             let (read, written) = (count(usage.input_tokens), count(usage.output_tokens));
             text.push_str(&format!("  {read} in  {written} out"));
         }
-        let hint = if turn.cancelled { "  ending …" } else { "  Esc interrupts" };
+        let hint = if turn.cancelled { "  cancelling …" } else { "  Esc interrupts" };
         Some(joined([span(spin(time), WARN), span(text, Style::new()), span(hint, DIM)]))
     }
 
@@ -172,7 +172,7 @@ impl TerminalChat<'_> {
         rows
     }
 
-    /// Model, mode and session; what does not fit is left out from the right.
+    /// Returns the footer: model, mode, persona and session, as far as they fit.
     fn footer(&self, columns: usize) -> StyledRow {
         let model = self.talk.terms.model.rsplit('/').next().unwrap_or_default().to_owned();
         let model = match self.talk.terms.model.strip_prefix("scripted:") {
@@ -202,7 +202,7 @@ fn plural(count: usize) -> String {
     crate::diagnostics::plural(count, "note")
 }
 
-/// All live rows, no more than there is room for: of what streams the end is shown, of what is typed the part around
+/// Returns the live rows that fit the height: the end of the rows above, and the typed rows around
 /// the cursor.
 fn fitted(
     above: Vec<StyledRow>,
@@ -235,7 +235,7 @@ fn seconds_whole(time: std::time::Duration) -> String {
     }
 }
 
-/// `950`, `1.2k`, `31k`, `1.2M`.
+/// Formats a number: `950`, `1.2k`, `31k`, `1.2M`.
 pub(super) fn count(number: u64) -> String {
     match number {
         0..=999 => number.to_string(),

@@ -1,9 +1,9 @@
-//! Markdown as rows.
+//! Renders Markdown as rows.
 //!
-//! A text that still grows is given in units, each of which is final once another follows it: a block, an item of a
+//! A growing text is rendered in units, each final once another follows it: a block, an item of a
 //! list, a line of code.
 //!
-//! Must never: show a control character, or a row that is wider than asked for.
+//! Must never: print a control character, or a row wider than requested.
 
 mod table;
 
@@ -17,16 +17,16 @@ use super::highlight::Highlighter;
 use super::style::{BOLD, CODE, DIM, HEADING, ITALIC, LINK, STRUCK, StyledRow, clean};
 use super::wrap::{chopped, width, wrapped};
 
-/// One piece of a rendered text.
+/// One unit of a rendered text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct MarkdownUnit {
-    /// Its rows.
+    /// The rows of the unit.
     pub(crate) rows: Vec<StyledRow>,
-    /// Where the block that it belongs to begins in the text.
+    /// The byte offset of its block in the text.
     pub(crate) block: usize,
 }
 
-/// A text as units.
+/// Renders a text as units.
 pub(crate) fn units(text: &str, columns: usize, code: &mut Highlighter) -> Vec<MarkdownUnit> {
     let mut units = Vec::new();
     for (block, events) in blocks(text) {
@@ -44,7 +44,7 @@ pub(crate) fn units(text: &str, columns: usize, code: &mut Highlighter) -> Vec<M
     units
 }
 
-/// A whole text as rows.
+/// Renders a complete text as rows.
 pub(crate) fn rows(text: &str, columns: usize) -> Vec<StyledRow> {
     let units = units(text, columns, &mut Highlighter::default());
     units.into_iter().flat_map(|unit| unit.rows).collect()
@@ -52,7 +52,7 @@ pub(crate) fn rows(text: &str, columns: usize) -> Vec<StyledRow> {
 
 type MarkdownBlock<'a> = (usize, Vec<Event<'a>>);
 
-/// The blocks at the top of a text, with where they begin.
+/// Returns the top-level blocks of a text, with their byte offsets.
 fn blocks(text: &str) -> Vec<MarkdownBlock<'_>> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -78,25 +78,25 @@ fn blocks(text: &str) -> Vec<MarkdownBlock<'_>> {
     blocks
 }
 
-/// Where the rows of one block come together.
+/// Renderer of one block.
 struct MarkdownRenderer<'a> {
     columns: usize,
     code: &'a mut Highlighter,
-    /// Rows that are done, by unit.
+    /// The finished rows, by unit.
     units: Vec<Vec<StyledRow>>,
-    /// The paragraph that is being read.
+    /// The current paragraph.
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
-    /// What every row of what we are in begins with.
+    /// The prefix of each row at this nesting.
     lead: RowPrefix,
     lists: Vec<Option<u64>>,
-    /// The code block that is being read: its language and its text.
+    /// The current code block: its language and its text.
     fence: Option<(String, String)>,
     table: Option<table::MarkdownTable>,
     link: Option<(String, usize)>,
 }
 
-/// What rows begin with: quotes and the indent of lists, and the mark that the next row alone has.
+/// Prefix of rows: quotes, the indent of lists, and a mark for the next row only.
 #[derive(Default)]
 struct RowPrefix {
     quotes: usize,
@@ -278,7 +278,7 @@ impl<'a> MarkdownRenderer<'a> {
         self.spans.push(Span::styled(text.to_owned(), outer.patch(style)));
     }
 
-    /// A link shows where it leads, unless its text says so.
+    /// Adds the target of a link, unless its text shows it already.
     fn link_end(&mut self) {
         self.styles.pop();
         let Some((target, from)) = self.link.take() else { return };
@@ -288,7 +288,7 @@ impl<'a> MarkdownRenderer<'a> {
         }
     }
 
-    /// Ends the paragraph that is being read, if there is one.
+    /// Ends the current paragraph, if there is one.
     fn paragraph(&mut self) {
         if self.spans.is_empty() || self.table.is_some() {
             return;
@@ -319,7 +319,7 @@ impl<'a> MarkdownRenderer<'a> {
         self.columns.saturating_sub(self.lead.indent() + self.lead.quotes * 2).max(8)
     }
 
-    /// Adds a row with what rows begin with here.
+    /// Adds a row with the current prefix.
     fn row(&mut self, row: StyledRow) {
         let mut spans = Vec::new();
         if self.lead.quotes > 0 {

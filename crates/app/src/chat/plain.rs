@@ -1,6 +1,6 @@
-//! A chat on a terminal that can only write lines: one prompt, one run, the next prompt.
+//! A chat on a terminal that can only write lines: one run per prompt.
 //!
-//! Must never: send a character that steers a terminal.
+//! Must never: write a control sequence to the terminal.
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ pub(crate) fn run(opened: ChatSetup) -> Result<ExitCode, Fault> {
     for note in &opened.notes {
         writeln!(out, "{note}")?;
     }
-    writeln!(out, "This terminal writes lines only. /quit leaves.")?;
+    writeln!(out, "This terminal supports lines only. /quit ends the chat.")?;
     loop {
         write!(out, "> ")?;
         out.flush()?;

@@ -1,8 +1,8 @@
-//! A question about a call: what is asked, the exact payload, the reason, the diff; and the keys that answer it.
+//! The approval question: call, exact input, reason and diff, and the keys that answer it.
 //!
-//! Keys count only a moment after the question came up, so that what was meant for the prompt does not answer it.
+//! Keys count only after a delay, so that a key meant for the prompt does not answer the question.
 //!
-//! Must never: show less of a call than would be run, or take a key that was not meant for it.
+//! Must never: show less of a call than would run, or accept a key not meant for the question.
 
 use std::time::{Duration, Instant};
 
@@ -21,22 +21,22 @@ use super::wrap::{chopped, wrapped};
 use crate::approval_text;
 use crate::limits::{CHAT_PAYLOAD_LINE_BYTES_MAX, CHAT_QUESTION_WAIT_MS};
 
-/// A question that waits.
+/// A waiting approval.
 pub(crate) struct ApprovalQuestion {
-    /// What is asked.
+    /// The approval to answer.
     pub(crate) approval: Approval,
-    /// Since when it can be read.
+    /// The time since which it is visible.
     shown: Option<Instant>,
 }
 
-/// What a key says to a question.
+/// Meaning of a key for a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApprovalKeyAction {
-    /// An answer.
+    /// The key gives this answer.
     Answer(ApprovalAnswer),
-    /// No, and the reason comes.
+    /// The key denies the call; the user then types the reason.
     Reason,
-    /// Nothing about it.
+    /// The key has no meaning for the question.
     Nothing,
 }
 
@@ -45,25 +45,25 @@ impl ApprovalQuestion {
         Self { approval, shown: None }
     }
 
-    /// Whether it has been shown; from now on it has.
+    /// Marks the question as shown. Returns true on the first call.
     pub(crate) fn show(&mut self) -> bool {
         let first = self.shown.is_none();
         self.shown.get_or_insert_with(Instant::now);
         first
     }
 
-    /// Whether its keys count.
+    /// Returns true if its keys count: it was visible for `CHAT_QUESTION_WAIT_MS`.
     pub(crate) fn is_open(&self) -> bool {
         let wait = Duration::from_millis(CHAT_QUESTION_WAIT_MS);
         self.shown.is_some_and(|shown| shown.elapsed() >= wait)
     }
 
-    /// The question with all that is needed to judge it.
+    /// Returns the rows of the question, with all facts needed to judge the call.
     pub(crate) fn rows(&self, diff: Option<&str>, input: &str, columns: usize) -> Vec<StyledRow> {
         let approval = &self.approval;
         let mut rows = vec![joined([
             span("? ", WARN),
-            span(format!("May {} be called?", approval.call.tool), BOLD),
+            span(format!("Allow the call of {}?", approval.call.tool), BOLD),
             span(format!("  {}", approval.id), DIM),
         ])];
         if let Some(request) = approval.request() {
@@ -90,20 +90,20 @@ impl ApprovalQuestion {
         rows
     }
 
-    /// The keys, as long as it waits.
+    /// Returns the row with the keys of the question.
     pub(crate) fn keys(&self, typed: bool) -> StyledRow {
         let key = |key: &str, means: &str| {
             [span(format!("[{key}]"), BOLD), span(format!(" {means}  "), Style::new())]
         };
         match (typed, self.is_open()) {
-            (true, _) => row("A question waits: send or clear your text to answer it", WARN),
+            (true, _) => row("An approval waits: send or clear your text, then answer", WARN),
             (false, false) => row("…", DIM),
             (false, true) => {
                 let lasting = match self.approval.request() {
-                    Some(_) => vec![key("d", "a day"), key("a", "always")],
+                    Some(_) => vec![key("d", "for a day"), key("a", "always")],
                     None => vec![key("s", "this session")],
                 };
-                let no = [key("n", "no, because"), key("Esc", "no")];
+                let no = [key("n", "no, with reason"), key("Esc", "no")];
                 let all = [key("y", "once")].into_iter().chain(lasting).chain(no);
                 joined(all.flatten())
             }
@@ -111,7 +111,7 @@ impl ApprovalQuestion {
     }
 }
 
-/// What a key means to a question that is open.
+/// Returns the meaning of a key for an open question.
 pub(crate) fn said(key: KeyEvent, permission: bool) -> ApprovalKeyAction {
     let yes = |reach| ApprovalKeyAction::Answer(ApprovalAnswer::approved(reach));
     if !key.modifiers.difference(ratatui::crossterm::event::KeyModifiers::SHIFT).is_empty() {
@@ -128,7 +128,7 @@ pub(crate) fn said(key: KeyEvent, permission: bool) -> ApprovalKeyAction {
     }
 }
 
-/// What was answered, for the scrollback.
+/// Returns the row with the answer, for the scrollback.
 pub(crate) fn answered(tool: &ToolName, answer: &ApprovalAnswer) -> StyledRow {
     match (answer.allow, answer.reach, &answer.reason) {
         (true, ApprovalScope::Once, _) => row(format!("  yes to {tool}, once"), GOOD),
@@ -142,7 +142,7 @@ pub(crate) fn answered(tool: &ToolName, answer: &ApprovalAnswer) -> StyledRow {
     }
 }
 
-/// What a call would change, looked up where it would be made.
+/// Returns a diff of the call's effect on the workspace, with secrets redacted.
 pub(crate) fn diff(
     parts: &Host,
     approval: &Approval,
@@ -157,8 +157,8 @@ pub(crate) fn diff(
     Some(shown.join("\n")).filter(|text| !text.is_empty())
 }
 
-/// The exact payload; a command reads better as it is run than as JSON.
-/// What a diff shows in full need not be read twice.
+/// Returns the exact input of a call; a command as its command line, other input as JSON. Leaves
+/// out fields that a complete diff shows.
 pub(crate) fn payload(parts: &Host, approval: &Approval, diff: Option<&str>) -> String {
     let mut input = approval.call.input.clone();
     let whole = diff.is_some_and(|diff| diff.starts_with("---") && diff.len() < PREVIEW_CHARS_MAX);
@@ -183,7 +183,7 @@ pub(crate) fn payload(parts: &Host, approval: &Approval, diff: Option<&str>) -> 
     parts.redactor.hide(&text)
 }
 
-/// The color of a line of a diff.
+/// Returns the style of a line of a diff.
 pub(crate) fn diff_style(line: &str) -> Style {
     match line.as_bytes().first() {
         Some(b'+') => GOOD,

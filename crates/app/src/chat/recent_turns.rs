@@ -1,4 +1,4 @@
-//! The end of a session that is gone on with, as it was shown.
+//! The last turns of a continued session.
 //!
 //! Must never: show a turn that is not of the session's branch.
 
@@ -15,14 +15,14 @@ use super::style::{DIM, StyledRow, row};
 use super::turn::user_rows;
 use crate::limits::CHAT_TAIL_TURNS_MAX;
 
-/// One turn of a branch: what was asked, and what was said about it.
+/// A turn of a branch: its plan and its messages.
 pub(crate) struct TranscriptTurn {
     id: TurnId,
     pub(crate) plan: Box<TurnPlan>,
     pub(crate) messages: Vec<Message>,
 }
 
-/// The last turns of the session's branch, oldest first.
+/// Returns the last turns of the session's branch, oldest first.
 pub(crate) fn turns(
     talk: &ChatSession,
     limit: usize,
@@ -44,7 +44,7 @@ pub(crate) fn turns(
     Ok(told)
 }
 
-/// Those of the turns that a model is shown, with the text that stands for the others.
+/// Returns the turns that the model sees: the newest compaction and the turns it keeps.
 pub(crate) fn visible_turns(told: Vec<TranscriptTurn>) -> Vec<TranscriptTurn> {
     let newest = told.iter().rposition(|one| one.plan.compaction.is_some());
     let Some((at, plan)) = newest.and_then(|at| Some((at, told[at].plan.compaction.clone()?)))
@@ -58,7 +58,7 @@ pub(crate) fn visible_turns(told: Vec<TranscriptTurn>) -> Vec<TranscriptTurn> {
     kept.map(|(_, one)| one).collect()
 }
 
-/// Shows the last turns.
+/// Adds the last turns to the scrollback.
 pub(crate) fn show(
     talk: &ChatSession,
     scroll: &mut ScrollbackBuffer,
@@ -72,11 +72,7 @@ pub(crate) fn show(
     }
     for one in told {
         if one.plan.compaction.is_some() {
-            scroll.note(
-                "What was said before is one text for the model from here on.",
-                DIM,
-                columns,
-            );
+            scroll.note("Earlier turns are summarized for the model from here on.", DIM, columns);
             continue;
         }
         scroll.add(Kind::User, user_rows(&one.plan.prompt, "", columns), columns);
@@ -88,7 +84,7 @@ pub(crate) fn show(
     Ok(())
 }
 
-/// What the agent said and did, in order. The first message is the prompt.
+/// Returns the rows of the agent's messages and calls, in order. The first message is the prompt.
 fn said(messages: &[Message], columns: usize) -> Vec<(Kind, Vec<StyledRow>)> {
     let mut all = Vec::new();
     for (at, message) in messages.iter().enumerate() {

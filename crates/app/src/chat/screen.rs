@@ -1,9 +1,9 @@
 //! The terminal: finished rows go into its own scrollback, a few live rows stay at the bottom.
 //!
-//! Only moves relative to where it wrote last are used, and what is sent for one change is sent at once. So nothing
-//! has to be asked of the terminal, and nothing flickers.
+//! It uses relative cursor moves only, and writes each change at once. So the terminal need not be
+//! queried, and the screen does not flicker.
 //!
-//! Must never: fill the last column, where terminals disagree, or leave the terminal changed behind.
+//! Must never: fill the last column, where terminals differ, or leave the terminal in raw mode.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -13,23 +13,23 @@ use ratatui::crossterm::terminal;
 use super::style::{StyleMode, StyledRow, bytes};
 use super::wrap::row_width;
 
-/// The smallest width that is drawn for.
+/// The minimum width for drawing.
 const COLUMNS_MIN: usize = 20;
 
-/// Where the cursor stands in the live rows.
+/// Position of the cursor in the live rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CursorPosition {
     pub(crate) row: usize,
     pub(crate) column: usize,
 }
 
-/// What a terminal shows of a chat.
+/// The terminal as the chat draws it.
 pub(crate) struct Screen<W: Write> {
     out: W,
     ink: StyleMode,
     columns: usize,
     rows: usize,
-    /// The live rows as they were written last, and the cursor in them.
+    /// The live rows as last written.
     live: Vec<StyledRow>,
     cursor: CursorPosition,
 }
@@ -48,12 +48,12 @@ impl<W: Write> Screen<W> {
         screen
     }
 
-    /// How wide a row may be.
+    /// Returns the maximum width of a row.
     pub(crate) fn width(&self) -> usize {
         self.columns.saturating_sub(1).max(COLUMNS_MIN)
     }
 
-    /// How many live rows there may be.
+    /// Returns the maximum number of live rows.
     pub(crate) fn height(&self) -> usize {
         self.rows.saturating_sub(1).max(4)
     }
@@ -76,31 +76,32 @@ impl<W: Write> Screen<W> {
         self.to_top(&mut text);
         for row in finished {
             let bytes = bytes(row, self.ink);
-            write!(text, "{bytes}\x1b[K\r\n").expect("a string takes all");
+            write!(text, "{bytes}\x1b[K\r\n").expect("writing to a string cannot fail");
         }
         let moved = !finished.is_empty();
         for (at, row) in live.iter().enumerate() {
             if at > 0 {
-                // A row that is not there yet is made; a move would stop at the edge.
+                // A line feed creates a missing row; a cursor move would stop at the edge.
                 text.push_str("\r\n");
             }
             if moved || self.live.get(at) != Some(row) {
-                write!(text, "{}\x1b[K", bytes(row, self.ink)).expect("a string takes all");
+                write!(text, "{}\x1b[K", bytes(row, self.ink))
+                    .expect("writing to a string cannot fail");
             }
         }
         if moved || live.len() < self.live.len() {
-            // The row is never full, so the cursor stands behind its text.
+            // The row is never full, so the cursor is after its text.
             let end = live.last().map_or(0, row_width);
             let to_end = if end > 0 { format!("\r\x1b[{end}C") } else { "\r".to_owned() };
-            write!(text, "{to_end}\x1b[J").expect("a string takes all");
+            write!(text, "{to_end}\x1b[J").expect("writing to a string cannot fail");
         }
         let up = live.len().saturating_sub(1).saturating_sub(cursor.row);
         if up > 0 {
-            write!(text, "\x1b[{up}A").expect("a string takes all");
+            write!(text, "\x1b[{up}A").expect("writing to a string cannot fail");
         }
         text.push('\r');
         if cursor.column > 0 {
-            write!(text, "\x1b[{}C", cursor.column).expect("a string takes all");
+            write!(text, "\x1b[{}C", cursor.column).expect("writing to a string cannot fail");
         }
         text.push_str("\x1b[?25h");
         self.live = live.to_vec();
@@ -108,13 +109,13 @@ impl<W: Write> Screen<W> {
         self.send(&text)
     }
 
-    /// The terminal has this size now. If it is another, what was live is taken away, to be drawn anew.
+    /// Sets the size of the terminal. If it changed, clears the live rows for a redraw.
     pub(crate) fn resized(&mut self, columns: u16, rows: u16) -> io::Result<()> {
         if (usize::from(columns), usize::from(rows)) == (self.columns, self.rows) {
             return Ok(());
         }
         let new = usize::from(columns).max(1);
-        // Terminals break rows that are too long now, so that some take more than one.
+        // The terminal wraps rows that are too long now, so some take several lines.
         let takes = |row: &StyledRow| row_width(row).div_ceil(new).max(1);
         let above: usize = self.live.iter().take(self.cursor.row).map(takes).sum();
         let up = (above + self.cursor.column / new).min(usize::from(rows).saturating_sub(1));
@@ -123,19 +124,19 @@ impl<W: Write> Screen<W> {
         self.wipe(up, all)
     }
 
-    /// Takes the live rows away.
+    /// Clears the live rows.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
         self.wipe(self.cursor.row, self.live.len())
     }
 
-    /// Clears all that can be seen; the scrollback stays.
+    /// Clears the visible screen; the scrollback stays.
     pub(crate) fn clear_all(&mut self) -> io::Result<()> {
         (self.live, self.cursor) = (Vec::new(), CursorPosition::default());
         self.send("\x1b[2J\x1b[H")
     }
 
-    /// Empties so many rows from so far above the cursor on. Row by row: what is cleared at once from the first row of
-    /// the screen on, some terminals move into the scrollback instead.
+    /// Clears `rows` rows, starting `up` rows above the cursor. It clears row by row, because some
+    /// terminals move a screen that is cleared at once into the scrollback.
     fn wipe(&mut self, up: usize, rows: usize) -> io::Result<()> {
         let up = if up > 0 { format!("\x1b[{up}A") } else { String::new() };
         let rows = rows.clamp(1, self.rows.max(1));
@@ -146,7 +147,7 @@ impl<W: Write> Screen<W> {
 
     fn to_top(&self, text: &mut String) {
         if self.cursor.row > 0 {
-            write!(text, "\x1b[{}A", self.cursor.row).expect("a string takes all");
+            write!(text, "\x1b[{}A", self.cursor.row).expect("writing to a string cannot fail");
         }
         text.push('\r');
     }
@@ -157,16 +158,16 @@ impl<W: Write> Screen<W> {
     }
 }
 
-/// Takes the terminal: keys come one by one, and pasted text as one piece.
+/// Enters raw mode with bracketed paste.
 pub(crate) fn enter_raw_mode() -> io::Result<()> {
     terminal::enable_raw_mode()?;
     io::stdout().write_all(b"\x1b[?2004h")?;
     io::stdout().flush()
 }
 
-/// Gives the terminal back as it was. May be called at any time, and more than once.
+/// Restores the terminal. May be called at any time, and more than once.
 pub(crate) fn restore_terminal() {
-    // With the terminal gone there is nothing to give back.
+    // If the terminal is gone, there is nothing to restore.
     io::stdout().write_all(b"\x1b[?2004l\x1b[?25h\x1b[0m").unwrap_or_default();
     io::stdout().flush().unwrap_or_default();
     terminal::disable_raw_mode().unwrap_or_default();

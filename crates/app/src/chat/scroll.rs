@@ -1,4 +1,4 @@
-//! What goes into the scrollback: kinds of rows, with an empty row between kinds.
+//! Rows for the scrollback, with an empty row between kinds.
 //!
 //! Must never: hold back a row that is final.
 
@@ -6,22 +6,22 @@ use super::style::{StyledRow, row};
 use super::wrap::{chopped, row_width, wrapped};
 use ratatui::style::Style;
 
-/// What a row is part of.
+/// Kind of row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What the person said.
+    /// Text of the user.
     User,
-    /// What the agent says.
+    /// Text of the agent.
     Answer,
-    /// What the agent does.
+    /// A call of the agent.
     Call,
-    /// What the chat says.
+    /// A note of the chat.
     Note,
-    /// A page that was asked for.
+    /// A requested page.
     Page,
 }
 
-/// Rows on their way up.
+/// Buffer of rows for the scrollback.
 #[derive(Default)]
 pub(crate) struct ScrollbackBuffer {
     rows: Vec<StyledRow>,
@@ -29,7 +29,7 @@ pub(crate) struct ScrollbackBuffer {
 }
 
 impl ScrollbackBuffer {
-    /// Adds rows that fit the width already.
+    /// Adds rows; breaks those that are wider than `columns`.
     pub(crate) fn add(
         &mut self,
         kind: Kind,
@@ -52,31 +52,31 @@ impl ScrollbackBuffer {
         }
     }
 
-    /// Adds a row to what was added last, if that is a page.
+    /// Adds a row to the last page, without an empty row between.
     pub(crate) fn attach(&mut self, row: StyledRow, columns: usize) {
         self.last = self.last.filter(|last| *last != Kind::Page);
         self.add(Kind::Page, [row], columns);
     }
 
-    /// Adds a text of the chat, broken at words.
+    /// Adds a note of the chat, wrapped at words.
     pub(crate) fn note(&mut self, text: &str, style: Style, columns: usize) {
         let lines = text.lines().flat_map(|line| wrapped(&row(line, style), columns, 2));
         self.add(Kind::Note, lines.collect::<Vec<_>>(), columns);
     }
 
-    /// Whether an empty row comes before rows of this kind.
+    /// Returns true if an empty row precedes rows of this kind.
     pub(crate) fn parts(&self, kind: Kind) -> bool {
         self.last.is_some_and(|last| last != kind || kind == Kind::Page || kind == Kind::User)
     }
 
-    /// The next answer is another one.
+    /// Ends the answer, so that an empty row precedes the next one.
     pub(crate) fn end_answer(&mut self) {
         if self.last == Some(Kind::Answer) {
             self.last = Some(Kind::Page);
         }
     }
 
-    /// Takes what is on its way.
+    /// Returns the rows and empties the buffer.
     pub(crate) fn take(&mut self) -> Vec<StyledRow> {
         std::mem::take(&mut self.rows)
     }

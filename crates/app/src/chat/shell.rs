@@ -1,4 +1,4 @@
-//! `!command`: a command of the person, run the way a command of the agent would be, in the same sandbox.
+//! `!command`: a shell command of the user, in the same sandbox as the agent's commands.
 //!
 //! Must never: run with less confinement than the agent's commands, or keep the value of a secret.
 
@@ -14,15 +14,15 @@ use agentry_tools::Workspace;
 use super::events::ChatEvent;
 use crate::bootstrap::{self, ProjectRuntime};
 
-/// A command that ran.
+/// A finished shell command.
 pub(crate) struct ShellRun {
     pub(crate) command: String,
-    /// Whether the agent is told with the next prompt.
+    /// True if the output goes to the agent with the next prompt.
     pub(crate) told: bool,
     pub(crate) outcome: ToolOutcome,
 }
 
-/// Runs a command in a thread of its own; gives what stops it.
+/// Runs a command in its own thread. Returns the token that stops it.
 pub(crate) fn run(
     engine: &Arc<ProjectRuntime>,
     agent: &AgentId,
@@ -53,12 +53,12 @@ fn outcome(
     };
     match Workspace::open(&engine.definitions.workspace) {
         Ok(workspace) => engine.parts.shell(command, &confinement, &workspace, stop),
-        Err(error) => ToolOutcome::failed(format!("the workspace cannot be opened: {error}")),
+        Err(error) => ToolOutcome::failed(format!("cannot open the workspace: {error}")),
     }
 }
 
 impl ShellRun {
-    /// What the agent is told of it.
+    /// Returns the text for the agent: the command and its output.
     pub(crate) fn context(&self) -> String {
         let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);
         format!(
@@ -69,7 +69,7 @@ impl ShellRun {
     }
 }
 
-/// How many backticks stand together at most.
+/// Returns the length of the longest run of backticks.
 fn longest_fence(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

@@ -1,9 +1,9 @@
-//! The files of a workspace before and after a turn, so that what the turn did to them can be taken back.
+//! Snapshots of a workspace before and after a turn, for reverting the turn's file changes.
 //!
-//! They are kept as commits under a hidden reference of the workspace's own repository. The index, HEAD, branches and
-//! the files themselves are only read; ignored files are left out.
+//! They are commits under a hidden reference of the workspace's own repository. The index, HEAD,
+//! branches and files are only read; ignored files are left out.
 //!
-//! Must never: write a file outside of the work tree, or over a change that the turn did not make.
+//! Must never: write a file outside of the work tree, or overwrite changes from outside the turn.
 
 mod restore;
 
@@ -19,21 +19,21 @@ use crate::limits::{
     CHAT_DIFF_BYTES_MAX, UNDO_BYTES_MAX, UNDO_FILE_BYTES_MAX, UNDO_FILES_MAX, UNDO_TURNS_MAX,
 };
 
-/// Where the snapshots of one session are.
+/// The snapshots of a session.
 #[derive(Clone)]
 pub(crate) struct Snapshots {
     workspace: PathBuf,
     reference: String,
 }
 
-/// What a snapshot was taken for; the first word of its commit.
+/// Kind of snapshot; the first word of its commit message.
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
-/// What a line of a commit begins with that names a file which was too large.
+/// Prefix of a line in a commit message that names a file too large to store.
 const LARGE: &str = "too large: ";
 
 impl Snapshots {
-    /// The snapshots of a session, by its name.
+    /// Returns the snapshots of a session, by its name.
     pub(crate) fn of(workspace: &Path, key: &str) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         let name: String = key.chars().map(plain).collect();
@@ -41,11 +41,11 @@ impl Snapshots {
         Self { workspace, reference: format!("refs/agentry/undo/{name}") }
     }
 
-    /// A turn begins. Without a repository there is nothing to do.
+    /// Takes the snapshot before a turn. Does nothing without a repository.
     pub(crate) fn before(&self) -> Result<(), String> {
         self.record(|repository, tip, taken| {
             let (number, parent) = match tip {
-                // One that never ended is none that could be told apart.
+                // A turn that never ended is replaced: its changes cannot be told apart.
                 Some(tip) if is(&tip, BEFORE) => (number(&tip), tip.parent(0).ok()),
                 Some(tip) if number(&tip) >= UNDO_TURNS_MAX => (1, None),
                 Some(tip) => (number(&tip) + 1, Some(tip)),
@@ -55,7 +55,7 @@ impl Snapshots {
         })
     }
 
-    /// The turn is over.
+    /// Takes the snapshot after a turn.
     pub(crate) fn after(&self) -> Result<(), String> {
         self.record(|repository, tip, taken| match tip {
             Some(tip) if is(&tip, BEFORE) => {
@@ -101,17 +101,15 @@ impl Snapshots {
         repository.find_reference(&self.reference).ok()?.peel_to_commit().ok()
     }
 
-    /// Takes back what the last turn did to files. Gives their names; refuses where one was changed since.
+    /// Reverts the file changes of the last turn. Returns their paths; fails if one changed since.
     pub(crate) fn undo(&self) -> Result<Vec<String>, String> {
         let repository = open(&self.workspace).map_err(|_| {
-            "The workspace is no git repository, so there is nothing to take back from.".to_owned()
+            "The workspace is not a git repository, so turns cannot be reverted.".to_owned()
         })?;
         let said = |error: git2::Error| error.message().to_owned();
-        let after = self.tip(&repository).ok_or("No turn of this session can be taken back.")?;
+        let after = self.tip(&repository).ok_or("No turn of this session can be reverted.")?;
         if !is(&after, AFTER) {
-            return Err(
-                "The last turn was not finished, so what it did cannot be told apart.".to_owned()
-            );
+            return Err("The last turn did not finish, so its changes are unknown.".to_owned());
         }
         let before = after.parent(0).map_err(said)?;
         refuse_large(&before, &after)?;
@@ -121,7 +119,7 @@ impl Snapshots {
         Ok(changed.into_keys().collect())
     }
 
-    /// The turn is taken back; the one before it is the last now.
+    /// Removes the snapshots of a reverted turn; the turn before is then the last one.
     fn forget(&self, repository: &Repository, before: &Commit<'_>) -> Result<(), git2::Error> {
         match before.parent(0) {
             Ok(earlier) => repository
@@ -132,10 +130,10 @@ impl Snapshots {
     }
 }
 
-/// A file as a snapshot has it: its content and its mode. None means that there is none.
+/// A file in a snapshot: its content and mode; None if it does not exist.
 type FileVersion = Option<(Oid, i32)>;
 
-/// What a turn did to each file: before and after.
+/// The versions of each changed file before and after a turn, by path.
 type SnapshotDiff = BTreeMap<String, (FileVersion, FileVersion)>;
 
 fn changed(
@@ -170,7 +168,7 @@ fn number(commit: &Commit<'_>) -> u32 {
     first.rsplit(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Files that are too large to be kept can only be told to have changed.
+/// Fails if a file that was too large to store changed during the turn.
 fn refuse_large(before: &Commit<'_>, after: &Commit<'_>) -> Result<(), String> {
     const SHOWN: usize = 5;
     let lines = |commit: &Commit<'_>| -> BTreeSet<String> {
@@ -186,10 +184,10 @@ fn refuse_large(before: &Commit<'_>, after: &Commit<'_>) -> Result<(), String> {
     let shown: Vec<&str> = names.iter().map(String::as_str).take(SHOWN).collect();
     let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Err(format!("Too large to be taken back, look yourself: {}{more}", shown.join(", ")))
+    Err(format!("Too large to revert, check by hand: {}{more}", shown.join(", ")))
 }
 
-/// The repository that a directory is the work tree of, or lies in.
+/// Opens the repository that a directory belongs to; fails if it has no work tree.
 fn open(workspace: &Path) -> Result<Repository, git2::Error> {
     let repository = Repository::discover(workspace)?;
     match repository.workdir() {
@@ -198,20 +196,20 @@ fn open(workspace: &Path) -> Result<Repository, git2::Error> {
     }
 }
 
-/// The state of the work tree.
+/// The state of a work tree.
 struct WorkTreeSnapshot {
     tree: Oid,
-    /// Files that changed and were too large.
+    /// Changed files that were too large to store.
     large: Vec<String>,
 }
 
-/// Keeps the state of the work tree as a tree of git's. What git has already is not read again.
+/// Stores the state of the work tree as a git tree. Unchanged files are not read again.
 fn take(repository: &Repository) -> Result<WorkTreeSnapshot, git2::Error> {
     let mut kept = Index::new()?;
     let mut taking = SnapshotBuilder { repository, bytes: 0, files: 0, large: Vec::new() };
     let filtered = is_filtered(repository);
     for entry in repository.index()?.iter() {
-        // Only what is not in conflict has one content.
+        // Entries in conflict have more than one content.
         if entry.flags & 0x3000 != 0 {
             continue;
         }
@@ -235,7 +233,7 @@ fn take(repository: &Repository) -> Result<WorkTreeSnapshot, git2::Error> {
     Ok(WorkTreeSnapshot { tree: kept.write_tree_to(repository)?, large: taking.large })
 }
 
-/// Keeps files as they lie in the work tree, as many as it may.
+/// Stores files of the work tree, within the limits.
 struct SnapshotBuilder<'r> {
     repository: &'r Repository,
     bytes: u64,
@@ -260,7 +258,7 @@ impl SnapshotBuilder<'_> {
     }
 }
 
-/// By what a change of a file is told that is not read: its size, and when it was written.
+/// Returns a stamp that changes with a file that is not read: its size and time of writing.
 fn stamp(path: &Path) -> String {
     use std::os::unix::fs::MetadataExt;
     let found = path.symlink_metadata();
@@ -270,7 +268,7 @@ fn stamp(path: &Path) -> String {
     format!("{size} {time}")
 }
 
-/// Whether files may lie in the work tree otherwise than git stores them: other ends of lines, or large files elsewhere.
+/// Returns true if filters may change stored files, such as line ends or files stored elsewhere.
 fn is_filtered(repository: &Repository) -> bool {
     let settings = repository.config().and_then(|mut config| config.snapshot());
     let converts =
@@ -286,7 +284,7 @@ fn is_as_stored(repository: &Repository, entry: &IndexEntry) -> bool {
     header.is_ok_and(|(size, _)| u32::try_from(size).is_ok_and(|size| size == entry.file_size))
 }
 
-/// The content of a file or link, with its mode. One that is too large is read no further than to know.
+/// Reads a file or link with its mode, up to one byte more than `UNDO_FILE_BYTES_MAX`.
 fn read(path: &Path) -> Option<(Vec<u8>, u32)> {
     use std::io::Read;
     use std::os::unix::ffi::OsStrExt;
@@ -324,10 +322,10 @@ fn entry(path: &str, id: Oid, mode: u32) -> IndexEntry {
     }
 }
 
-/// What changed in a workspace since the last commit, with new files.
+/// Returns the diff of a workspace since the last commit, with new files.
 pub(crate) fn diff(workspace: &Path) -> Result<String, String> {
     let repository = open(workspace).map_err(|_| {
-        "The workspace is no git repository, so there is nothing to compare with.".to_owned()
+        "The workspace is not a git repository, so there is nothing to compare with.".to_owned()
     })?;
     let text = || -> Result<String, git2::Error> {
         let head = repository.head().ok().and_then(|head| head.peel_to_tree().ok());

@@ -1,43 +1,43 @@
-//! An answer while it comes: what is final goes up, what may change stays live.
+//! A streaming answer: final rows go to the scrollback, others stay live.
 //!
-//! Must never: show a piece twice, or change what has gone up.
+//! Must never: show a row twice, or change a row in the scrollback.
 
 use super::highlight::Highlighter;
 use super::markdown;
 use super::style::StyledRow;
 
-/// An answer while it comes.
+/// A streaming answer.
 #[derive(Default)]
 pub(crate) struct AnswerStream {
-    /// The text from the first block on that has not gone up as a whole.
+    /// The text from the first block that is not complete in the scrollback.
     text: String,
-    /// How many units of that have gone up.
+    /// The number of its units that are in the scrollback.
     gone: usize,
-    /// How much of the text has been looked at for what is final.
+    /// The length of the text that was searched for final units, in bytes.
     looked: usize,
-    /// Whether anything has gone up at all.
+    /// True if any row is in the scrollback.
     begun: bool,
     code: Highlighter,
 }
 
 impl AnswerStream {
-    /// Another piece.
+    /// Adds a delta; leading line ends of the answer are dropped.
     pub(crate) fn push(&mut self, piece: &str) {
         let first = self.text.is_empty() && !self.begun;
         self.text.push_str(if first { piece.trim_start_matches('\n') } else { piece });
     }
 
-    /// The model is asked again: what has not gone up is void.
+    /// Drops all text that is not in the scrollback, because the model is called again.
     pub(crate) fn restart(&mut self) {
         *self = Self { begun: self.begun, ..Self::default() };
     }
 
-    /// Whether nothing has come.
+    /// Returns true if there is no text yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty() && !self.begun
     }
 
-    /// The rows that are final and have not gone up. A line that is not whole says nothing: it may still become a
+    /// Returns new final rows for the scrollback. An incomplete line is not final: it may become a
     /// row of a table, an item, or the end of a block.
     pub(crate) fn settled(&mut self, columns: usize) -> Vec<StyledRow> {
         let whole = self.text.rfind('\n').map_or(0, |at| at + 1);
@@ -57,34 +57,34 @@ impl AnswerStream {
         rows
     }
 
-    /// The rows that may still change.
+    /// Returns the rows that may still change.
     pub(crate) fn live(&mut self, columns: usize) -> Vec<StyledRow> {
         let units = markdown::units(&self.text, columns, &mut self.code);
         units.into_iter().skip(self.gone).flat_map(|unit| unit.rows).collect()
     }
 
-    /// All that is left; from now on it is empty.
+    /// Returns the remaining rows and empties the stream.
     pub(crate) fn end(&mut self, columns: usize) -> Vec<StyledRow> {
         let rows = self.live(columns);
         *self = Self::default();
         rows
     }
 
-    /// Forgets blocks of which every unit has gone up, so that they are not worked out again.
+    /// Removes blocks that are complete in the scrollback, so that they are not rendered again.
     fn drop_whole(&mut self, units: &[markdown::MarkdownUnit]) {
         let Some(first) = units.get(self.gone).map(|unit| unit.block).filter(|block| *block > 0)
         else {
             return;
         };
         let before = units.iter().filter(|unit| unit.block < first).count();
-        // The row that parts two blocks is only there behind another: an empty line stands for it.
+        // A separating row follows only another block; an empty line stands for that block.
         self.text = format!("{PARTED}{}", &self.text[first..]);
         self.looked = self.looked + PARTED.len() - first;
         self.gone -= before.min(self.gone);
     }
 }
 
-/// What keeps the row between blocks when the one before is gone.
+/// The text that keeps the separating row when the block before is removed.
 const PARTED: &str = "\n";
 
 #[cfg(test)]

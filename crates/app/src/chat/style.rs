@@ -1,24 +1,24 @@
-//! Styles of the chat in sixteen colors at most, and rows as bytes for the terminal.
+//! Styles of the chat in at most sixteen colors, and rows as bytes for the terminal.
 //!
-//! The terminal's theme says what a color looks like; therefore none is given by its parts.
+//! The terminal's theme defines the colors, so none is given as RGB.
 //!
-//! Must never: write a color where none is wanted, or a control character that came with a text.
+//! Must never: write a color in plain mode, or a control character from a text.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::diagnostics::escaped;
 
-/// Whether colors and weights are written.
+/// Mode of styling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMode {
     /// Colors and weights.
     Color,
-    /// Nothing but text.
+    /// Text only.
     Plain,
 }
 
-/// One row, ready to be shown.
+/// A row that is ready to be drawn.
 pub(crate) type StyledRow = Line<'static>;
 
 pub(crate) const DIM: Style = Style::new().fg(Color::DarkGray);
@@ -33,27 +33,27 @@ pub(crate) const BAD: Style = Style::new().fg(Color::Red);
 pub(crate) const WARN: Style = Style::new().fg(Color::Yellow);
 pub(crate) const YOU: Style = Style::new().fg(Color::Blue).add_modifier(Modifier::BOLD);
 
-/// A row of one style; whatever the text brings along shows as what it is.
+/// Returns a row of one style; control characters of the text are escaped.
 pub(crate) fn row(text: impl AsRef<str>, style: Style) -> StyledRow {
     StyledRow::from(span(text, style))
 }
 
-/// A part of a row; lines and tabs become spaces.
+/// Returns a part of a row; line ends and tabs become spaces.
 pub(crate) fn span(text: impl AsRef<str>, style: Style) -> Span<'static> {
     Span::styled(clean(text.as_ref()), style)
 }
 
-/// Text that can stand in a row: escaped, without lines and tabs.
+/// Returns text for a row: escaped, without line ends and tabs.
 pub(crate) fn clean(text: &str) -> String {
     escaped(text).replace('\n', " ").replace('\t', "    ")
 }
 
-/// A row with more parts.
+/// Returns a row of several parts.
 pub(crate) fn joined(spans: impl IntoIterator<Item = Span<'static>>) -> StyledRow {
     StyledRow::from(spans.into_iter().collect::<Vec<_>>())
 }
 
-/// The bytes of a row, without an end of line.
+/// Returns the bytes of a row, without a line end.
 pub(crate) fn bytes(row: &StyledRow, ink: StyleMode) -> String {
     let mut out = String::new();
     for one in &row.spans {
@@ -90,7 +90,7 @@ fn codes(style: Style) -> String {
     codes.join(";")
 }
 
-/// The code of one of the sixteen; `base` is 30 for text and 40 for what is behind it.
+/// Returns the code of one of the sixteen colors; `base` is 30 for text and 40 for the background.
 fn color_code(color: Color, base: u8) -> Option<String> {
     let number = match color {
         Color::Black => 0,

@@ -1,6 +1,6 @@
-//! The turn under way, as it is shown: what streams, what is called, what is asked.
+//! The active turn as shown: the reply, calls and questions.
 //!
-//! Must never: show something that is not in the ledger, but for pieces of an answer.
+//! Must never: show a fact that is not in the ledger, except deltas of a reply.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -26,17 +26,17 @@ use crate::agent_events::in_words;
 use crate::limits::CHAT_THINKING_BYTES_MAX;
 use crate::program_text;
 
-/// Something the person said meanwhile.
+/// A message of the user to the active turn that it has not read yet.
 pub(crate) struct SteerMessage {
     pub(crate) seq: u64,
     pub(crate) text: String,
 }
 
-/// What comes from the model at this moment.
+/// The reply that is streaming.
 #[derive(Default)]
 struct LiveAnswer {
     stream: AnswerStream,
-    /// The end of what it thinks.
+    /// The end of its thinking.
     thinking: String,
 }
 
@@ -47,7 +47,7 @@ impl LiveAnswer {
         self.thinking.drain(..self.thinking.ceil_char_boundary(from));
     }
 
-    /// One row with the last line of what it thinks, as long as it says nothing.
+    /// Returns a row with the last line of the thinking, until text arrives.
     fn thinking(&self, columns: usize) -> Option<StyledRow> {
         let line = self.thinking.lines().rfind(|line| !line.trim().is_empty())?;
         let wide = width(line);
@@ -59,7 +59,7 @@ impl LiveAnswer {
     }
 }
 
-/// The turn under way.
+/// The active turn.
 pub(crate) struct ChatTurn {
     pub(crate) handle: SessionHandle,
     pub(crate) about: Option<EntrySubject>,
@@ -71,16 +71,16 @@ pub(crate) struct ChatTurn {
     answer: LiveAnswer,
     calls: Vec<ChatCall>,
     confinement: Option<Confinement>,
-    /// Whether earlier turns are summed up at this moment.
+    /// True during a compaction.
     summing: bool,
 }
 
-/// What the chat has to do about an entry.
+/// Changes that the chat must apply after an entry.
 #[derive(Default)]
 pub(crate) struct ChatTurnUpdate {
-    /// A call that is over.
+    /// A finished call.
     pub(crate) past: Option<FinishedChatCall>,
-    /// A question that somebody else settled.
+    /// A question that was answered elsewhere.
     pub(crate) settled: Option<ApprovalId>,
 }
 
@@ -101,7 +101,7 @@ impl ChatTurn {
         }
     }
 
-    /// A piece of an answer.
+    /// Adds a delta of the reply.
     pub(crate) fn piece(&mut self, delta: &Delta) {
         match delta {
             Delta::Text(text) => self.answer.stream.push(text),
@@ -111,18 +111,18 @@ impl ChatTurn {
         }
     }
 
-    /// What of the answer is final goes up.
+    /// Moves the final rows of the reply to the scrollback.
     pub(crate) fn settle_stream(&mut self, scroll: &mut ScrollbackBuffer, columns: usize) {
         let rows = self.answer.stream.settled(columns);
         scroll.add(Kind::Answer, rows, columns);
     }
 
-    /// The run left: what streamed is all there is.
+    /// Ends the reply when the run has ended or paused.
     pub(crate) fn end(&mut self, scroll: &mut ScrollbackBuffer, columns: usize) {
         self.answered("", scroll, columns);
     }
 
-    /// Remembers what was recorded before this process took the turn up.
+    /// Applies the entries from before this process resumed the turn, without showing them.
     pub(crate) fn recall(&mut self, past: &[Envelope]) {
         let mut quiet = ScrollbackBuffer::default();
         for envelope in past {
@@ -131,7 +131,7 @@ impl ChatTurn {
         self.usage = Usage::default();
     }
 
-    /// Something was recorded.
+    /// Shows an entry, and returns the changes for the chat.
     #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
     pub(crate) fn entry(
         &mut self,
@@ -146,17 +146,14 @@ impl ChatTurn {
                 self.confinement = plan::confinement(plan);
                 self.summing = plan.compaction.is_some();
                 if let Some(one) = &plan.compaction {
-                    note(&format!("Summing up earlier turns: {}.", one.reason.as_str()), DIM);
+                    note(&format!("Summarizing earlier turns: {}.", one.reason.as_str()), DIM);
                 }
             }
             Event::TurnEnded { context, .. } => {
                 self.summing = false;
                 if let Some(one) = &context.compaction {
                     let (before, after) = (one.tokens_before, one.tokens_after);
-                    note(
-                        &format!("Earlier turns are one text now: {before} → {after} tokens."),
-                        DIM,
-                    );
+                    note(&format!("Earlier turns are summarized: {before} → {after} tokens."), DIM);
                 }
             }
             Event::ModelReplied { reply, .. } if self.summing => {
@@ -164,7 +161,7 @@ impl ChatTurn {
             }
             Event::SandboxMissing { why } => note(
                 &format!(
-                    "There is no sandbox: {why}. Commands and file tools are refused; /doctor says what to do."
+                    "No sandbox: {why}. Commands and file tools are refused; /doctor shows how to fix it."
                 ),
                 WARN,
             ),
@@ -203,16 +200,13 @@ impl ChatTurn {
             Event::IterationCounted { count } => note(&format!("iteration {count}"), DIM),
             Event::InputTaken { input } => self.steers.retain(|steer| steer.seq != *input),
             Event::RunEnded { ending, message } => ended(*ending, message.as_deref(), note),
-            Event::RunResumed {} => note("The turn goes on where it was left.", DIM),
+            Event::RunResumed {} => note("The turn was resumed.", DIM),
             Event::ModelRetried { failure, wait_ms, .. } => {
-                let text = format!("{} Again in {} s.", failure.message, wait_ms.div_ceil(1000));
+                let text = format!("{} Retry in {} s.", failure.message, wait_ms.div_ceil(1000));
                 note(&text, WARN);
             }
             Event::ModelReplaced { from, to, failure, .. } => {
-                note(
-                    &format!("{from} does not answer: {} Now asking {to}.", failure.message),
-                    WARN,
-                );
+                note(&format!("{from} failed: {} Using {to} instead.", failure.message), WARN);
             }
             event @ Event::Hook(_) => {
                 if let Some(text) = program_text::warning(event) {
@@ -244,12 +238,12 @@ impl ChatTurn {
         news
     }
 
-    /// The confinement that calls of this turn run under.
+    /// Returns the confinement of this turn's calls.
     pub(crate) fn confinement(&self) -> Option<&Confinement> {
         self.confinement.as_ref()
     }
 
-    /// The rows that may still change.
+    /// Returns the rows that may still change.
     pub(crate) fn live(&mut self, columns: usize) -> Vec<StyledRow> {
         let mut rows = self.answer.stream.live(columns);
         rows.extend(self.answer.thinking(columns));
@@ -259,7 +253,7 @@ impl ChatTurn {
         rows
     }
 
-    /// Whether something streams.
+    /// Returns true if a reply is streaming.
     pub(crate) fn is_streaming(&self) -> bool {
         !self.answer.stream.is_empty()
     }
@@ -283,7 +277,7 @@ impl ChatTurn {
         self.questions.push_back(ApprovalQuestion::new(approval.clone()));
     }
 
-    /// The question about a call is settled, if it waits; says which it was.
+    /// Removes the question about a call. Returns its id, if there was one.
     fn settle(&mut self, call: &CallId) -> Option<ApprovalId> {
         let at = self.questions.iter().position(|one| one.approval.call.id == *call)?;
         self.questions.remove(at).map(|one| one.approval.id)
@@ -303,7 +297,7 @@ impl ChatTurn {
     }
 }
 
-/// Says how a run ended, if there is something to say.
+/// Notes the ending of a run, unless it is done.
 fn ended(ending: Ending, message: Option<&str>, mut note: impl FnMut(&str, ratatui::style::Style)) {
     match ending {
         Ending::Done => {}
@@ -314,7 +308,7 @@ fn ended(ending: Ending, message: Option<&str>, mut note: impl FnMut(&str, ratat
     }
 }
 
-/// What the person said, for the scrollback.
+/// Returns the rows of a text of the user, for the scrollback.
 pub(crate) fn user_rows(text: &str, how: &str, columns: usize) -> Vec<StyledRow> {
     let mut rows = Vec::new();
     for (at, line) in text.lines().enumerate() {

@@ -1,6 +1,6 @@
-//! What the chat does with turns: begins them, speaks to them, hears from them, takes them up and lets them go.
+//! Control of turns: starts, steers, cancels, resumes and detaches them.
 //!
-//! Must never: act on a turn without a record of it, or lose something that was said to one.
+//! Must never: act on a turn without recording it, or lose a message to a turn.
 
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -24,11 +24,11 @@ use super::{InputMode, TerminalChat, call, files, question, recent_turns};
 use crate::bootstrap;
 use crate::image;
 
-/// How long a turn that is left may take to record that.
+/// The time that a detached turn has to record its pause.
 const LETTING_GO: Duration = Duration::from_millis(500);
 
 impl TerminalChat<'_> {
-    /// Shows the end of the session, and takes up what was not finished.
+    /// Shows the last turns of the session, and resumes an unfinished run.
     pub(super) fn resume_session(&mut self) {
         let columns = self.screen.width();
         if let Err(error) = recent_turns::show(&self.talk, &mut self.scroll, columns) {
@@ -65,7 +65,7 @@ impl TerminalChat<'_> {
         self.scroll.add(Kind::User, turn::user_rows(text, how, columns), columns);
     }
 
-    /// Sends a prompt as a turn of its own.
+    /// Sends a prompt as a new turn.
     pub(super) fn send(&mut self, text: &str) {
         let pictures = files::attachments(text, self.talk.workspace());
         let mut prompt = files::resolved(text, self.talk.workspace());
@@ -85,11 +85,11 @@ impl TerminalChat<'_> {
         self.begin(ChatTurnRequest::Order(order));
     }
 
-    /// Says something to the turn under way.
+    /// Sends a message to the active turn.
     pub(super) fn steer(&mut self, text: &str) {
         let Some(turn) = &mut self.turn else { return };
         let Some(about) = turn.about.clone() else {
-            // The turn is not on disk yet; it comes right after.
+            // The turn is not recorded yet, so the message becomes the next prompt.
             self.desk.queue.push_back(text.to_owned());
             return;
         };
@@ -102,13 +102,13 @@ impl TerminalChat<'_> {
                 if let Some(turn) = &mut self.turn {
                     turn.steers.push(SteerMessage { seq, text: text.to_owned() });
                 }
-                self.show_you(text, "while it works");
+                self.show_you(text, "during the turn");
             }
-            Err(error) => self.note(&format!("It was not taken: {error}"), BAD),
+            Err(error) => self.note(&format!("The message was not sent: {error}"), BAD),
         }
     }
 
-    /// Asks the turn or the command under way to end.
+    /// Cancels the active turn and the running shell command.
     pub(super) fn cancel(&mut self) {
         if let Some((_, _, stop)) = &self.shell {
             stop.stop();
@@ -120,7 +120,7 @@ impl TerminalChat<'_> {
         turn.cancelled = true;
         let Some(about) = turn.about.clone() else { return };
         if let Err(error) = crate::commands::record_cancel(&self.talk.engine.parts, &about) {
-            self.note(&format!("It cannot be interrupted: {error}"), BAD);
+            self.note(&format!("Cannot interrupt the turn: {error}"), BAD);
         }
     }
 
@@ -134,14 +134,14 @@ impl TerminalChat<'_> {
         let (book, answer) = ((&parts.ledger, &*parts.redactor), answer.by(TERMINAL));
         match permission_request::answer(book, id, answer, parts.new_number) {
             Ok(_) => self.scroll.attach(row, columns),
-            Err(error) => self.note(&format!("The answer was not taken: {error}"), BAD),
+            Err(error) => self.note(&format!("The answer was not recorded: {error}"), BAD),
         }
     }
 
     pub(super) fn entry(&mut self, envelope: &Envelope) {
         let columns = self.screen.width();
         let Some(turn) = &mut self.turn else { return };
-        // A turn that was interrupted before it was on disk.
+        // The user interrupted the turn before it was recorded.
         let late = turn.cancelled && matches!(envelope.event, Event::TurnStarted(_));
         let news = turn.entry(envelope, &mut self.scroll, columns);
         if news.settled.is_some() {
@@ -163,13 +163,13 @@ impl TerminalChat<'_> {
         self.typed.typing = InputMode::Prompt;
         match &outcome {
             Ok(Some(RunOutcome { end: RunExit::Paused(_), .. })) => {
-                self.note("The turn waits for an answer.", WARN)
+                self.note("The turn waits for an approval.", WARN)
             }
             Ok(Some(RunOutcome { end: RunExit::Ended { .. }, .. })) => {}
-            Ok(None) => self.note("There is nothing to sum up yet.", DIM),
+            Ok(None) => self.note("Nothing to summarize yet.", DIM),
             Err(why) => self.note(why, BAD),
         }
-        // What the turn did not hear any more is said next.
+        // Messages that the turn did not read become the next prompts.
         for steer in turn.steers.drain(..).rev() {
             self.desk.queue.push_front(steer.text);
         }
@@ -185,11 +185,11 @@ impl TerminalChat<'_> {
         }
     }
 
-    /// A turn that only waits for an answer is left in order, so that it can be taken up.
+    /// Detaches the turn before the chat exits; a turn that waits for an approval pauses.
     pub(super) fn detach_turn(&mut self, receiver: &Receiver<ChatEvent>) {
         let Some(turn) = &self.turn else { return };
         turn.handle.set_unattended();
-        // What was said must be on disk before anybody leaves.
+        // The prompt must be recorded before the process exits.
         let mut begins = turn.about.is_none();
         let stays = !turn.questions.is_empty() || turn.cancelled;
         let until = Instant::now() + LETTING_GO;

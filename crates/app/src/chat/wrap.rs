@@ -1,8 +1,8 @@
-//! Breaks rows to a width: at spaces where it can, inside of a word where it must.
+//! Breaks rows to a width: at spaces if possible, else inside of a word.
 //!
-//! Width is what a terminal shows, not how many characters there are.
+//! Width is measured in terminal columns, not in characters.
 //!
-//! Must never: make a row wider than asked for, unless one character alone is.
+//! Must never: make a row wider than requested, unless a single character is.
 
 use ratatui::style::Style;
 use ratatui::text::Span;
@@ -11,21 +11,21 @@ use unicode_width::UnicodeWidthStr;
 
 use super::style::StyledRow;
 
-/// How wide a text is shown.
+/// Returns the width of a text in terminal columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// How wide a row is shown.
+/// Returns the width of a row in terminal columns.
 pub(crate) fn row_width(row: &StyledRow) -> usize {
     row.spans.iter().map(|span| width(&span.content)).sum()
 }
 
-/// Breaks a row; all but the first begin with `indent` spaces.
+/// Wraps a row at words; all rows but the first begin with `indent` spaces.
 pub(crate) fn wrapped(row: &StyledRow, columns: usize, indent: usize) -> Vec<StyledRow> {
     let indent = indent.min(columns / 2);
     let mut lines = RowBreaker::new(columns, indent);
-    // A word may have parts in several styles; it is broken between none of them.
+    // A word may have parts in several styles; it is not broken between them.
     let mut word: Vec<(&str, Style)> = Vec::new();
     for span in &row.spans {
         let style = row.style.patch(span.style);
@@ -47,7 +47,7 @@ pub(crate) fn wrapped(row: &StyledRow, columns: usize, indent: usize) -> Vec<Sty
     lines.end()
 }
 
-/// Breaks a row wherever the width ends, as code and output want it.
+/// Breaks a row exactly at the width, for code and output.
 pub(crate) fn chopped(row: &StyledRow, columns: usize) -> Vec<StyledRow> {
     let mut lines = RowBreaker::new(columns, 0);
     for span in &row.spans {
@@ -56,7 +56,7 @@ pub(crate) fn chopped(row: &StyledRow, columns: usize) -> Vec<StyledRow> {
     lines.end()
 }
 
-/// The beginning of a text, so wide at most; one that is cut ends with an ellipsis.
+/// Cuts a text to a width; a cut text ends with an ellipsis.
 pub(crate) fn short(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -72,7 +72,7 @@ pub(crate) fn short(text: &str, columns: usize) -> String {
     cut
 }
 
-/// A row that is cut at a width.
+/// Cuts a row to a width.
 pub(crate) fn cut(row: &StyledRow, columns: usize) -> StyledRow {
     let mut left = columns;
     let mut spans = Vec::new();
@@ -117,7 +117,7 @@ impl RowBreaker {
         }
     }
 
-    /// A space at the end of a row is not needed on the next one.
+    /// Adds a space, or starts the next row if it does not fit.
     fn space(&mut self, text: &str, style: Style) {
         match self.used + width(text) <= self.columns {
             true => self.push(text, style, width(text)),

@@ -1,4 +1,4 @@
-//! What a path on the command line stands for: a project, an agent of it, or one file.
+//! Resolves a path on the command line: a project, one of its agents, or one file.
 //!
 //! Must never: read a definition.
 
@@ -13,17 +13,17 @@ use agentry_agentfile::library::Library;
 use super::unreadable;
 use crate::fault::Fault;
 
-/// What a path on the command line stands for.
+/// The target of a path on the command line.
 pub(super) struct PathTarget {
-    /// The directory that is read.
+    /// The directory to read.
     pub(super) directory: PathBuf,
-    /// The directory as people see it.
+    /// The directory as shown to people.
     pub(super) label: String,
-    /// Only findings below this are wanted.
+    /// The path that findings are limited to.
     pub(super) only: Option<String>,
-    /// The directory that was asked for, if it lies inside of a pack.
+    /// The requested directory, if it lies inside of a pack.
     pub(super) inside: Option<PathBuf>,
-    /// The file that was asked for, below the directory.
+    /// The requested file, relative to the directory.
     pub(super) file: Option<String>,
 }
 
@@ -46,11 +46,11 @@ impl PathTarget {
             let only = place.file.as_deref().and_then(|file| only_of(&place.label, "", file));
             return Ok(Self { only, ..place });
         };
-        // A part of a pack: its neighbours are needed to check what it refers to.
+        // A part of a pack is read with its neighbors, because it may refer to them.
         let pack = pack.to_string_lossy();
         let inside = full.strip_prefix(project).unwrap_or(Path::new(""));
         let label = if asked.is_relative() && !typed.contains(&*pack) {
-            // Asked for from within the pack: the project lies above.
+            // The path is relative to a directory within the pack: the project lies above.
             above(&typed, inside.components().count())
         } else {
             typed.split(&*pack).next().unwrap_or_default().trim_end_matches('/').to_owned()
@@ -63,18 +63,18 @@ impl PathTarget {
         Ok(Self { directory, label, only, inside: Some(full), file })
     }
 
-    /// A file that was asked for and is no part of a definition was not checked; say so.
+    /// Reports a requested file that belongs to no definition and so was not checked.
     pub(super) fn check_file(&self, project: &FileTree, findings: &mut Findings) {
         let Some(file) = self.file.as_deref().filter(|file| project.get(file).is_none()) else {
             return;
         };
         let text =
-            FindingText::new("this file is no part of an agent, a skill, a task or the settings")
-                .help("name a definition, or the directory that holds it");
+            FindingText::new("this file is not part of an agent, a skill, a task or the settings")
+                .help("name a definition, or the directory that contains it");
         findings.about(DiagnosticCode::NothingHere, self.shown(file), text);
     }
 
-    /// Whether a path lies in the directory, links and all.
+    /// Returns true if a path lies in the directory, with links resolved.
     pub(super) fn holds(&self, path: &Path) -> bool {
         match (path.canonicalize(), self.directory.canonicalize()) {
             (Ok(path), Ok(directory)) => path.starts_with(directory),
@@ -86,7 +86,7 @@ impl PathTarget {
         if self.label.is_empty() { file.to_owned() } else { format!("{}/{file}", self.label) }
     }
 
-    /// The agent whose directory was asked for.
+    /// Returns the id of the agent whose directory was requested.
     pub(super) fn asked_agent(&self, library: &Library) -> Option<String> {
         let wanted = self.inside.clone().or_else(|| self.directory.canonicalize().ok())?;
         let is_wanted = |directory: &str| {
@@ -102,7 +102,7 @@ impl PathTarget {
     }
 }
 
-/// A main file stands for its directory; any other file only for itself.
+/// Returns the limit for findings: the directory of a main file, or else the file itself.
 fn only_of(label: &str, below: &str, file: &str) -> Option<String> {
     let main = layout::MARKERS.contains(&file) || [config::FILE, "AGENTS.md"].contains(&file);
     let parts = [label, below, if main { "" } else { file }];
@@ -110,7 +110,7 @@ fn only_of(label: &str, below: &str, file: &str) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// So many directories above a path: `a/b` and 3 is `..`.
+/// Returns the directory `levels` above a path: `a/b` and 3 is `..`.
 fn above(path: &str, levels: usize) -> String {
     let mut parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     for _ in 0..levels {

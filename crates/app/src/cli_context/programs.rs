@@ -1,6 +1,6 @@
-//! Reads what the agents of a directory would run, from each agent's own directory.
+//! Reads the programs of the agents of a project, from each agent's own directory.
 //!
-//! Must never: give a result that differs by the way on which an agent is reached.
+//! Must never: return a result that depends on the path by which an agent was reached.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use agentry_agentfile::library::Library;
 use agentry_agentfile::trust::{self, TrustError, TrustManifest};
 use agentry_protocol::ContentHash;
 
-/// What was read of a project and of the user's home.
+/// The file trees of a project and of the user's home.
 pub(super) struct ProjectTrees<'a> {
     pub(super) project: &'a FileTree,
     pub(super) home: Option<&'a FileTree>,
-    /// Where the home is.
+    /// The path of the home.
     pub(super) home_path: Option<&'a Path>,
 }
 
-/// What of each agent would run, by id.
+/// Returns the programs of each agent, by its id.
 pub(super) fn of_all(
     library: &Library,
     trees: &ProjectTrees<'_>,
@@ -38,13 +38,13 @@ fn of_agent(agent: &Agent, trees: &ProjectTrees<'_>) -> Result<TrustManifest, Tr
     };
     let manifest = agentry_runtime::trust::read(&directory, agent)?;
     match tree.and_then(|tree| differs(tree, agent, &manifest)) {
-        // The agent was made from another text than the one that is looked at.
+        // The agent was loaded from another version of this file.
         Some(path) => Err(TrustError::Changed { path }),
         None => Ok(manifest),
     }
 }
 
-/// The first file that is not what it was when the agent was read.
+/// Returns the first file that changed since the agent was loaded.
 fn differs(tree: &FileTree, agent: &Agent, manifest: &TrustManifest) -> Option<String> {
     let root = tree.display_path("");
     let below = agent.directory.strip_prefix(root.trim_end_matches('/')).unwrap_or("");

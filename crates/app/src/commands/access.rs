@@ -1,6 +1,6 @@
-//! `agentry access`: who may reach an agent and with what powers; see it, test it, change it.
+//! `agentry access`: tests, checks, changes and replays access policies.
 //!
-//! Must never: decide. The kernel decides; this asks it.
+//! Must never: decide. The kernel decides; these commands ask it.
 
 mod atomic_write;
 mod check;
@@ -18,14 +18,14 @@ use crate::fault::Fault;
 
 #[derive(Subcommand)]
 pub(crate) enum AccessCommand {
-    /// Say what would be decided about an event, and each policy's part in it
+    /// Show the decision about an event, and each policy's part
     Test(test::Options),
-    /// Say everything that is wrong with the access policies
+    /// Check the access policies for errors
     Check(check::Options),
-    /// See policies, and change which hold
+    /// List, show, validate, apply and switch policies
     #[command(subcommand)]
     Policies(policies::PoliciesCommand),
-    /// Say what policies would decide otherwise about what was decided before
+    /// Re-evaluate past decisions with changed policies
     Replay(replay::Options),
 }
 

@@ -1,6 +1,6 @@
-//! `agentry answer` and `agentry approvals`: what waits for a person, and what a person says to it.
+//! `agentry answer` and `agentry approvals`: answers and lists approvals.
 //!
-//! Must never: answer for anybody, or answer twice.
+//! Must never: answer without a person's command, or answer twice.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -23,36 +23,36 @@ use crate::secret_store;
 pub(crate) struct Options {
     /// The approval, by its id or a part of it
     approval: String,
-    /// Yes or no
+    /// The answer
     #[arg(value_enum)]
     word: AnswerChoice,
-    /// Why; told to the agent with a no
+    /// The reason; a `no` sends it to the agent
     #[arg(long)]
     reason: Option<String>,
-    /// A yes holds for the same call for the rest of the session
+    /// Allow the same call for the rest of the session
     #[arg(long)]
     session: bool,
-    /// Arguments, as JSON, that take the place of those of the call
+    /// Replace the arguments of the call (a JSON object)
     #[arg(long, value_name = "JSON")]
     edit: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AnswerChoice {
-    /// The call may be made
+    /// Allow the call
     #[value(alias = "y")]
     Yes,
-    /// It may not
+    /// Deny the call
     #[value(alias = "n")]
     No,
 }
 
 #[derive(Args)]
 pub(crate) struct ApprovalListOptions {
-    /// Also those that were answered or withdrawn
+    /// Include answered and withdrawn approvals
     #[arg(long)]
     all: bool,
-    /// How they are printed
+    /// Output format of the list
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -60,7 +60,7 @@ pub(crate) struct ApprovalListOptions {
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let allow = options.word == AnswerChoice::Yes;
     if options.session && !allow {
-        return Err(Fault::new(Blame::Caller, "--session goes with yes only"));
+        return Err(Fault::new(Blame::Caller, "--session can only be used with `yes`"));
     }
     let ledger = bootstrap::open_ledger(host)?;
     let id = ledger.find_approval(&options.approval).map_err(bootstrap::store_fault)?;
@@ -85,17 +85,17 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::SUCCESS)
 }
 
-/// The arguments that take the place of those of a call.
+/// Parses the arguments that replace those of the call; they must be a JSON object.
 fn edited(text: &str) -> Result<Value, Fault> {
     let wrong = |why: String| {
-        Fault::new(Blame::Caller, format!("--edit takes the arguments as a JSON object: {why}"))
+        Fault::new(Blame::Caller, format!("--edit is not a JSON object: {why}"))
             .hint("write --edit '{\"command\": \"ls\"}'")
     };
     let value: Value = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
     match value {
         Value::Object(_) => Ok(value),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(wrong(format!("`{value}` is none")))
+            Err(wrong(format!("`{value}` is not an object")))
         }
     }
 }
@@ -110,7 +110,7 @@ pub(crate) fn list(host: &CliContext, options: &ApprovalListOptions) -> Result<E
             let all: Vec<_> = rows.iter().map(as_json).collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         }
-        OutputFormat::Text if rows.is_empty() => writeln!(out, "nothing waits for an answer")?,
+        OutputFormat::Text if rows.is_empty() => writeln!(out, "no approvals wait for an answer")?,
         OutputFormat::Text => {
             for row in &rows {
                 write_one(&mut out, row)?;

@@ -1,4 +1,4 @@
-//! `agentry audit`: what was decided about who may, allowed or denied.
+//! `agentry audit`: lists, shows, exports and counts access decisions.
 //!
 //! Must never: change or leave out a decision.
 
@@ -27,11 +27,11 @@ use crate::timezone::{self, OwnerTimeZone};
 
 #[derive(Subcommand)]
 pub(crate) enum AuditCommand {
-    /// List decisions, the newest first
+    /// List decisions, newest first
     List(AuditListOptions),
-    /// Show the whole record of a decision
+    /// Show the full record of a decision
     Show(AuditShowOptions),
-    /// Print records for other programs
+    /// Export records as CSV or JSON
     Export(ExportOptions),
     /// Count decisions
     Stats(AuditStatsOptions),
@@ -39,7 +39,7 @@ pub(crate) enum AuditCommand {
 
 #[derive(Args)]
 pub(crate) struct AuditListOptions {
-    /// At most so many
+    /// The maximum number of decisions
     #[arg(long, value_name = "N", default_value_t = SHOWN_DECISIONS_MAX)]
     last: usize,
     #[command(flatten)]
@@ -49,27 +49,27 @@ pub(crate) struct AuditListOptions {
     json: bool,
 }
 
-/// Which decisions are wanted: those that fit all that is said.
+/// Filter for decisions; a decision must match every option.
 #[derive(Args)]
 struct AuditFilterOptions {
-    /// From this time on: 7d, 12h, 30m, 2026-11-01, 2026-11-01T23:30
+    /// Start time: 7d, 12h, 30m, 2026-11-01, 2026-11-01T23:30
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Before this time
+    /// End time, exclusive
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Only what was denied
+    /// Only denied events
     #[arg(long, conflicts_with = "allowed")]
     denied: bool,
-    /// Only what was allowed
+    /// Only allowed events
     #[arg(long)]
     allowed: bool,
     #[command(flatten)]
     who: AuditPrincipalOptions,
-    /// On this channel
+    /// Filter by channel
     #[arg(long)]
     channel: Option<String>,
-    /// Heard by this account of yours
+    /// Filter by the account of yours that received the event
     #[arg(long)]
     account: Option<String>,
     #[command(flatten)]
@@ -78,13 +78,13 @@ struct AuditFilterOptions {
 
 #[derive(Args)]
 struct AuditPrincipalOptions {
-    /// About somebody, by id or name
+    /// Filter by sender, by id or name
     #[arg(long, value_name = "WHO")]
     principal: Option<String>,
-    /// About a kind: owner, known, unknown, system, webhook, agent
+    /// Filter by owner, known, unknown, system, webhook or agent
     #[arg(long, value_name = "KIND")]
     principal_type: Option<String>,
-    /// About people who are this to you
+    /// Filter by relationship: friend, family, …
     #[arg(long, value_name = "WORD")]
     relationship: Option<String>,
 }
@@ -92,20 +92,20 @@ struct AuditPrincipalOptions {
 #[derive(Args)]
 #[group(multiple = false)]
 struct AuditPolicyOptions {
-    /// In which a policy had a part
+    /// Decisions in which this policy matched or denied
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// In which a policy matched and did not deny
+    /// Decisions in which this policy matched and did not deny
     #[arg(long, value_name = "NAME")]
     policy_matched: Option<String>,
-    /// Which a policy denied
+    /// Decisions that this policy denied
     #[arg(long, value_name = "NAME")]
     policy_denied: Option<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct AuditShowOptions {
-    /// A decision by its id or a part of it, or the id of an event
+    /// A decision by its id or a part of it, or an event's id
     id: String,
     /// Print JSON
     #[arg(long)]
@@ -114,7 +114,7 @@ pub(crate) struct AuditShowOptions {
 
 #[derive(Args)]
 pub(crate) struct ExportOptions {
-    /// How records are written
+    /// Output format of the records
     #[arg(long, value_enum)]
     format: export::ExportFormat,
     #[command(flatten)]
@@ -123,16 +123,16 @@ pub(crate) struct ExportOptions {
 
 #[derive(Args)]
 pub(crate) struct AuditStatsOptions {
-    /// Count by this too
+    /// Group the counts
     #[arg(long, value_enum)]
     by: Option<stats::StatsGrouping>,
-    /// From this time on
+    /// Start time
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Before this time
+    /// End time, exclusive
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// The project whose policies are held against it
+    /// The project whose policies are compared
     #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Print JSON
@@ -162,7 +162,7 @@ fn list(host: &CliContext, options: &AuditListOptions) -> Result<(), Fault> {
         return Ok(());
     }
     if rows.is_empty() {
-        writeln!(out, "no decision fits")?;
+        writeln!(out, "no decision matches")?;
     }
     for row in &rows {
         let who = row.name.as_ref().or(row.principal.as_ref());
@@ -191,12 +191,12 @@ fn as_json(row: &AuditRow) -> Value {
     })
 }
 
-/// The owner's zone, by the operator's settings alone.
+/// Returns the owner's time zone, from the operator's settings alone.
 pub(super) fn own_zone(host: &CliContext) -> Result<OwnerTimeZone, Fault> {
     timezone::of(&host.settings(&FileTree::default(), &mut Findings::default()))
 }
 
-/// From when to before when.
+/// Returns the range of times in milliseconds; the end is exclusive.
 fn span(
     zone: &OwnerTimeZone,
     since: Option<&str>,
@@ -245,7 +245,7 @@ fn kind(word: &str) -> Result<String, Fault> {
     let known = PrincipalKind::ALL.map(PrincipalKind::as_str);
     match known.contains(&word) {
         true => Ok(word.to_owned()),
-        false => Err(Fault::new(Blame::Caller, format!("there is no kind `{word}`"))
+        false => Err(Fault::new(Blame::Caller, format!("there is no kind of sender `{word}`"))
             .hint(suggestion(word, &known))),
     }
 }

@@ -1,8 +1,8 @@
-//! `agentry cancel`: asks a run to end.
+//! `agentry cancel`: cancels a run.
 //!
-//! A run that some process works on is told; a run that nobody works on is ended here.
+//! A run in another process is asked to end; an idle run is ended here.
 //!
-//! Must never: say that a run is cancelled before it is recorded.
+//! Must never: report a run as cancelled before that is recorded.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -41,11 +41,11 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         })?;
     let mut out = crate::output::stdout().lock();
     let Some(outcome) = outcome else {
-        writeln!(out, "{run}: asked to end; the process that works on it will")?;
+        writeln!(out, "{run}: cancelling; the process that works on it will end it")?;
         return Ok(ExitCode::SUCCESS);
     };
     writeln!(out, "{run}: cancelled")?;
-    // It was asked for, so it is no failure of this command.
+    // The user asked for the cancellation, so it is no failure of this command.
     Ok(match bootstrap::exit_code(&outcome) {
         7 => ExitCode::SUCCESS,
         code => ExitCode::from(code),

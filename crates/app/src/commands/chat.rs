@@ -1,8 +1,8 @@
-//! `agentry chat`, and `agentry` alone: talk with an agent in the terminal.
+//! `agentry chat`, and `agentry` without a command: a chat in the terminal.
 //!
-//! Where no terminal is, what is piped in is a prompt, and it is run as `agentry run` would.
+//! Without a terminal, piped input is a prompt that runs as with `agentry run`.
 //!
-//! Must never: begin a chat that nobody can type into.
+//! Must never: start a chat without a terminal to type into.
 
 use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::limits::LINE_BYTES_MAX;
 use crate::model_choice;
 use crate::trust;
 
-/// The profile that is talked with where no agent is.
+/// The bundled profile that is used where no agent is defined.
 const PROFILE: &str = "default-assistant";
 
 #[derive(Args)]
@@ -36,16 +36,16 @@ pub(crate) struct Options {
     who: Option<String>,
     #[command(flatten)]
     work: WorkOptions,
-    /// Go on with the latest chat with this agent in this directory
+    /// Continue the latest chat with this agent in this directory
     #[arg(long = "continue", conflicts_with_all = ["resume", "session"])]
     go_on: bool,
-    /// Go on with a session, by its id, its name, or one of its runs
+    /// Continue a session, by its id, its name or one of its runs
     #[arg(long, value_name = "ID", conflicts_with_all = ["who", "agent", "session"])]
     resume: Option<String>,
 }
 
 impl Options {
-    /// What `agentry` alone means.
+    /// Returns the options of `agentry` without a command.
     pub(crate) fn alone() -> Self {
         Self { who: None, work: WorkOptions::defaults(), go_on: false, resume: None }
     }
@@ -72,7 +72,7 @@ pub(crate) fn run(host: &CliContext, mut options: Options) -> Result<ExitCode, F
     chat::run(host, opened)
 }
 
-/// Runs what is piped in.
+/// Runs the prompt from standard input.
 fn piped(host: &CliContext, mut options: Options) -> Result<ExitCode, Fault> {
     let mut text = String::new();
     if !io::stdin().is_terminal() {
@@ -86,7 +86,7 @@ fn piped(host: &CliContext, mut options: Options) -> Result<ExitCode, Fault> {
             Blame::Caller,
             "there is no terminal to chat in, and no prompt was piped in",
         )
-        .hint("pipe a prompt, as in `echo hello | agentry`; `agentry --help` lists the verbs"));
+        .hint("pipe a prompt, as in `echo hello | agentry`; `agentry --help` lists the commands"));
     }
     if options.go_on || options.resume.is_some() {
         let text = "--continue and --resume need a terminal";
@@ -96,8 +96,8 @@ fn piped(host: &CliContext, mut options: Options) -> Result<ExitCode, Fault> {
     run::run(host, run::Options::of_prompt(text, options.work))
 }
 
-/// Where no agent is, the bundled assistant is talked with; its files are written once, and are the user's from then
-/// on. Says so.
+/// Selects the bundled assistant if no agent is defined here, and returns a note about it. Its
+/// files are written once; then they belong to the user.
 fn borrow_profile(host: &CliContext, work: &mut WorkOptions) -> Result<Option<String>, Fault> {
     if work.agent.is_some() {
         return Ok(None);
@@ -116,14 +116,14 @@ fn borrow_profile(host: &CliContext, work: &mut WorkOptions) -> Result<Option<St
     init::materialise(&place, PROFILE)?;
     let settings = work.dir.join(agentry_agentfile::config::FILE);
     let unread = match settings.exists() {
-        true => format!(" The settings in {} are not read.", settings.display()),
+        true => format!(" The settings in {} are not used.", settings.display()),
         false => String::new(),
     };
     let here = work.dir.canonicalize().unwrap_or_else(|_| work.dir.clone());
     work.workspace = work.workspace.take().or(Some(here));
     work.dir = place;
     Ok(Some(format!(
-        "There is no agent here, so you talk with the bundled assistant.{unread} `agentry init <dir>` makes one of your own."
+        "No agent is defined here, so this chat uses the bundled assistant.{unread} `agentry init <dir>` creates your own."
     )))
 }
 
@@ -147,7 +147,9 @@ fn open(host: &CliContext, options: &Options) -> Result<ChatSetup, Fault> {
             let found = sessions(ledger, &agent, &engine.definitions.workspace);
             let found = found.map(|found| found.into_iter().next().map(|(row, _)| row));
             if let Ok(None) = found {
-                notes.push("There is no chat to go on with here; this is a new one.".to_owned());
+                notes.push(
+                    "There is no earlier chat to continue here; this is a new one.".to_owned(),
+                );
             }
             found
         }
@@ -163,7 +165,7 @@ fn open(host: &CliContext, options: &Options) -> Result<ChatSetup, Fault> {
     })
 }
 
-/// A session by its id or name, or that of a run; with the project that it worked in.
+/// Opens a session by its id, name or one of its runs, in the project of its last run.
 fn resumed(
     host: &CliContext,
     ledger: Ledger,
@@ -189,8 +191,8 @@ fn resumed(
         }
     };
     let run = run.ok_or_else(|| {
-        Fault::new(Blame::Caller, format!("nothing has been said in {session} yet"))
-            .hint("begin a new chat with `agentry chat`")
+        Fault::new(Blame::Caller, format!("the session {session} has no run yet"))
+            .hint("start a new chat with `agentry chat`")
     })?;
     let engine = bootstrap::engine_of(host, ledger, &run.id)?;
     let agent = row.agent.clone();
@@ -198,7 +200,7 @@ fn resumed(
     Ok(ChatSetup { talk, notes: Vec::new(), start: ChatStart::Continued })
 }
 
-/// The model that a session had last.
+/// Returns the model of the session's last run.
 fn model_of(ledger: &Ledger, row: &SessionRow) -> Result<Option<String>, Fault> {
     let run = last_run(ledger, row).map_err(bootstrap::store_fault)?;
     Ok(run.map(|run| run.model))
@@ -216,15 +218,15 @@ fn talk(
     trust::gate(host, &engine, [definition])?;
     confirmation::report(&engine.parts.ledger, &engine.loaded)?;
     bootstrap::warn_left_out(&engine, definition)?;
-    // A session goes on with the model it had, as long as the agent may use it.
+    // A session keeps its model, as long as the agent may use it.
     let before =
         before.filter(|model| model_choice::model(&engine, definition, Some(model)).is_ok());
     let model_from =
         match (&work.model, &before, &engine.loaded.library.settings.config.agent.model) {
             (Some(_), _, _) => "named with --model",
-            (None, Some(_), _) => "the one that this session had",
+            (None, Some(_), _) => "the model of this session so far",
             (None, None, Some(_)) => "named by the setting agent.model",
-            (None, None, None) => "the first that can be had; `agentry models` says how",
+            (None, None, None) => "the first available model; `agentry models` explains the choice",
         };
     let model = work.model.clone().or(before);
     let terms = run::terms(host, &engine, definition, work, model.as_deref())?;

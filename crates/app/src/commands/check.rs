@@ -1,4 +1,4 @@
-//! `agentry check`: everything that is wrong, with excerpt, caret, code and a fix.
+//! `agentry check`: all findings, each with excerpt, caret, code and fix.
 //!
 //! Exit 0: no errors. Exit 1: errors. Exit 2: the command was wrong.
 //!
@@ -25,23 +25,23 @@ pub(crate) struct Options {
     /// Directories or files to check
     #[arg(default_value = ".")]
     paths: Vec<PathBuf>,
-    /// How findings are printed
+    /// Output format of the findings
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// How skills are read
+    /// The rules for reading skills
     #[arg(long, value_enum, default_value_t = SkillLevelArg::Extended)]
     skills: SkillLevelArg,
 }
 
-/// How skills are read.
+/// Rules for reading skills.
 #[derive(Clone, Copy, ValueEnum)]
 enum SkillLevelArg {
-    /// Exactly the Agent Skills specification; departures are errors
+    /// The Agent Skills specification; deviations are errors
     Spec,
-    /// With our extensions; forgiving
+    /// With our extensions; tolerant
     Extended,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         let nothing = library.is_empty() && library.mcp.is_empty() && library.rules.is_none();
         if nothing && !findings.has_errors() && library.settings.all().is_empty() {
             let text = FindingText::new("no agent, skill, task or setting was found here")
-                .help("make an agent with `agentry init`, or name another directory");
+                .help("create an agent with `agentry init`, or name another directory");
             findings.about(DiagnosticCode::NothingHere, path.display().to_string(), text);
         }
         all.append(findings);
@@ -87,7 +87,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             count
         }
     };
-    // An error that is not shown, since its file has too many findings, is one all the same.
+    // Errors beyond the limit of findings per file are not shown, but they count.
     let mut files = all.not_shown().map(|(file, _)| file);
     let counts = |file: &str| is_wanted(file, &only) && !is_of_home(file);
     let is_hidden = files.any(|file| counts(file) && all.has_errors_in(file));
@@ -98,7 +98,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(if count.errors == 0 && !is_hidden { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A part of a pack is read with its neighbours, but only its own findings are shown.
+/// Returns true if findings of a file are shown; a part of a pack shows only its own findings.
 fn is_wanted(file: &str, only: &[Option<String>]) -> bool {
     only.iter().any(|below| below.as_deref().is_none_or(|below| lies_in(file, below)))
 }

@@ -1,6 +1,6 @@
-//! `agentry compact`: puts the older turns of a session into one text.
+//! `agentry compact`: summarizes the older turns of a session.
 //!
-//! Must never: record anything when there is nothing to sum up.
+//! Must never: record anything when there is nothing to summarize.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -23,12 +23,12 @@ use crate::text_output::compacted;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The session, by its name, its id or a part of it; the one that was used last if none is named
+    /// The session, by name, id or part of it [default: latest]
     session: Option<String>,
-    /// What the summary gives most room to
+    /// The topic to emphasize in the summary
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
-    /// The model that writes it; the one of the session's last run if none is named
+    /// The model to use [default: that of the session's last run]
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
     /// Print one JSON event on each line
@@ -86,7 +86,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::from(code))
 }
 
-/// The session that is meant.
+/// Returns the named session, or the latest one if none is named.
 fn session(ledger: &Ledger, named: Option<&str>) -> Result<SessionRow, Fault> {
     let row = match named {
         Some(text) => {
@@ -99,7 +99,7 @@ fn session(ledger: &Ledger, named: Option<&str>) -> Result<SessionRow, Fault> {
 }
 
 fn nothing(session: &SessionRow) -> Result<ExitCode, Fault> {
-    writeln!(crate::output::stdout(), "{}: there is nothing to sum up", session.key)?;
+    writeln!(crate::output::stdout(), "{}: nothing to summarize", session.key)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -107,12 +107,12 @@ fn say(engine: &ProjectRuntime, outcome: &RunOutcome) -> Result<(), Fault> {
     let ledger = &engine.parts.ledger;
     match made(ledger, outcome).map_err(store_fault)? {
         Some(one) => writeln!(crate::output::stdout(), "{}", compacted(&one))?,
-        None => writeln!(crate::output::stdout(), "there is nothing to sum up")?,
+        None => writeln!(crate::output::stdout(), "nothing to summarize")?,
     }
     Ok(())
 }
 
-/// What the run's turn came to.
+/// Returns the compaction that the run recorded, if any.
 fn made(ledger: &Ledger, outcome: &RunOutcome) -> Result<Option<Compaction>, agentry_store::Error> {
     let turn = ledger.turns_of_run(&outcome.run)?.into_iter().next_back();
     let seq = turn.and_then(|turn| turn.ended_seq);

@@ -13,7 +13,7 @@ use crate::fault::Fault;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The shell
+    /// The shell to complete for
     shell: Shell,
 }
 

@@ -1,4 +1,4 @@
-//! `agentry config show`: the settings that hold, and where each was made.
+//! `agentry config show`: the effective settings, and the origin of each.
 //!
 //! Must never: show a secret; settings hold none.
 
@@ -19,13 +19,13 @@ use crate::fault::{Blame, Fault};
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The project
+    /// The project directory
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// Say where each value comes from
+    /// Show the origin of each value
     #[arg(long)]
     origin: bool,
-    /// How settings are printed
+    /// Output format of the settings
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -54,14 +54,14 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         OutputFormat::Text => {
             let all = settings.all();
             if all.is_empty() {
-                writeln!(out, "# nothing is set; built-in values hold")?;
+                writeln!(out, "# nothing is set; the built-in values apply")?;
             }
             for (key, value, origin) in all {
                 let provider = key.split('.').nth(1).filter(|_| key.starts_with("providers."));
                 let is_refused = untrusted.iter().any(|one| {
                     provider == Some(one.provider.as_str()) && one.origin.file == origin.file
                 });
-                let note = if is_refused { ", not trusted: it has no effect" } else { "" };
+                let note = if is_refused { ", not trusted, so not used" } else { "" };
                 match options.origin || is_refused {
                     true => writeln!(out, "{key} = {value}  # {origin}{note}")?,
                     false => writeln!(out, "{key} = {value}")?,

@@ -1,8 +1,8 @@
-//! `agentry console`: opens the console of the server that runs, signed in.
+//! `agentry console`: opens the web console of the running server, signed in.
 //!
-//! The server leaves a file that says where it is; the code that signs in goes through the ledger.
+//! The server writes its address to a file; the sign-in code is issued through the ledger.
 //!
-//! Must never: put a code anywhere but into the part of a link that browsers keep to themselves.
+//! Must never: put a code anywhere but into the fragment of a link, which browsers do not send.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -20,16 +20,16 @@ use crate::http::auth;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Only print the link
+    /// Print the link instead of opening a browser
     #[arg(long)]
     print: bool,
 }
 
-/// Says where the server is, for as long as it runs.
+/// The file with the address of the running server; removed on drop.
 pub(super) struct ServerAddressFile(PathBuf);
 
 impl ServerAddressFile {
-    /// Puts it up.
+    /// Writes the file, readable by the owner only.
     pub(super) fn put(ledger: &Ledger, url: &str) -> Result<Self, Fault> {
         let path = path(ledger);
         let mut options = OpenOptions::new();
@@ -43,7 +43,7 @@ impl ServerAddressFile {
 
 impl Drop for ServerAddressFile {
     fn drop(&mut self) {
-        // One that is gone says nothing wrong.
+        // A file that is already gone is fine.
         std::fs::remove_file(&self.0).unwrap_or_default();
     }
 }
@@ -55,7 +55,8 @@ fn path(ledger: &Ledger) -> PathBuf {
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let ledger = bootstrap::open_ledger(host)?;
     let no_server = || {
-        Fault::new(Blame::Caller, "no server runs").hint("start one with `agentry serve --open`")
+        Fault::new(Blame::Caller, "no server is running")
+            .hint("start one with `agentry serve --open`")
     };
     if ledger.lock_intake().is_ok() {
         return Err(no_server());
@@ -68,13 +69,13 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::SUCCESS)
 }
 
-/// A link that signs in, once.
+/// Returns a link that signs a browser in, once.
 pub(super) fn link(ledger: &Ledger, url: &str) -> Result<String, Fault> {
     let code = auth::issue_code(ledger)?;
     Ok(format!("{url}/#code={}", code.text))
 }
 
-/// Shows a link in the browser; whether there is one.
+/// Opens a link in the browser. Returns false if no browser could be started.
 pub(super) fn open(link: &str) -> bool {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let opened = Command::new(program)

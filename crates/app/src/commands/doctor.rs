@@ -1,6 +1,6 @@
-//! `agentry doctor`: what this machine can confine, what is missing, and the one command that mends it.
+//! `agentry doctor`: tries each sandbox level, and names the command that fixes a failure.
 //!
-//! Exit 0: agents can run confined as the settings ask. Exit 1: they cannot.
+//! Exit 0: a sandbox that the settings allow works, or the sandbox is off. Exit 1: none works.
 //!
 //! Must never: change anything.
 
@@ -31,24 +31,24 @@ use crate::sandbox_setup;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Name every escape that was tried
+    /// List every escape that was tried
     #[arg(long, short)]
     verbose: bool,
-    /// How the answer is printed
+    /// Output format of the report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-/// What the names of the directories began with in which earlier versions gave programs their input.
+/// Prefix of the directories in which earlier versions passed input to programs.
 const OLD_JOBS: &str = "agentry-job-";
 
-/// What came of trying a level.
+/// The result of trying a level; the error says why it does not work.
 struct LevelProbe {
     level: ConfinementLevel,
     result: Result<Attestation, String>,
 }
 
-/// The answer as text, for those who show it themselves. `wanted` is what the settings ask for.
+/// Returns the report as text. `wanted` is the sandbox part of the settings.
 pub(crate) fn report(environment: &Environment, wanted: &SandboxLayers) -> String {
     let tried = try_all(&sandbox_setup::setup(environment));
     let minimum = sandbox_setup::minimum(wanted);
@@ -59,7 +59,7 @@ pub(crate) fn report(environment: &Environment, wanted: &SandboxLayers) -> Strin
     text + &old_directories_text(&old_directories(environment))
 }
 
-/// Directories that earlier versions made and that are not used any more. Their content is the owner's to remove.
+/// Returns directories of earlier versions that are no longer used; only the owner removes them.
 fn old_directories(environment: &Environment) -> Vec<String> {
     let homes = environment.state.iter().map(|state| state.join("homes"));
     let temporary = std::env::temp_dir();
@@ -69,7 +69,7 @@ fn old_directories(environment: &Environment) -> Vec<String> {
         entry.file_name().to_string_lossy().starts_with(OLD_JOBS)
             && entry.metadata().is_ok_and(|facts| facts.is_dir() && facts.uid() == own)
     };
-    // There may be hundreds of them.
+    // There may be hundreds, so one pattern stands for all.
     let jobs = entries.any(|entry| is_job(&entry)).then(|| temporary.join(format!("{OLD_JOBS}*")));
     let all = homes.filter(|path| path.is_dir()).chain(jobs);
     all.map(|path| path.display().to_string()).collect()
@@ -80,10 +80,10 @@ fn old_directories_text(old: &[String]) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "\nOld directories\n  Earlier versions made these, and nothing uses them any more. Look at them, then remove them.\n",
+        "\nOld directories\n  Earlier versions created these; they are no longer used. Check their content, then remove them.\n",
     );
     for path in old {
-        writeln!(text, "  {}", visible(path)).expect("a string takes all");
+        writeln!(text, "  {}", visible(path)).expect("writing to a string cannot fail");
     }
     text
 }
@@ -129,7 +129,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             let text = text(&tried, used, (minimum, off), &machine, options.verbose);
             write!(out, "{text}")?;
             if !record.is_empty() {
-                writeln!(out, "\nRecord")?;
+                writeln!(out, "\nLedger")?;
             }
             for trouble in record {
                 writeln!(out, "  {}", visible(&trouble))?;
@@ -141,10 +141,10 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::from(u8::from(used.is_none() && !off)))
 }
 
-/// Warns of providers that the project in this directory defines and that are not used.
+/// Warns of providers of the project in this directory that are not used because of missing trust.
 fn warn_of_addresses(host: &CliContext) -> Result<(), Fault> {
     let here = Path::new(".");
-    // Without a project there are none.
+    // Without a project there are no such providers.
     let Ok(project) = tree_reader::read_project(here, "") else { return Ok(()) };
     let settings = host.settings(&project, &mut Findings::default());
     let trusts = AddressTrust::of(host, here)?;
@@ -168,17 +168,17 @@ fn text(
                     if one.level <= minimum { "" } else { ", not allowed by sandbox.minimum" };
                 writeln!(
                     text,
-                    "  {:<9} works: {count} escapes tried, all stopped{allowed}",
+                    "  {:<9} works: {count} escapes tried, all blocked{allowed}",
                     one.level
                 )
             }
             Err(why) => writeln!(text, "  {:<9} does not work: {why}", one.level),
         }
-        .expect("a string takes all");
+        .expect("writing to a string cannot fail");
     }
     if off {
         text.push_str(
-            "  The sandbox is switched off in your settings: commands can do whatever you can, and every call is asked about.\n",
+            "  The sandbox is off in your settings: commands can do everything that you can, and every call needs approval.\n",
         );
         return text;
     }
@@ -198,18 +198,19 @@ fn worth(attestation: &Attestation, verbose: bool) -> String {
         attestation.level,
         attestation.kernel,
         attestation.landlock_abi,
-        if attestation.own_user { ", as a user of their own because you are root" } else { "" },
+        if attestation.own_user { ", as a separate user because you are root" } else { "" },
     );
     for limit in &attestation.limits {
         let worth = if limit.hard { "hard" } else { "soft" };
-        writeln!(text, "  {:<9} {worth}: {}", limit.limit, limit.by).expect("a string takes all");
+        writeln!(text, "  {:<9} {worth}: {}", limit.limit, limit.by)
+            .expect("writing to a string cannot fail");
     }
     if verbose {
         text.push_str("\nEscapes\n");
         for escape in &attestation.escapes {
-            let mark = if escape.stopped { "stopped" } else { "GOT OUT" };
+            let mark = if escape.stopped { "blocked" } else { "ESCAPED" };
             writeln!(text, "  {mark}  {}: {}", escape.attempt, escape.answer)
-                .expect("a string takes all");
+                .expect("writing to a string cannot fail");
         }
     }
     text
@@ -217,12 +218,12 @@ fn worth(attestation: &Attestation, verbose: bool) -> String {
 
 fn missing(tried: &[LevelProbe], minimum: ConfinementLevel, machine: &MachineFacts) -> String {
     let mut text = String::from(
-        "  No agent can run a command here: there is no sandbox that is allowed and works.\n\nWhat to do\n",
+        "  Agents cannot run commands here: no allowed sandbox works.\n\nHow to fix it\n",
     );
     for one in tried {
         let Err(why) = &one.result else { continue };
         if let Some(fix) = machine.fix(one.level, why) {
-            writeln!(text, "  {:<9} {fix}", one.level).expect("a string takes all");
+            writeln!(text, "  {:<9} {fix}", one.level).expect("writing to a string cannot fail");
         }
     }
     let weaker = tried.iter().find(|one| one.level > minimum && one.result.is_ok());
@@ -232,12 +233,12 @@ fn missing(tried: &[LevelProbe], minimum: ConfinementLevel, machine: &MachineFac
             "  or accept the weaker level: set sandbox.minimum = \"{}\" in your own settings (no network, softer limits)",
             weaker.level
         )
-        .expect("a string takes all");
+        .expect("writing to a string cannot fail");
     }
     text
 }
 
-/// What is known about this machine.
+/// The facts about this machine that decide which fix helps.
 struct MachineFacts {
     distribution: String,
     restricts_user_namespaces: bool,
@@ -260,7 +261,7 @@ impl MachineFacts {
         }
     }
 
-    /// The one command that mends a level.
+    /// Returns the command that makes a level work, or None if there is no known fix.
     fn fix(&self, level: ConfinementLevel, why: &str) -> Option<String> {
         match level {
             ConfinementLevel::Ns if self.user_namespaces_none => {

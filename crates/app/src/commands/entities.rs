@@ -1,6 +1,6 @@
-//! `agentry entities`: who is known, what they are to the owner, and who they are on each channel.
+//! `agentry entities`: known people, their relationship to the owner, and their identities.
 //!
-//! Must never: let one identity be two entities, or make somebody the owner unasked.
+//! Must never: give one identity to two entities, or make an entity the owner unasked.
 
 mod validation;
 
@@ -21,19 +21,19 @@ use crate::fault::{Blame, Fault};
 
 #[derive(Subcommand)]
 pub(crate) enum EntitiesCommand {
-    /// List all who are known
+    /// List all entities
     List(EntityListOptions),
-    /// Show one of them
+    /// Show an entity
     Show(EntityShowOptions),
-    /// Make somebody known
+    /// Add an entity
     Add(AddOptions),
-    /// Say who somebody is on a channel
+    /// Add an identity: the entity's id on a channel
     Link(LinkOptions),
-    /// Say that somebody is not that on a channel any more
+    /// Remove an identity of an entity
     Unlink(UnlinkOptions),
-    /// Give and take tags: +work -night
+    /// Add and remove tags: +work -night
     Tag(TagOptions),
-    /// Forget somebody
+    /// Remove an entity
     Remove(RemoveOptions),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct EntityListOptions {
 
 #[derive(Args)]
 pub(crate) struct EntityShowOptions {
-    /// Who, by id or name
+    /// The entity, by id or name
     id: String,
     /// Print JSON
     #[arg(long)]
@@ -55,62 +55,62 @@ pub(crate) struct EntityShowOptions {
 
 #[derive(Args)]
 pub(crate) struct AddOptions {
-    /// What you call them
+    /// The name that you use for them
     #[arg(long)]
     name: String,
-    /// The id that policies and grants use; made from the name, if none is given
+    /// The id for policies and grants [default: from the name]
     #[arg(long)]
     id: Option<String>,
-    /// What they are to you: partner, family, friend, work
+    /// The relationship to you: partner, family, friend, work
     #[arg(long, value_name = "WORD")]
     relationship: Option<String>,
-    /// It is you, on other channels
+    /// This entity is you, on other channels
     #[arg(long)]
     owner: bool,
-    /// A word that policies can ask for (may be given several times)
+    /// A tag that policies can require (repeatable)
     #[arg(long = "tag", value_name = "WORD")]
     tags: Vec<String>,
-    /// Who they are on a channel (may be given several times)
+    /// An id on a channel (repeatable)
     #[arg(long = "identity", value_name = "CHANNEL:ID")]
     identities: Vec<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct LinkOptions {
-    /// Who, by id or name
+    /// The entity, by id or name
     id: String,
-    /// Who they are on a channel
+    /// The id on a channel
     #[arg(value_name = "CHANNEL:ID")]
     identity: String,
-    /// Which account of yours knows them so
+    /// The account of yours that knows this identity
     #[arg(long, value_name = "ID")]
     account: Option<String>,
-    /// It is an account of theirs that you or an agent own
+    /// The account belongs to you or an agent
     #[arg(long)]
     owned: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct UnlinkOptions {
-    /// Who, by id or name
+    /// The entity, by id or name
     id: String,
-    /// Who they were on a channel
+    /// The id on a channel
     #[arg(value_name = "CHANNEL:ID")]
     identity: String,
 }
 
 #[derive(Args)]
 pub(crate) struct TagOptions {
-    /// Who, by id or name
+    /// The entity, by id or name
     id: String,
-    /// +word gives a tag, -word takes it
+    /// +WORD adds a tag, -WORD removes it
     #[arg(value_name = "+WORD|-WORD", required = true, allow_hyphen_values = true)]
     changes: Vec<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct RemoveOptions {
-    /// Who, by id or name
+    /// The entity, by id or name
     id: String,
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn run(host: &CliContext, what: &EntitiesCommand) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// The one that an id or a name means.
+/// Finds an entity by its id, or by a name that only one entity has.
 fn find<'a>(all: &'a [Entity], text: &str) -> Result<&'a Entity, Fault> {
     if let Some(entity) = all.iter().find(|one| one.id == text) {
         return Ok(entity);
@@ -140,16 +140,16 @@ fn find<'a>(all: &'a [Entity], text: &str) -> Result<&'a Entity, Fault> {
         [one] => Ok(one),
         [] => {
             let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
-            let fault = Fault::new(Blame::Caller, format!("nobody is known as `{text}`"));
+            let fault = Fault::new(Blame::Caller, format!("there is no entity `{text}`"));
             Err(match ids.is_empty() {
-                true => fault.hint("make somebody known with `agentry entities add --name …`"),
+                true => fault.hint("add one with `agentry entities add --name …`"),
                 false => fault.hint(suggestion(text, &ids)),
             })
         }
         several => {
             let ids: Vec<&str> = several.iter().map(|one| one.id.as_str()).collect();
-            let what = format!("several are called `{text}`: {}", ids.join(", "));
-            Err(Fault::new(Blame::Caller, what).hint("name one by its id"))
+            let what = format!("several entities are called `{text}`: {}", ids.join(", "));
+            Err(Fault::new(Blame::Caller, what).hint("use the id of one of them"))
         }
     }
 }
@@ -161,7 +161,7 @@ fn list(all: &[Entity], options: &EntityListOptions) -> Result<(), Fault> {
         return Ok(());
     }
     if all.is_empty() {
-        writeln!(out, "nobody is known but you: whoever sits at the terminal is the owner")?;
+        writeln!(out, "no entities; only you are known: the user of this terminal is the owner")?;
     }
     for entity in all {
         writeln!(out, "{}", visible_line(&in_one_line(entity)))?;
@@ -216,13 +216,13 @@ fn add(ledger: &Ledger, all: &[Entity], options: &AddOptions) -> Result<(), Faul
         None => validation::id_of(&name)?,
     };
     if let Some(other) = all.iter().find(|one| one.id == id) {
-        let what = format!("`{id}` is {} already", other.name);
+        let what = format!("the id `{id}` is taken by {}", other.name);
         return Err(Fault::new(Blame::Caller, what).hint("choose another id with --id"));
     }
     if let Some(owner) = all.iter().find(|one| one.is_user && options.owner) {
-        let what = format!("the owner is known already, as `{}`", owner.id);
+        let what = format!("the owner already exists as `{}`", owner.id);
         return Err(Fault::new(Blame::Caller, what).hint(format!(
-            "say who you are elsewhere: agentry entities link {} CHANNEL:ID",
+            "add another identity of yours: agentry entities link {} CHANNEL:ID",
             owner.id
         )));
     }
@@ -250,7 +250,7 @@ fn link(ledger: &Ledger, entity: &Entity, options: &LinkOptions) -> Result<(), F
         ..validation::identity(&options.identity)?
     };
     let mut entity = entity.clone();
-    // Said again, it may be said otherwise: with an account, or as an owned one.
+    // Linking an identity again replaces its account and its `owned` mark.
     entity.identities.retain(|one| !validation::is_same(one, &identity));
     entity.identities.push(identity);
     keep(ledger, entity)
@@ -263,7 +263,7 @@ fn unlink(ledger: &Ledger, entity: &Entity, options: &UnlinkOptions) -> Result<(
     if changed == *entity {
         let known: Vec<String> = entity.identities.iter().map(validation::written).collect();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let what = format!("`{}` is not {}", entity.id, options.identity);
+        let what = format!("`{}` has no identity {}", entity.id, options.identity);
         let fault = Fault::new(Blame::Caller, what);
         return Err(match known.is_empty() {
             true => fault,
@@ -280,7 +280,7 @@ fn tag(ledger: &Ledger, entity: &Entity, options: &TagOptions) -> Result<(), Fau
             Some(("+", tag)) => validation::add_tag(&mut changed.tags, tag)?,
             Some(("-", tag)) => changed.tags.retain(|one| one != tag),
             Some(_) | None => {
-                let what = format!("`{change}` gives no tag and takes none");
+                let what = format!("`{change}` neither adds nor removes a tag");
                 return Err(Fault::new(Blame::Caller, what).hint("write +work or -work"));
             }
         }
@@ -298,7 +298,7 @@ fn remove(ledger: &Ledger, entity: &Entity) -> Result<(), Fault> {
     writeln!(
         crate::output::stdout().lock(),
         "{}",
-        visible_line(&format!("{id} ({name}) is forgotten"))
+        visible_line(&format!("removed {id} ({name})"))
     )?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `agentry explain <code>`: the page of a code.
+//! `agentry explain <code>`: the page of a diagnostic code.
 //!
 //! Must never: lack a page for a code (`tidy` checks).
 
@@ -18,7 +18,7 @@ struct ErrorPages;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The code, such as E0401; without one, all codes are listed
+    /// The code, such as E0401 [default: list all codes]
     code: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
     let known: Vec<&str> = DiagnosticCode::ALL.iter().map(|code| code.as_str()).collect();
     let code = DiagnosticCode::parse(written).ok_or_else(|| {
         Fault::new(Blame::Caller, format!("there is no code `{written}`"))
-            .hint(format!("`agentry explain` lists all; {}", suggestion(written, &known)))
+            .hint(format!("`agentry explain` lists all codes; {}", suggestion(written, &known)))
     })?;
     let page = ErrorPages::get(&format!("{code}.md"))
         .ok_or_else(|| Fault::new(Blame::Us, format!("the page of {code} is missing")))?;

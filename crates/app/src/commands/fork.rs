@@ -1,4 +1,4 @@
-//! `agentry fork`: a new session that goes on from a turn.
+//! `agentry fork`: starts a new session from a turn.
 //!
 //! Must never: change the session that the turn belongs to.
 
@@ -33,7 +33,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::SUCCESS)
 }
 
-/// For a person who wanted one.
+/// Turns a failed fork into a fault with a hint.
 pub(crate) fn fault(no: ForkError) -> Fault {
     let blame = match no {
         ForkError::UnderWay(_) => {

@@ -1,6 +1,6 @@
-//! `agentry grants`: powers given for a time, and what became of them.
+//! `agentry grants`: gives, lists, revokes and audits grants.
 //!
-//! Must never: change a grant; one is given or taken back, and both stay in the record.
+//! Must never: change a grant; it is given or revoked, and both stay in the ledger.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,30 +20,30 @@ use crate::cli_context::CliContext;
 use crate::diagnostics::escaped;
 use crate::fault::{Blame, Fault};
 
-/// Whoever may use this home.
+/// The giver that is recorded: the user of this home.
 const OWNER: &str = "owner";
 const SECOND_MS: u64 = 1_000;
 
 #[derive(Subcommand)]
 pub(crate) enum GrantsCommand {
-    /// Those that hold now, or all
+    /// List active grants
     List(GrantListOptions),
-    /// One grant
+    /// Show a grant
     Show(GrantShowOptions),
-    /// Give somebody tools, credentials, data or commands
+    /// Give tools, credentials, data or commands
     Give(GiveOptions),
-    /// Take a grant back
+    /// Revoke a grant
     Revoke(GrantRevokeOptions),
-    /// What became of one grant, or of all
+    /// Show the history of one grant or of all
     Audit(GrantAuditOptions),
 }
 
 #[derive(Args)]
 pub(crate) struct GrantListOptions {
-    /// Also those that are over or were taken back
+    /// Include expired and revoked grants
     #[arg(long)]
     all: bool,
-    /// For programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -52,29 +52,29 @@ pub(crate) struct GrantListOptions {
 pub(crate) struct GrantShowOptions {
     /// The grant, by its id or a part of it
     grant: String,
-    /// For programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct GiveOptions {
-    /// To whom: person:ID, relationship:WORD or tag:WORD; several must all hold
+    /// person:ID, relationship:WORD or tag:WORD; all must match
     #[arg(long, value_name = "WHO", required = true)]
     to: Vec<String>,
-    /// Only on this channel
+    /// Limit the grant to a channel
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
-    /// Only in the session with this key
+    /// Limit the grant to a session, by its key
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
-    /// For so long, such as 24h; until it is taken back, if nothing is said
+    /// Duration, such as 24h [default: until revoked]
     #[arg(long = "for", value_name = "TIME")]
     duration: Option<String>,
-    /// Why
+    /// The reason, for the record
     #[arg(long)]
     reason: Option<String>,
-    /// What: tool:NAME or NAME, credential:NAME, data:LEVEL, exec:PATTERN
+    /// [tool:]NAME, credential:NAME, data:LEVEL or exec:PATTERN
     #[arg(required = true, value_name = "RESOURCE")]
     resources: Vec<String>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct GiveOptions {
 pub(crate) struct GrantRevokeOptions {
     /// The grant, by its id or a part of it
     grant: String,
-    /// Why
+    /// The reason, for the record
     #[arg(long)]
     reason: Option<String>,
 }
@@ -93,13 +93,13 @@ pub(crate) struct GrantAuditOptions {
     /// The grant, by its id or a part of it
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     grant: Option<String>,
-    /// All grants
+    /// Show the history of all grants
     #[arg(long)]
     all: bool,
-    /// Only what happened within this time, such as 30d
+    /// Limit the history to this time, such as 30d
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// For programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -125,13 +125,13 @@ pub(crate) fn run(host: &CliContext, what: &GrantsCommand) -> Result<ExitCode, F
         GrantsCommand::Revoke(options) => {
             let grant = find(&ledger, &options.grant)?;
             if grant.revoked_at.is_some() {
-                let text = format!("{} was taken back already", grant.id);
+                let text = format!("{} is already revoked", grant.id);
                 return Err(Fault::new(Blame::Caller, text));
             }
             let (by, reason) = (OWNER.to_owned(), options.reason.clone());
             let id = grant.id.clone();
             change(&ledger, AccessChange::GrantRevoked { grant: grant.id, by, reason })?;
-            writeln!(out, "{id}: taken back")?;
+            writeln!(out, "{id}: revoked")?;
         }
         GrantsCommand::Audit(options) => audit(&ledger, options, &mut out)?,
     }
@@ -154,7 +154,7 @@ fn given(options: &GiveOptions, now: u64) -> Result<Grant, Fault> {
     let mut query = PrincipalQuery::default();
     for who in &options.to {
         let wrong = || {
-            let text = format!("`{who}` does not say to whom");
+            let text = format!("`{who}` names no receiver of the grant");
             Fault::new(Blame::Caller, text).hint("write person:ID, relationship:WORD or tag:WORD")
         };
         let (kind, word) =
@@ -195,7 +195,7 @@ fn given(options: &GiveOptions, now: u64) -> Result<Grant, Fault> {
 fn list(ledger: &Ledger, options: &GrantListOptions, out: &mut dyn Write) -> Result<(), Fault> {
     let now = ledger.now();
     let mut grants = ledger.grants(!options.all).map_err(bootstrap::store_fault)?;
-    // Nobody has to have noted that the time of one is over.
+    // A grant may have expired before that is recorded.
     grants.retain(|grant| options.all || is_active(grant, now));
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&grants)?)?;
@@ -222,7 +222,7 @@ fn write_whole(grant: &Grant, now: u64, out: &mut dyn Write) -> Result<(), Fault
         ("given by", Some(grant.granted_by.clone())),
         ("given", Some(bootstrap::rfc3339(grant.created_at))),
         ("ends", grant.expires_at.map(bootstrap::rfc3339)),
-        ("taken back", grant.revoked_at.map(bootstrap::rfc3339)),
+        ("revoked", grant.revoked_at.map(bootstrap::rfc3339)),
         ("why", grant.reason.clone()),
         ("asked for as", grant.request_context.clone()),
     ];
@@ -273,7 +273,7 @@ fn standing(grant: &Grant, now: u64) -> &'static str {
     }
 }
 
-/// To whom a grant gives something, in words.
+/// Returns the conditions on the principal of a grant, in words.
 pub(crate) fn to_whom(grant: &Grant) -> String {
     let query = &grant.principal_query;
     let person = query.person_id.iter().map(|id| format!("person:{id}"));
@@ -286,10 +286,10 @@ fn what(grant: &Grant) -> String {
     grant.resources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A time such as `90s`, `30m`, `24h` or `30d`, in milliseconds.
+/// Parses a duration such as `90s`, `30m`, `24h` or `30d` into milliseconds.
 pub(super) fn span_ms(text: &str) -> Result<u64, Fault> {
     let wrong = || {
-        Fault::new(Blame::Caller, format!("`{text}` is not a time"))
+        Fault::new(Blame::Caller, format!("`{text}` is not a duration"))
             .hint("write a number with s, m, h or d, such as 24h")
     };
     let unit = text.chars().next_back().ok_or_else(wrong)?;

@@ -1,8 +1,8 @@
-//! `agentry hooks`: the hooks that look at events; made, seen, switched, and what they did.
+//! `agentry hooks`: registers, shows, switches and tests event hooks.
 //!
-//! An agent's own hooks stand in its directory and are in `agentry show agent`; these stand in the ledger.
+//! Event hooks are kept in the ledger; an agent's own hooks are files (`agentry show agent`).
 //!
-//! Must never: run a hook, or change one otherwise than by a new version.
+//! Must never: run a hook (except `test`), or change one other than by a new version.
 
 mod register;
 mod show;
@@ -24,53 +24,53 @@ use crate::fault::{Blame, Fault};
 
 #[derive(Subcommand)]
 pub(crate) enum HooksCommand {
-    /// Make a hook from a script; what sets it off stands in a YAML file beside it
+    /// Register a hook: a script, with its triggers in a YAML file
     #[command(after_help = "\
-The file beside the script, such as urgent.yml beside urgent.py, may say: name, description, mode, triggers, config,
-timeout_ms, model. What is said here wins. The script's text is kept, and this is what runs: changing the file changes
-nothing until `agentry hooks update`.
+The file beside the script, such as urgent.yml beside urgent.py, may set: name, description, mode, triggers, config,
+timeout_ms, model. Options override it. A copy of the script is stored and runs: changes to the file have no effect
+until `agentry hooks update`.
 
-Example:
+Examples:
   agentry hooks register hooks/urgent.py --mode one-shot --hook-config '{\"level\": 3}'")]
     Register(register::Options),
     /// List hooks
     List(show::HookListOptions),
-    /// Show one hook
-    Info(show::HookShowOptions),
-    /// Make a new version of a hook from a script
+    /// Show a hook and its versions
+    Info(show::HookInfoOptions),
+    /// Register a new version of a hook
     Update(register::UpdateOptions),
-    /// Let a hook be set off
+    /// Enable a hook
     Enable(EnableOptions),
-    /// Let a hook not be set off any more
+    /// Disable a hook
     Disable(DisableOptions),
-    /// Take a hook away; what it did stays in the record
+    /// Delete a hook; its history stays in the ledger
     Delete(DeleteOptions),
-    /// What came of a hook's last runnings
+    /// List the latest invocations of a hook
     Invocations(show::InvocationsOptions),
-    /// How a hook did: errors, time, what it asked of models
+    /// Show errors, latency and model use of a hook
     Stats(show::HookStatsOptions),
-    /// Run a hook by hand on an event from a file, and say what would happen; nothing is done
+    /// Run a hook on an event from a file, without effects
     Test(test_run::Options),
 }
 
 #[derive(Args)]
 pub(crate) struct EnableOptions {
-    /// The hook, by its name, its id or a part of that
+    /// The hook, by its name, its id or a part of the id
     hook: String,
 }
 
 #[derive(Args)]
 pub(crate) struct DisableOptions {
-    /// The hook, by its name, its id or a part of that
+    /// The hook, by its name, its id or a part of the id
     hook: String,
-    /// Why
+    /// The reason, for the record
     #[arg(long)]
     reason: Option<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct DeleteOptions {
-    /// The hook, by its name, its id or a part of that
+    /// The hook, by its name, its id or a part of the id
     hook: String,
 }
 
@@ -117,11 +117,11 @@ fn change(ledger: &Ledger, change: EventHookChange) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The hook that a name, an id or a part of an id means, also one that is gone.
+/// Finds a hook by name, id or part of an id, including deleted ones.
 fn find(ledger: &Ledger, text: &str) -> Result<EventHookRow, Fault> {
     let id = ledger.find_event_hook(text).map_err(|error| match error {
         agentry_store::Error::Unknown { .. } => {
-            store_fault(error).hint("`agentry hooks list` shows which there are")
+            store_fault(error).hint("`agentry hooks list` shows all hooks")
         }
         error => store_fault(error),
     })?;
@@ -129,19 +129,19 @@ fn find(ledger: &Ledger, text: &str) -> Result<EventHookRow, Fault> {
     row.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no hook `{id}`")))
 }
 
-/// The same, if it is not gone.
+/// Finds a hook as `find` does; fails if it was deleted.
 fn present(ledger: &Ledger, text: &str) -> Result<EventHookRow, Fault> {
     let row = find(ledger, text)?;
     match row.times.deleted {
         None => Ok(row),
         Some(_) => {
             let what = format!("the hook `{}` was deleted", row.hook.name);
-            Err(Fault::new(Blame::Caller, what).hint("register it anew"))
+            Err(Fault::new(Blame::Caller, what).hint("register it again"))
         }
     }
 }
 
-/// Who does this: the agent that works here, or who sits here.
+/// Returns the author of a change: the agent that this process works for, or the user.
 fn author(host: &CliContext) -> Result<Author, Fault> {
     let working = host.environment.working();
     let Some(agent) = working.agent else {

@@ -1,8 +1,8 @@
-//! `agentry init`: an agent in a new directory, with git history.
+//! `agentry init`: creates an agent in a new directory, with git history.
 //!
-//! From a bundled profile, from a git repository or another directory, or blank.
+//! The source is a bundled profile, a git repository, another directory, or nothing (blank).
 //!
-//! Must never: write into a directory that holds something, or run a program that came with the source.
+//! Must never: write into a directory that is not empty, or run a program of the source.
 
 use std::fs;
 use std::io::{self, Write};
@@ -31,18 +31,18 @@ struct BundledProfiles;
 #[derive(Args)]
 #[command(group = ArgGroup::new("origin").args(["profile", "from", "blank"]))]
 pub(crate) struct Options {
-    /// The directory to make; it must be new or empty
+    /// The directory to create; it must be new or empty
     dir: PathBuf,
-    /// The bundled profile to begin with [default: default-assistant]
+    /// The bundled profile to copy [default: default-assistant]
     #[arg(long, value_enum)]
     profile: Option<BundledProfile>,
-    /// The git address or directory to begin with
+    /// The git address or directory to copy
     #[arg(long, value_name = "URL|PATH")]
     from: Option<String>,
-    /// Begin with the smallest agent that loads
+    /// Create the smallest agent that loads
     #[arg(long)]
     blank: bool,
-    /// A value for the template, as {{ args.KEY }} (may be given several times)
+    /// A value for the template, as {{ args.KEY }} (repeatable)
     #[arg(long = "arg", value_name = "KEY=VALUE")]
     args: Vec<String>,
 }
@@ -80,14 +80,17 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
         Err(fault) => match undo(&options.dir, was_there) {
             Ok(()) => Err(fault),
             Err(error) => {
-                let left = format!("remove what is left in {}: {error}", options.dir.display());
+                let left = format!(
+                    "remove the remaining files in {} by hand: {error}",
+                    options.dir.display()
+                );
                 Err(fault.hint(left))
             }
         },
     }
 }
 
-/// Writes the agent and its history. Returns what it was made from.
+/// Writes the agent and its history. Returns the name of the source.
 fn make(options: &Options, args: &[(String, String)]) -> Result<String, Fault> {
     let dir = &options.dir;
     let (origin, message) = match (&options.from, options.blank) {
@@ -112,7 +115,7 @@ fn make(options: &Options, args: &[(String, String)]) -> Result<String, Fault> {
     Ok(origin)
 }
 
-/// Takes away what a failed attempt left, so that the next one finds the directory new again.
+/// Removes the files of a failed attempt, so that the next attempt finds an empty directory.
 fn undo(dir: &Path, was_there: bool) -> io::Result<()> {
     if !dir.exists() {
         return Ok(());
@@ -133,7 +136,7 @@ fn undo(dir: &Path, was_there: bool) -> io::Result<()> {
 fn report(host: &CliContext, dir: &Path, origin: &str) -> Result<ExitCode, Fault> {
     let mut out = crate::output::stdout().lock();
     let shown = dir.display();
-    writeln!(out, "made {shown} from {origin}")?;
+    writeln!(out, "created {shown} from {origin}")?;
     let loaded = host.load(dir, SkillLevel::Extended)?;
     let mut shown_findings = loaded.findings.sorted();
     shown_findings.retain(|one| !is_of_home(&one.file));
@@ -143,7 +146,7 @@ fn report(host: &CliContext, dir: &Path, origin: &str) -> Result<ExitCode, Fault
         return Ok(ExitCode::FAILURE);
     }
     if loaded.library.agents.is_empty() {
-        writeln!(out, "it holds no agent yet; `agentry explain E0108` says what is looked for")?;
+        writeln!(out, "it has no agent yet; `agentry explain E0108` lists the expected files")?;
         return Ok(ExitCode::FAILURE);
     }
     writeln!(
@@ -153,7 +156,7 @@ fn report(host: &CliContext, dir: &Path, origin: &str) -> Result<ExitCode, Fault
     Ok(ExitCode::SUCCESS)
 }
 
-/// What we wrote is trusted right away; what came from elsewhere is for the owner to look at.
+/// Trusts the programs of a bundled profile; programs from elsewhere need the owner's review.
 fn settle(host: &CliContext, options: &Options) -> Result<(), Fault> {
     let directory = bootstrap::enter_project(&options.dir)?;
     let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
@@ -170,7 +173,7 @@ fn settle(host: &CliContext, options: &Options) -> Result<(), Fault> {
             let mut out = crate::output::stdout().lock();
             writeln!(
                 out,
-                "it brings programs; before they run, look at them: agentry trust {place}"
+                "it brings programs; review them before they run: agentry trust {place}"
             )?;
         } else {
             let ledger = bootstrap::open_ledger(host)?;
@@ -221,13 +224,13 @@ fn write(path: &Path, content: &[u8]) -> Result<(), Fault> {
     fs::write(path, content).map_err(|error| cannot_write(path, &error))
 }
 
-/// Writes a bundled profile where none of it is yet. What is there stays as it is.
+/// Writes a bundled profile unless its settings file exists. Existing files stay unchanged.
 pub(super) fn materialise(dir: &Path, profile: &str) -> Result<(), Fault> {
     if dir.join(config::FILE).exists() {
         return Ok(());
     }
     write_profile(dir, profile)?;
-    // Last, so that its being there means that all is.
+    // Written last: if it exists, the profile is complete.
     write_settings(dir, profile, &[])
 }
 
@@ -254,7 +257,7 @@ fn write_blank(dir: &Path) -> Result<(), Fault> {
     write(&dir.join("AGENT.md"), b"Answer briefly and truthfully. Say so when you do not know.\n")
 }
 
-/// What the agent was made from, and its args, as settings beside it.
+/// Writes the source of the agent and its args to the settings file.
 fn write_settings(dir: &Path, origin: &str, args: &[(String, String)]) -> Result<(), Fault> {
     let path = dir.join(config::FILE);
     let text = |text: &str| serde_json::Value::String(text.to_owned()).to_string();
@@ -296,13 +299,13 @@ fn bring(from: &str, dir: &Path) -> Result<(), Fault> {
             Blame::Caller,
             format!("`{from}` is neither a directory nor a git address"),
         )
-        .hint("name a directory that exists, or an address such as https://host/name.git"));
+        .hint("name an existing directory, or an address such as https://host/name.git"));
     }
     clone(from, dir)?;
     tell_left_out(&foreign_tree::clean(dir)?)
 }
 
-/// An address as it may be written into files: without a name and password before the host.
+/// Returns an address without a user name and password, so that it can be written to files.
 fn without_credentials(from: &str) -> String {
     let Some((scheme, rest)) = from.split_once("://") else { return from.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -310,7 +313,7 @@ fn without_credentials(from: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// A copy into a directory of its own source would never end.
+/// Fails if `dir` lies inside of `source`: the copy would never end.
 fn refuse_if_inside(dir: &Path, source: &Path) -> Result<(), Fault> {
     let above = dir.ancestors().skip(1).map(|path| match path.as_os_str().is_empty() {
         true => Path::new("."),
@@ -333,7 +336,7 @@ fn looks_like_address(from: &str) -> bool {
         || from.split_once(':').is_some_and(|(host, _)| host.contains('@') && !host.contains('/'))
 }
 
-/// With no hooks, no helpers of the repository's choice, no questions, and no system settings.
+/// Clones a repository without hooks, helpers of its choice, prompts or system settings.
 fn clone(from: &str, dir: &Path) -> Result<(), Fault> {
     let output = Command::new("git")
         .args([
@@ -355,32 +358,32 @@ fn clone(from: &str, dir: &Path) -> Result<(), Fault> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => {
             let words = String::from_utf8_lossy(&output.stderr);
-            Err(Fault::new(Blame::Caller, format!("git could not clone {from}: {}", words.trim())))
+            Err(Fault::new(Blame::Caller, format!("git cannot clone {from}: {}", words.trim())))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(Fault::new(Blame::Machine, "cloning needs git, which is not installed")
-                .hint("run `apt-get install -y git`, or the like for your system"))
+                .hint("run `apt-get install -y git`, or the equivalent of your system"))
         }
-        Err(error) => Err(Fault::new(Blame::Machine, format!("git does not start: {error}"))),
+        Err(error) => Err(Fault::new(Blame::Machine, format!("cannot start git: {error}"))),
     }
 }
 
-/// Names what of somebody else's directory was not taken over.
+/// Warns of each entry of the source that was not copied.
 fn tell_left_out(left_out: &[SkippedEntry]) -> Result<(), Fault> {
     let mut err = crate::output::stderr().lock();
     for SkippedEntry { path, what } in left_out {
         let path = visible(&path.display().to_string());
-        writeln!(err, "warning: {path} was left out: it is {what}")?;
+        writeln!(err, "warning: {path} was not copied: it is {what}")?;
     }
     Ok(())
 }
 
-/// A repository with everything in it committed. A clone keeps its history.
+/// Commits all files, in a new repository or in the existing one; a clone keeps its history.
 fn commit_all(dir: &Path, message: &str) -> Result<(), Fault> {
     let failed = |error: git2::Error| {
         Fault::new(
             Blame::Machine,
-            format!("cannot make the git history of {}: {}", dir.display(), error.message()),
+            format!("cannot create the git history of {}: {}", dir.display(), error.message()),
         )
     };
     let repository = match Repository::open(dir) {

@@ -1,6 +1,6 @@
-//! `agentry ledger`: whether the record is what was written, and how to go on after entries were lost.
+//! `agentry ledger`: verifies the ledger, and records the loss of entries.
 //!
-//! Must never: repair. What is broken is shown, and stays as it is; what is lost is recorded as lost.
+//! Must never: repair. Damage is reported and stays as it is; lost entries are recorded as lost.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) fn run(host: &CliContext, _options: &Options) -> Result<ExitCode, Fau
     let mut out = crate::output::stdout().lock();
     writeln!(
         out,
-        "whole: {} entries, {} artifacts, {} anchors",
+        "verified: {} entries, {} artifacts, {} anchors",
         verified.entries, verified.artifacts, verified.anchors
     )?;
     writeln!(out, "  head {}", verified.head_hash)?;
@@ -38,7 +38,7 @@ pub(crate) fn run(host: &CliContext, _options: &Options) -> Result<ExitCode, Fau
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads all of it, also in a home that cannot be written.
+/// Verifies the whole ledger; works in a read-only home too.
 fn verified(host: &CliContext) -> Result<VerificationReport, Fault> {
     let home = host.environment.state.as_deref();
     let Some(home) = home.filter(|_| bootstrap::has_ledger(host)) else {
@@ -51,9 +51,9 @@ fn verified(host: &CliContext) -> Result<VerificationReport, Fault> {
     ledger.verify().map_err(advised)
 }
 
-/// What is wrong, and what to do about it; that is not to run this again.
+/// Turns an error into a fault with a hint other than to verify again.
 fn advised(error: StoreError) -> Fault {
-    let copy = "stop every agentry, and restore ledger.sqlite3 together with ledger.sqlite3-wal, anchor, head and \
+    let copy = "stop every agentry process, and restore ledger.sqlite3 together with ledger.sqlite3-wal, anchor, head and \
                 artifacts/ from a copy";
     let (message, hint) = match &error {
         StoreError::Read { path, source } => {
@@ -69,7 +69,7 @@ fn advised(error: StoreError) -> Fault {
                 .all(|one| matches!(one.defect, Defect::Cut { .. } | Defect::NotAnchored));
             let hint = match is_only_cut {
                 true => format!(
-                    "{copy}; or go on without what was lost with `agentry ledger accept-loss`"
+                    "{copy}; or continue without the lost entries: `agentry ledger accept-loss`"
                 ),
                 false => unreadable(path, copy),
             };
@@ -84,28 +84,23 @@ fn unreadable(path: &Path, copy: &str) -> String {
     let path = path.display();
     format!(
         "{copy}; without a copy, move {path} and {path}-wal aside (`sqlite3 FILE .recover` may read some of it) and \
-         begin a new record with `agentry ledger accept-loss`"
+         start a new ledger with `agentry ledger accept-loss`"
     )
 }
 
-/// Records that entries are missing.
+/// Records that entries are missing, so that the ledger can be used again.
 pub(crate) fn accept_loss(host: &CliContext, _options: &AcceptOptions) -> Result<ExitCode, Fault> {
     let Some(home) = &host.environment.state else {
-        return Err(Fault::new(
-            Blame::Machine,
-            "there is no place for the ledger: HOME is not set",
-        )
-        .hint("set AGENTRY_HOME to a directory"));
+        return Err(Fault::new(Blame::Machine, "no directory for the ledger: HOME is not set")
+            .hint("set AGENTRY_HOME to a directory"));
     };
     let accepted =
         Ledger::accept_loss(home, Arc::new(bootstrap::now)).map_err(bootstrap::store_fault)?;
     let (last, known, seq) = (accepted.loss.last, accepted.loss.known, accepted.seq);
     let mut out = crate::output::stdout().lock();
     match last < known {
-        true => writeln!(out, "entries {} to {known} are lost; entry {seq} says so", last + 1)?,
-        false => {
-            writeln!(out, "entry {known} is not the one that was written; entry {seq} says so")?
-        }
+        true => writeln!(out, "entries {} to {known} are lost; recorded in entry {seq}", last + 1)?,
+        false => writeln!(out, "entry {known} is not the original one; recorded in entry {seq}")?,
     }
     Ok(ExitCode::SUCCESS)
 }

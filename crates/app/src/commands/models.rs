@@ -1,6 +1,6 @@
-//! `agentry models`: who serves which models, which one an agent gets and why, and what is on this machine.
+//! `agentry models`: providers and their models, an agent's choice, and installed models.
 //!
-//! Must never: send anything anywhere, unless `--fetch` asks for it.
+//! Must never: send a request, unless `--fetch` asks for it.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,18 +30,18 @@ use crate::secret_store;
 pub(crate) struct Options {
     #[command(flatten)]
     which: AgentSelection,
-    /// Ask each provider what it serves
+    /// Ask each provider for its list of models
     #[arg(long)]
     fetch: bool,
-    /// Explain the choice as if this model were asked for
+    /// Explain the choice as if this model were requested
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// How it is printed
+    /// Output format of the report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-/// What a provider answers when it is asked for its models.
+/// The list of models from a provider, or the reason of a failure.
 type ModelListResult = Result<Vec<String>, String>;
 
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
@@ -75,7 +75,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(if failed || choice.is_err() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The agent whose choice is explained. A directory without one still has providers.
+/// Returns the agent whose choice is explained; None if the directory has no agent.
 fn agent<'a>(
     loaded: &'a LoadedProject,
     which: &AgentSelection,
@@ -99,7 +99,7 @@ fn chosen(
     choose(&ModelPreferences { asked, agent: models, default }, servings)
 }
 
-/// None for what cannot be asked.
+/// Asks a provider for its models. Returns None if it is local or not ready.
 fn fetch(known: &ProviderSet, serving: &SelectableProvider) -> Option<ModelListResult> {
     if serving.id == LOCAL || serving.ready.is_err() {
         return None;
@@ -134,12 +134,12 @@ impl ModelsReport<'_> {
                     writeln!(out, "  then {}", visible_line(model))?;
                 }
                 if choice.replaced {
-                    writeln!(out, "  none of those that the agent names can be had")?;
+                    writeln!(out, "  none of the agent's models is available")?;
                 }
                 &choice.steps
             }
             Err(none) => {
-                writeln!(out, "{bold}model{whose}{bold:#}  none can be asked")?;
+                writeln!(out, "{bold}model{whose}{bold:#}  none available")?;
                 writeln!(out, "  {}", visible(&none.hint()))?;
                 &none.steps
             }
@@ -159,7 +159,7 @@ impl ModelsReport<'_> {
 
     fn write_weights(&self, out: &mut dyn Write) -> Result<(), Fault> {
         let Some(weights) = &self.known.weights else {
-            return Ok(writeln!(out, "  there is no place for weights: HOME is not set")?);
+            return Ok(writeln!(out, "  no directory for weights: HOME is not set")?);
         };
         let installed = weights.installed();
         for one in &installed {
@@ -253,7 +253,7 @@ fn write_serving(
     }
     let more = models.len().saturating_sub(SHOWN_MODELS_MAX);
     if more > 0 {
-        writeln!(out, "    … and {more} more {origin}; --format json has all")?;
+        writeln!(out, "    … and {more} more {origin}; --format json lists all")?;
     }
     Ok(())
 }

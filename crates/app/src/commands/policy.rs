@@ -1,6 +1,6 @@
-//! `agentry policy explain`: what each stage says about a call, and which rule decides.
+//! `agentry policy explain`: the verdict of each stage about a call, and the deciding rule.
 //!
-//! Exit 0: the call would go ahead. Exit 3: it would be denied. Exit 4: a person would be asked.
+//! Exit 0: the call would be allowed. Exit 3: denied. Exit 4: it would need approval.
 //!
 //! Must never: run the call.
 
@@ -38,19 +38,19 @@ pub(crate) struct Options {
     /// The tool, by any of its names
     #[arg(long, value_name = "NAME")]
     tool: String,
-    /// Its arguments, as JSON
+    /// The arguments of the call, as JSON
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
-    /// The task within which it is called
+    /// The task that the call belongs to
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// The file of the task's step, if it is not the first
+    /// The file of the task step [default: the first step]
     #[arg(long, value_name = "FILE", requires = "task")]
     step: Option<String>,
-    /// A skill that is active (may be given several times, in the order of loading)
+    /// An active skill (repeatable, in the order of loading)
     #[arg(long = "skill", value_name = "ID")]
     skills: Vec<String>,
-    /// How the answer is printed
+    /// Output format of the report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -90,7 +90,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     }))
 }
 
-/// The step of the task that was asked for: the first unless a file is named.
+/// Returns the requested task and step: the first step unless a file is named.
 fn step<'a>(library: &'a Library, options: &Options) -> Result<Option<(&'a Task, usize)>, Fault> {
     let Some(id) = &options.task else { return Ok(None) };
     let Some(task) = library.tasks.get(id) else {
@@ -123,7 +123,7 @@ fn active(authority: &Authority, options: &Options) -> Result<Vec<SkillId>, Faul
     }
 }
 
-/// The directory that was named is the workspace.
+/// Sets the named directory as the workspace, and the user's home.
 fn set_place(authority: &mut Authority, host: &CliContext, directory: &Path) {
     let full = directory.canonicalize();
     let workspace = full.as_deref().unwrap_or(directory);
@@ -132,7 +132,7 @@ fn set_place(authority: &mut Authority, host: &CliContext, directory: &Path) {
     authority.place.home = home.map(|home| home.display().to_string());
 }
 
-/// Where the path of the call leads now, found the way the tools find it.
+/// Returns the resolved paths of the call, as the tools would resolve them.
 fn facts(directory: &Path, call: &ToolCall) -> CallFacts {
     let paths = Workspace::open(directory).map(|workspace| call_facts::paths(&workspace, call));
     CallFacts { paths: paths.unwrap_or_default(), ..CallFacts::default() }

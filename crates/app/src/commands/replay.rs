@@ -1,6 +1,6 @@
-//! `agentry replay`: plays a recorded run to today's program and files.
+//! `agentry replay`: replays a recorded run against the current code and files.
 //!
-//! Must never: do anything that a run would do.
+//! Must never: call a model or a tool, or record anything.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -27,7 +27,10 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let mut out = crate::output::stdout().lock();
     match replayed.map_err(bootstrap::fault)? {
         ReplayReport::Identical { moves } => {
-            writeln!(out, "identical: {moves} moves")?;
+            writeln!(
+                out,
+                "identical: {moves} moves; current code and files make the same decisions"
+            )?;
             Ok(ExitCode::SUCCESS)
         }
         ReplayReport::Different { moves, recorded, today } => {

@@ -1,6 +1,6 @@
-//! `agentry requests`: what others ask the owner for, and what the owner says to it.
+//! `agentry requests`: lists and answers requests for permission.
 //!
-//! Must never: answer for anybody, or show one as open whose time is over.
+//! Must never: answer without a person's command, or show an expired request as open.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,30 +20,30 @@ use crate::diagnostics::escaped;
 use crate::fault::{Blame, Fault};
 use crate::secret_store;
 
-/// How long a yes for a day lasts.
+/// Duration in milliseconds of an approval for a day.
 const DAY_MS: u64 = agentry_kernel::limits::GRANT_DAY_MS;
 
 #[derive(Subcommand)]
 pub(crate) enum RequestsCommand {
-    /// Those that wait for an answer, or all
+    /// List pending requests, or all
     List(RequestListOptions),
-    /// One request, with all that is known of it
+    /// Show a request with all its facts
     Show(RequestShowOptions),
-    /// Say yes: once, for a day, or always
+    /// Approve a request: once, for a day, or always
     Approve(ApproveOptions),
-    /// Say no
+    /// Deny a request
     Deny(DenyOptions),
 }
 
 #[derive(Args)]
 pub(crate) struct RequestListOptions {
-    /// Only those that wait (so without it)
+    /// Pending requests only (default)
     #[arg(long, conflicts_with = "all")]
     pending: bool,
-    /// Also those that were answered, expired or were withdrawn
+    /// Include answered, expired and withdrawn requests
     #[arg(long)]
     all: bool,
-    /// For programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) struct RequestListOptions {
 pub(crate) struct RequestShowOptions {
     /// The request, by its id or a part of it
     request: String,
-    /// For programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -61,13 +61,13 @@ pub(crate) struct RequestShowOptions {
 pub(crate) struct ApproveOptions {
     /// The request, by its id or a part of it
     request: String,
-    /// This call only (so without any other word)
+    /// This call only (default)
     #[arg(long, conflicts_with_all = ["duration", "always"])]
     once: bool,
-    /// What was asked for, for so long: 24h
+    /// Grant the permission for this time: 24h
     #[arg(long, value_name = "TIME", conflicts_with = "always")]
     duration: Option<String>,
-    /// What was asked for, until it is taken back
+    /// Grant the permission until it is revoked
     #[arg(long)]
     always: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) struct ApproveOptions {
 pub(crate) struct DenyOptions {
     /// The request, by its id or a part of it
     request: String,
-    /// Why; told to the agent
+    /// The reason, sent to the agent
     #[arg(long)]
     reason: Option<String>,
 }
@@ -118,7 +118,7 @@ fn reach(options: &ApproveOptions) -> Result<ApprovalScope, Fault> {
         DAY_MS => Ok(ApprovalScope::Day),
         _ => {
             let text =
-                format!("a request is approved once, for 24h or always, not for `{duration}`");
+                format!("a request can be approved once, for 24h or always, not for `{duration}`");
             let hint = "approve it once, and give a grant: agentry grants give --for TIME";
             Err(Fault::new(Blame::Caller, text).hint(hint))
         }
@@ -155,7 +155,7 @@ fn say(
         (Some(grant), _) => {
             let until = grant.expires_at.map(bootstrap::rfc3339);
             let until =
-                until.map_or("until it is taken back".to_owned(), |end| format!("until {end}"));
+                until.map_or("until it is revoked".to_owned(), |end| format!("until {end}"));
             writeln!(out, "{id}: {word}, {} {until}", grant.id)?;
         }
         (None, true) => writeln!(out, "{id}: {word} once")?,
@@ -164,7 +164,7 @@ fn say(
     write_next_step(ledger, &answered.row, out)
 }
 
-/// A run that no process works on has to be taken up.
+/// Prints the command that resumes the run, if it is paused and no process works on it.
 pub(super) fn write_next_step(
     ledger: &Ledger,
     row: &ApprovalRow,
@@ -187,7 +187,7 @@ fn list(ledger: &Ledger, options: &RequestListOptions, out: &mut dyn Write) -> R
         return Ok(());
     }
     if rows.is_empty() {
-        writeln!(out, "{}", if options.all { "nobody ever asked" } else { "nobody asks" })?;
+        writeln!(out, "{}", if options.all { "no requests" } else { "no pending requests" })?;
     }
     for row in &rows {
         let Some(request) = row.approval.request() else { continue };
@@ -229,13 +229,13 @@ fn write_whole(row: &ApprovalRow, out: &mut dyn Write) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Who asks for what, and why: what a person needs to judge a request.
+/// Returns the facts that a person needs to judge a request: sender, permission, reason, message.
 pub(crate) fn request_lines(request: &PermissionRequest) -> Vec<String> {
     let who = agentry_kernel::permission_request::name_of(&request.requester);
     let mut lines = vec![
         format!("{who} on {} has no permission for this", request.requester_channel),
-        format!("a yes that lasts gives: {}", resources(request)),
-        format!("why: {}", request.reason),
+        format!("a lasting approval grants: {}", resources(request)),
+        format!("reason: {}", request.reason),
     ];
     if !request.original_message.is_empty() {
         lines.push(format!("they wrote: {}", request.original_message));

@@ -1,6 +1,6 @@
-//! `agentry resume`: takes up runs that a process left.
+//! `agentry resume`: resumes paused and interrupted runs.
 //!
-//! Must never: begin a run anew, or make a call again that nobody knows the outcome of.
+//! Must never: start a run again from the beginning, or repeat a call whose outcome is unknown.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -21,13 +21,13 @@ pub(crate) struct Options {
     /// The run, by its id or a part of it
     #[arg(required_unless_present_any = ["all", "last"])]
     run: Option<String>,
-    /// Every run that is not over and that nobody works on
+    /// All unfinished runs that no process works on
     #[arg(long, conflicts_with_all = ["run", "last"])]
     all: bool,
     /// The latest run
     #[arg(long, conflicts_with = "run")]
     last: bool,
-    /// Print one JSON event on each line
+    /// Print a JSON event per line
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     resume(host, ledger, &run, options.json)
 }
 
-/// Takes up one run, in its own project and workspace.
+/// Resumes one run, in its own project and workspace.
 fn resume(host: &CliContext, ledger: Ledger, run: &RunId, json: bool) -> Result<ExitCode, Fault> {
     let engine = bootstrap::engine_of(host, ledger, run)?;
     let ledger = &engine.parts.ledger;
@@ -60,10 +60,10 @@ fn resume(host: &CliContext, ledger: Ledger, run: &RunId, json: bool) -> Result<
     Ok(ExitCode::from(bootstrap::exit_code(&outcome)))
 }
 
-/// One after the other, the oldest first. The exit code is that of the last one that was not done.
+/// Resumes all open runs in turn, oldest first. Returns the exit code of the last run that failed.
 fn resume_all(host: &CliContext, ledger: Ledger, options: &Options) -> Result<ExitCode, Fault> {
     let runs = ledger.runs(usize::MAX >> 1).map_err(bootstrap::store_fault)?;
-    // One that a failing disk took along must not take the rest along: each opens its own.
+    // Each run opens its own ledger, so that one failure does not stop the rest.
     drop(ledger);
     let mut open: Vec<RunId> = runs
         .into_iter()
@@ -75,7 +75,7 @@ fn resume_all(host: &CliContext, ledger: Ledger, options: &Options) -> Result<Ex
         .collect();
     open.sort();
     if open.is_empty() {
-        writeln!(io::stderr(), "every run is over")?;
+        writeln!(io::stderr(), "no run to resume: all runs have ended")?;
     }
     let mut code = ExitCode::SUCCESS;
     for run in open {

@@ -1,4 +1,4 @@
-//! `agentry run`: one run to its end, or to where a person must answer.
+//! `agentry run`: one run, to its end or to a pause for approval.
 //!
 //! Must never: exit 0 when the work was not done.
 
@@ -32,76 +32,76 @@ use crate::trust;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// What to do: a prompt, or the id of a task (`-` reads the prompt from standard input)
+    /// A prompt, or the id of a task (`-` reads standard input)
     #[arg(value_name = "PROMPT|TASK")]
     what: String,
     #[command(flatten)]
     pub(super) work: WorkOptions,
-    /// An input of the task (may be given several times)
+    /// An input of the task (repeatable)
     #[arg(long = "input", value_name = "NAME=VALUE")]
     inputs: Vec<String>,
-    /// A picture that goes with the prompt (may be given several times)
+    /// An image to add to the prompt (repeatable)
     #[arg(long = "image", value_name = "FILE")]
     images: Vec<PathBuf>,
-    /// Print one JSON event on each line
+    /// Print a JSON event per line
     #[arg(long)]
     json: bool,
 }
 
-/// What every verb that begins runs can be told.
+/// Options of every command that starts runs.
 #[derive(Args)]
 pub(crate) struct WorkOptions {
-    /// The directory of the definitions, and where the work is done
+    /// The directory of the definitions, and the workspace
     #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
     pub(super) dir: PathBuf,
-    /// Do the work in another directory
+    /// Use another directory as the workspace
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,
     /// The agent, if the directory holds several
     #[arg(long, value_name = "ID")]
     pub(super) agent: Option<String>,
-    /// The model: a name, provider/name, local, or scripted:answers.jsonl
+    /// NAME, PROVIDER/NAME, local, or scripted:answers.jsonl
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
-    /// Ask a person (structured), or go on until a check says done (wiggum)
+    /// The approval of calls and the end of the work
     #[arg(long, value_enum, default_value_t = RunModeArg::Structured)]
     pub(super) mode: RunModeArg,
-    /// The most iterations in wiggum mode
+    /// The maximum number of iterations in wiggum mode
     #[arg(long, value_name = "N")]
     pub(super) max_iterations: Option<u32>,
-    /// In wiggum mode, the command whose success means done
+    /// In wiggum mode, the command whose success ends the work
     #[arg(long, value_name = "COMMAND")]
     pub(super) check: Option<String>,
-    /// The session to go on with, by its name
+    /// The session to continue or create, by its name
     #[arg(long, value_name = "KEY")]
     pub(super) session: Option<String>,
-    /// Record what is said to the provider and what it answers into a new file
+    /// Record the exchanges with the provider in a new file
     #[arg(long, value_name = "FILE", conflicts_with = "play")]
     pub(super) record: Option<PathBuf>,
-    /// Play the provider's answers from such a file; nothing is sent
+    /// Play provider answers from a recording; send nothing
     #[arg(long, value_name = "FILE")]
     pub(super) play: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RunModeArg {
-    /// A person is asked
+    /// Ask a person for approvals
     #[value(alias = "supervised")]
     Structured,
-    /// Until a check says done
+    /// Continue until a check succeeds, without asking
     #[value(alias = "autonomous")]
     Wiggum,
 }
 
 impl Options {
-    /// What a prompt alone means.
+    /// Returns the options of a run with a prompt only.
     pub(super) fn of_prompt(what: String, work: WorkOptions) -> Self {
         Self { what, work, inputs: Vec::new(), images: Vec::new(), json: false }
     }
 }
 
 impl WorkOptions {
-    /// What nothing said means.
+    /// Returns the defaults of these options.
     pub(super) fn defaults() -> Self {
         Self {
             dir: PathBuf::from("."),
@@ -117,7 +117,7 @@ impl WorkOptions {
         }
     }
 
-    /// Whether what is said to providers is recorded or played. The files are named from where the command was given.
+    /// Returns the recording mode of the run, if any; paths are relative to the current directory.
     pub(super) fn tape(&self) -> Result<Option<RecordingMode>, Fault> {
         let absolute = |path: &PathBuf| {
             std::path::absolute(path).map_err(|error| {
@@ -155,7 +155,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let agent = choose(&engine.loaded, &work)?;
     let task = task(&engine.loaded, &what)?;
     let agent_id = match (&work.agent, task) {
-        // The task says who, unless somebody says otherwise.
+        // The task names its agent, unless --agent overrides it.
         (None, Some(task)) => {
             let first = task.steps.first().and_then(|step| step.agent.as_ref());
             first.map(|agent| agent.value.clone()).or_else(|| Some(agent.as_ref().ok()?.id.clone()))
@@ -190,7 +190,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     Ok(ExitCode::from(bootstrap::exit_code(&outcome)))
 }
 
-/// All who work on it.
+/// Returns all agents of the run: the first one and those of the task's steps.
 fn working<'a>(
     engine: &'a ProjectRuntime,
     agent: &'a Agent,
@@ -202,7 +202,7 @@ fn working<'a>(
     [agent].into_iter().chain(known)
 }
 
-/// How a run is shown, and whether there is somebody to ask.
+/// Returns the output mode: JSON lines, or a terminal if both stdin and stderr are terminals.
 pub(crate) fn look(json: bool) -> OutputMode {
     match json {
         true => OutputMode::JsonLines,
@@ -211,7 +211,7 @@ pub(crate) fn look(json: bool) -> OutputMode {
     }
 }
 
-/// Runs something with a stage to look at.
+/// Runs `work` with an output for its entries. `past` is shown first.
 pub(crate) fn show<T>(
     engine: &ProjectRuntime,
     look: OutputMode,
@@ -234,13 +234,14 @@ pub(crate) fn show<T>(
     };
     let outcome = work(&runner);
     drop(runner);
-    let shown = shower.join().unwrap_or_else(|_| Err(io::Error::other("the output broke down")));
+    let shown =
+        shower.join().unwrap_or_else(|_| Err(io::Error::other("the output thread panicked")));
     let outcome = outcome.map_err(bootstrap::fault)?;
     shown?;
     Ok(outcome)
 }
 
-/// Runs one order with a stage to look at.
+/// Admits and runs one request, and shows it.
 pub(crate) fn show_run(
     engine: &ProjectRuntime,
     look: OutputMode,
@@ -254,7 +255,7 @@ pub(crate) fn show_run(
     started.map(|_| ())
 }
 
-/// The agent that is meant.
+/// Returns the selected agent. The inner error is only reported if no task names an agent.
 pub(crate) fn choose<'a>(
     loaded: &'a LoadedProject,
     work: &WorkOptions,
@@ -270,7 +271,7 @@ fn task<'a>(loaded: &'a LoadedProject, what: &str) -> Result<Option<&'a Task>, F
     Ok(loaded.library.tasks.get(what))
 }
 
-/// Model, mode and limits.
+/// Resolves the settings of a run: model, mode, limits and check.
 pub(crate) fn terms(
     host: &CliContext,
     engine: &ProjectRuntime,
@@ -293,7 +294,7 @@ pub(crate) fn terms(
     })
 }
 
-/// A script is found again from any directory.
+/// Makes the path of a scripted model absolute, so that it is found from any directory.
 pub(crate) fn absolute_model(model: &str) -> Result<String, Fault> {
     let Some(file) = model.strip_prefix("scripted:") else { return Ok(model.to_owned()) };
     let path = std::path::absolute(Path::new(file)).map_err(|error| {
@@ -323,7 +324,7 @@ fn read_prompt() -> Result<String, Fault> {
     Ok(text)
 }
 
-/// Records that somebody wants a run to end.
+/// Appends the wish to cancel a run; the process that works on the run ends it.
 pub(crate) fn record_cancel(
     parts: &Host,
     about: &EntrySubject,

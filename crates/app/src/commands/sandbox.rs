@@ -1,4 +1,4 @@
-//! `agentry sandbox run` tries a command; `agentry sandbox explain` says what an agent may read, write and reach.
+//! `agentry sandbox run` runs a command; `agentry sandbox explain` shows an agent's confinement.
 //!
 //! Must never: run a command without a sandbox.
 
@@ -32,28 +32,28 @@ use crate::{bootstrap, sandbox_setup};
 
 #[derive(Args)]
 pub(crate) struct SandboxRunOptions {
-    /// A directory that may be written (may be given several times)
+    /// Allow writes to a directory (repeatable)
     #[arg(long, value_name = "PATH")]
     allow_write: Vec<PathBuf>,
-    /// What may be read beside the usual (may be given several times)
+    /// Allow reads of a path beyond the default (repeatable)
     #[arg(long, value_name = "PATH")]
     allow_read: Vec<PathBuf>,
-    /// What may not be read (may be given several times)
+    /// Deny reads of a path (repeatable)
     #[arg(long, value_name = "PATH")]
     deny_read: Vec<PathBuf>,
-    /// A host that may be reached (may be given several times)
+    /// Allow connections to a host (repeatable)
     #[arg(long, value_name = "HOST")]
     allow_domain: Vec<String>,
-    /// An address that counts as public although it is not (may be given several times)
+    /// Treat a private address as public (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     allow_address: Vec<String>,
-    /// Let a repository be written, but for its hooks and settings
+    /// Allow writes to .git, except its hooks and settings
     #[arg(long)]
     git_write: bool,
-    /// Seconds after which it ends
+    /// End the command after this many seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
-    /// The command
+    /// The command and its arguments
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<std::ffi::OsString>,
 }
@@ -62,18 +62,18 @@ pub(crate) struct SandboxRunOptions {
 pub(crate) struct SandboxExplainOptions {
     #[command(flatten)]
     which: AgentSelection,
-    /// How the answer is printed
+    /// Output format of the report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-/// The sandbox does not work; the convention of programs that start programs.
+/// Exit code if the sandbox does not work, as `env` and `timeout` have it.
 const BROKEN: u8 = 125;
-/// The time was over.
+/// Exit code after a timeout.
 const TIMED_OUT: u8 = 124;
-/// The command cannot be run.
+/// Exit code if the command cannot be run.
 const NOT_EXECUTABLE: u8 = 126;
-/// There is no such command.
+/// Exit code if the command does not exist.
 const NOT_FOUND: u8 = 127;
 
 pub(crate) fn run(host: &CliContext, options: &SandboxRunOptions) -> Result<ExitCode, Fault> {
@@ -83,13 +83,13 @@ pub(crate) fn run(host: &CliContext, options: &SandboxRunOptions) -> Result<Exit
     let (sandbox, _) = match opened {
         Ok(opened) => opened,
         Err(unavailable) => {
-            say(&format!("error: {unavailable}\n  hint: `agentry doctor` says what to do"));
+            say(&format!("error: {unavailable}\n  hint: `agentry doctor` shows how to fix it"));
             return Ok(ExitCode::from(BROKEN));
         }
     };
     let confinement = Confinement { level: sandbox.level(), ..confinement(host, options)? };
     let cwd = std::env::current_dir().map_err(|error| {
-        Fault::new(Blame::Caller, format!("there is no directory here: {error}"))
+        Fault::new(Blame::Caller, format!("cannot read the current directory: {error}"))
     })?;
     let mut words = options.command.iter().cloned();
     let command = Command {
@@ -101,7 +101,7 @@ pub(crate) fn run(host: &CliContext, options: &SandboxRunOptions) -> Result<Exit
         streams: Streams::Apart,
     };
     let hear = |source: OutputSource, piece: &[u8]| {
-        // With nowhere left to write to, the command goes on all the same.
+        // If the output is closed, the command continues.
         match source {
             OutputSource::Output => std::io::stdout().write_all(piece).unwrap_or_default(),
             OutputSource::Errors => std::io::stderr().write_all(piece).unwrap_or_default(),
@@ -128,12 +128,12 @@ pub(crate) fn run(host: &CliContext, options: &SandboxRunOptions) -> Result<Exit
     }))
 }
 
-/// What this command may do: what the operator has just said, and nothing of an agent's.
+/// Returns the confinement from the options alone; no agent's settings apply.
 fn confinement(host: &CliContext, options: &SandboxRunOptions) -> Result<Confinement, Fault> {
     let real = |path: &PathBuf| {
         let real = path.canonicalize().map_err(|error| {
             Fault::new(Blame::Caller, format!("cannot use {}: {error}", path.display()))
-                .hint("name something that exists")
+                .hint("name an existing path")
         })?;
         Ok(real.display().to_string())
     };
@@ -172,7 +172,7 @@ fn confinement(host: &CliContext, options: &SandboxRunOptions) -> Result<Confine
     })
 }
 
-/// Says what the sandbox did, and gives the code to end with.
+/// Reports denied paths and violations, and returns the exit code.
 fn tell(finished: &ProcessOutcome, confinement: &Confinement, cwd: &Path) -> u8 {
     if finished.ending != ProcessEnding::Exited(0) {
         let errors = String::from_utf8_lossy(finished.stderr.head()).into_owned();
@@ -185,14 +185,14 @@ fn tell(finished: &ProcessOutcome, confinement: &Confinement, cwd: &Path) -> u8 
     }
     match finished.ending {
         ProcessEnding::Exited(code) => u8::try_from(code).unwrap_or(1),
-        // As a shell has it.
+        // The exit code that a shell returns for a signal.
         ProcessEnding::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
         ProcessEnding::TimedOut => {
-            say("its time was over; all its processes were ended");
+            say("timeout: all processes of the command were killed");
             TIMED_OUT
         }
         ProcessEnding::OutOfMemory => {
-            say("limit: memory; all its processes were ended");
+            say("memory limit: all processes of the command were killed");
             128 + 9
         }
         ProcessEnding::Stopped => 128 + 15,
@@ -214,7 +214,7 @@ fn not_run(error: &Error) -> u8 {
 }
 
 fn say(text: &str) {
-    // With nowhere left to write to, the exit code is all that can be said.
+    // If stderr is closed, the exit code still tells the caller.
     writeln!(crate::output::stderr().lock(), "{}", crate::diagnostics::visible(text))
         .unwrap_or_default();
 }
@@ -251,18 +251,18 @@ pub(crate) fn explain(
                 writeln!(out, "left out: {note}")?;
             }
             if let Some(why) = missing {
-                writeln!(out, "There is no sandbox, so nothing runs: {why}")?;
+                writeln!(out, "No sandbox works here, so no command runs: {why}")?;
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// A confinement for people.
+/// Describes a confinement for people, one path or limit per line.
 fn explained(confinement: &Confinement) -> String {
     use std::fmt::Write as _;
     if confinement.level == ConfinementLevel::Off {
-        return "The sandbox is off: commands can do whatever you can.\n".to_owned();
+        return "The sandbox is off: commands can do everything that you can.\n".to_owned();
     }
     let mut text = String::new();
     let profile = serde_json::to_value(confinement.profile).unwrap_or_default();
@@ -271,14 +271,14 @@ fn explained(confinement: &Confinement) -> String {
         let all = first.iter().copied().chain(paths.iter().map(String::as_str));
         for (at, line) in all.enumerate() {
             let head = if at == 0 { head } else { "" };
-            writeln!(text, "{head:<10} {line}").expect("a string takes all");
+            writeln!(text, "{head:<10} {line}").expect("writing to a string cannot fail");
         }
     };
     list("level", &[confinement.level.as_str()], &[]);
     list("profile", &[profile], &[]);
     let system = match confinement.reading {
         ReadAccess::Strict => "the system's programs, libraries and public settings",
-        ReadAccess::Broad => "everything but what is denied",
+        ReadAccess::Broad => "everything except the denied paths",
     };
     list("reads", &[system], &confinement.allow_read);
     list("", &["never:"], &[]);
@@ -292,7 +292,7 @@ fn explained(confinement: &Confinement) -> String {
     };
     list("writes", &["its own /tmp and /dev/shm", &home], &confinement.allow_write);
     let git = match confinement.git {
-        GitAccess::Read => "never: .git, hooks, editor and shell settings, wherever they stand",
+        GitAccess::Read => "never: .git, hooks, editor and shell settings, in any directory",
         GitAccess::Write => "never: the hooks and settings of .git, editor and shell settings",
     };
     list("", &[git], &confinement.deny_write);

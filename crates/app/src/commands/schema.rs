@@ -1,4 +1,4 @@
-//! `agentry schema <kind>`: the JSON Schema of a definition file, or the document of the server's API.
+//! `agentry schema <kind>`: the JSON Schema of a definition file, or the OpenAPI document.
 //!
 //! Must never: print another schema than `check` applies.
 
@@ -14,12 +14,12 @@ use crate::http;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The kind of file; `api` for what the server answers, as OpenAPI
+    /// The kind of file, or `api` for the OpenAPI document
     #[arg(value_parser = PossibleValuesParser::new(kinds()))]
     kind: String,
 }
 
-/// The document of the server's API.
+/// The kind that prints the OpenAPI document of the server.
 const API: &str = "api";
 
 fn kinds() -> impl Iterator<Item = &'static str> {

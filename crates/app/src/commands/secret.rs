@@ -1,6 +1,6 @@
-//! `agentry secret set`, `list`, `rm`: keeps secrets for those who may have them.
+//! `agentry secret set`, `list`, `rm`: stores, lists and removes secrets.
 //!
-//! Must never: take a value from the command line, or print one.
+//! Must never: accept a value from the command line, or print one.
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -22,36 +22,36 @@ use crate::secret_store::{self, SecretLocation, SecretStatus};
 
 #[derive(Subcommand)]
 pub(crate) enum SecretCommand {
-    /// Keep a value; it is asked for, or read from standard input
+    /// Store a value, typed hidden or read from standard input
     Set(SetOptions),
-    /// List the names, where each is kept, and who may have it
+    /// List names, storage and receivers of secrets
     List(SecretListOptions),
-    /// Forget a value
+    /// Remove a value
     Rm(RmOptions),
 }
 
 #[derive(Args)]
 pub(crate) struct SetOptions {
-    /// What to call it
+    /// The name of the secret
     name: String,
-    /// Take the value from this environment variable instead, once
+    /// Copy the value from this environment variable
     #[arg(long, value_name = "VARIABLE")]
     from_env: Option<String>,
-    /// Only there to be refused: other users of the machine see the command line.
+    /// Always rejected: other users of the machine can read the command line.
     #[arg(hide = true, allow_hyphen_values = true)]
     given: Vec<String>,
 }
 
 #[derive(Args)]
 pub(crate) struct SecretListOptions {
-    /// How the list is printed
+    /// Output format of the list
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
 #[derive(Args)]
 pub(crate) struct RmOptions {
-    /// Which one
+    /// The name of the secret
     name: String,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn run(host: &CliContext, what: &SecretCommand) -> Result<ExitCode, F
     Ok(ExitCode::SUCCESS)
 }
 
-/// The operator's own; a project has no say in this.
+/// Reads the operator's settings for secrets; those of a project do not count.
 fn settings(host: &CliContext) -> Result<config::SecretsToml, Fault> {
     let mut findings = Findings::default();
     let settings = host.settings(&FileTree::new(""), &mut findings);
@@ -85,12 +85,12 @@ fn set(
     options: &SetOptions,
 ) -> Result<(), Fault> {
     let name = &options.name;
-    let refuse = |why: String| Fault::new(Blame::Caller, format!("`{name}` is not kept: {why}"));
+    let refuse = |why: String| Fault::new(Blame::Caller, format!("`{name}` was not stored: {why}"));
     secret_store::check_name(name).map_err(refuse)?;
     if !options.given.is_empty() {
-        let why = "a value is never taken from the command line, where others can read it";
+        let why = "values on the command line are rejected, because other users can read them";
         return Err(refuse(why.to_owned())
-            .hint("take this value for known to others; give a fresh one on standard input"));
+            .hint("treat this value as leaked; pass a new one on standard input"));
     }
     let value = match &options.from_env {
         Some(variable) => host
@@ -103,21 +103,21 @@ fn set(
     secret_store::check_value(&value).map_err(refuse)?;
     secret_store::keep(host, settings, name, value)?;
     let mut err = crate::output::stderr().lock();
-    writeln!(err, "`{name}` is kept")?;
+    writeln!(err, "`{name}` is stored")?;
     let is_for_nobody =
         settings.named.get(name.as_str()).is_none_or(|said| said.receivers.is_empty());
     if is_for_nobody {
-        writeln!(err, "nobody gets it yet; say who in your settings:")?;
+        writeln!(err, "it has no receiver yet; name one in your settings:")?;
         writeln!(err, "  [secrets.{name}]\n  for = [\"tool:bash\"]")?;
     }
     Ok(())
 }
 
-/// From whoever sits there, without showing it.
+/// Reads the value from the terminal without echo.
 fn asked(name: &str) -> Result<SecretString, Fault> {
     let unreadable = |error: io::Error| {
         Fault::new(Blame::Machine, format!("cannot ask for the value: {error}"))
-            .hint("give it on standard input: agentry secret set NAME < FILE")
+            .hint("pass it on standard input: agentry secret set NAME < FILE")
     };
     let stdin = io::stdin();
     let before = tcgetattr(&stdin).map_err(|error| unreadable(error.into()))?;
@@ -136,17 +136,17 @@ fn asked(name: &str) -> Result<SecretString, Fault> {
     Ok(value)
 }
 
-/// From standard input, to its end.
+/// Reads the value from standard input, to its end.
 fn piped() -> Result<SecretString, Fault> {
     let mut text = String::new();
-    // Room for the end of the line, and for one byte that is too much.
+    // Two bytes more for the line end, and one more to detect a value that is too long.
     let room = SECRET_BYTES_MAX as u64 + 3;
     match io::stdin().lock().take(room).read_to_string(&mut text) {
-        Ok(0) => Err(Fault::new(Blame::Caller, "no value came in on standard input")
+        Ok(0) => Err(Fault::new(Blame::Caller, "standard input is empty")
             .hint("agentry secret set NAME < FILE, or --from-env VARIABLE")),
         Ok(_) => Ok(without_line_end(text)),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            Err(Fault::new(Blame::Caller, "the value on standard input is no text"))
+            Err(Fault::new(Blame::Caller, "the value on standard input is not UTF-8 text"))
         }
         Err(error) => {
             Err(Fault::new(Blame::Machine, format!("cannot read standard input: {error}")))
@@ -154,7 +154,7 @@ fn piped() -> Result<SecretString, Fault> {
     }
 }
 
-/// The line end is of whoever wrote the value down.
+/// Removes one line end, which is not part of the value.
 fn without_line_end(text: String) -> SecretString {
     let text = SecretString::from(text);
     let plain = secrecy::ExposeSecret::expose_secret(&text);
@@ -174,13 +174,13 @@ fn list(
             let all: Vec<Value> = all.iter().map(as_json).collect();
             writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         }
-        OutputFormat::Text if all.is_empty() => writeln!(out, "there are no secrets")?,
+        OutputFormat::Text if all.is_empty() => writeln!(out, "no secrets")?,
         OutputFormat::Text => {
             for one in &all {
                 let receivers: Vec<String> =
                     one.receivers.iter().map(ToString::to_string).collect();
                 let whom = match receivers.as_slice() {
-                    [] => "for nobody".to_owned(),
+                    [] => "no receiver".to_owned(),
                     some => format!("for {} as {}", some.join(", "), one.variable),
                 };
                 writeln!(out, "{}  {}  {whom}", one.name, in_words(&one.place))?;
@@ -220,11 +220,11 @@ fn remove(
 ) -> Result<(), Fault> {
     let name = &options.name;
     if secret_store::forget(host, name)? {
-        writeln!(crate::output::stderr().lock(), "`{name}` is forgotten")?;
+        writeln!(crate::output::stderr().lock(), "`{name}` is removed")?;
         return Ok(());
     }
     let known = secret_store::list(host, settings)?;
-    let fault = Fault::new(Blame::Caller, format!("no value is kept for `{name}`"));
+    let fault = Fault::new(Blame::Caller, format!("no value is stored for `{name}`"));
     if let Some(SecretLocation::Environment(variable, _)) =
         known.iter().find(|one| one.name == *name).map(|one| &one.place)
     {

@@ -1,9 +1,9 @@
-//! `agentry send`: says something to an agent the way a channel does, and waits for the answer.
+//! `agentry send`: sends a message to an agent as a channel would, and waits for the answer.
 //!
-//! The event is in the ledger before anything else happens. Where a server takes in what comes, it answers;
-//! otherwise this process does, for this one event and what waits before it in the same session.
+//! The event is recorded first. If a server is running, it answers; otherwise this process answers
+//! this event and those that wait before it in the same session.
 //!
-//! Must never: send something twice because it was asked twice with the same id.
+//! Must never: process a message twice because it was sent twice with the same id.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -38,78 +38,78 @@ use crate::secret_store;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// What to say (`-` reads it from standard input)
+    /// The message (`-` reads it from standard input)
     message: String,
     #[command(flatten)]
     target: TargetOptions,
     #[command(flatten)]
     from: SenderOptions,
-    /// The directory of the definitions, if no server runs
+    /// The directory of the definitions, without a server
     #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// The agent that answers, if no server runs and the directory holds several
+    /// The agent that answers, without a server
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// The model, if no server runs
+    /// The model, without a server
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// Do not wait for the answer; a server must be running, or come later
+    /// Do not wait; a server answers now or later
     #[arg(long)]
     no_wait: bool,
-    /// Print what became of it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Where it goes; without one, where the policies say.
+/// The target; without one, the policies decide.
 #[derive(Args)]
 #[group(multiple = false)]
 struct TargetOptions {
     /// The session, by its name
     #[arg(long, value_name = "KEY")]
     session: Option<String>,
-    /// A turn to go on from, in a new session
+    /// A turn to continue in a new session
     #[arg(long, value_name = "TURN")]
     thread: Option<String>,
-    /// The persona or agent, in its main session
+    /// A persona or agent, in its main session
     #[arg(long, value_name = "NAME")]
     persona: Option<String>,
 }
 
-/// As whom and where from; to try out what others would get.
+/// The sender and the origin of the message; to try what other senders would get.
 #[derive(Args)]
 struct SenderOptions {
-    /// The id of the message; the same id is answered once
+    /// The id of the message; each id is answered once
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// As if it came from this channel
+    /// The channel to send from
     #[arg(long, value_name = "NAME", default_value = "send")]
     channel: String,
-    /// As if this sender of the channel said it
+    /// The sender's id on the channel
     #[arg(long, value_name = "SENDER")]
     from: Option<String>,
-    /// The sender's name, as the channel shows it
+    /// The sender's display name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The other side: a person, a group or a channel
+    /// The peer: a person, a group or a channel
     #[arg(long, value_name = "ID")]
     peer: Option<String>,
-    /// What the other side is
+    /// The kind of peer
     #[arg(long, value_enum, default_value_t = PeerKindArg::Dm)]
     peer_kind: PeerKindArg,
-    /// Our account that heard it
+    /// The account of yours that receives it
     #[arg(long, value_name = "ID")]
     account: Option<String>,
     /// The server or workspace of the channel
     #[arg(long, value_name = "ID")]
     guild: Option<String>,
-    /// The channel's own thread
+    /// The thread on the channel
     #[arg(long, value_name = "ID")]
     channel_thread: Option<String>,
-    /// What else the channel tells, as a JSON object; hooks look at it
+    /// Extra fields for hooks, as a JSON object
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// What kind of event it is
+    /// The type of the event
     #[arg(long, value_name = "TYPE")]
     event_type: Option<String>,
 }
@@ -129,14 +129,14 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let received = receive(&ledger, &redactor, inbound).map_err(bootstrap::fault)?;
     let seq = received.seq;
     if received.taken == InboundAcceptance::Repeated {
-        log_line(&format!("{event} came in before, as entry {seq}; this is what became of it"));
+        log_line(&format!("{event} was received before, as entry {seq}; showing its result"));
     }
     if options.no_wait {
         return no_wait(&ledger, &event, options.json);
     }
     loop {
         match ledger.lock_intake() {
-            // Nobody is there: this process answers.
+            // No server is running: this process answers.
             Ok(sole) => {
                 if let Some(row) = settled(&ledger, &event)? {
                     return report(&ledger, &row, options.json);
@@ -149,14 +149,14 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
                 if let Some(row) = wait(&ledger, &event, seq)? {
                     return report(&ledger, &row, options.json);
                 }
-                log_line("the process that answered is gone");
+                log_line("the process that was answering has exited");
             }
             Err(error) => return Err(bootstrap::store_fault(error)),
         }
     }
 }
 
-/// Answers in this process.
+/// Answers the event in this process, without a server.
 fn work(
     host: &CliContext,
     (ledger, sole): (Ledger, IntakeLock),
@@ -198,15 +198,18 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
         text => text.to_owned(),
     };
     if content.trim().is_empty() {
-        return Err(Fault::new(Blame::Caller, "there is nothing to say"));
+        return Err(Fault::new(Blame::Caller, "the message is empty"));
     }
     let is_local = LOCAL.contains(&channel.as_str());
     let sender_id = match from {
         Some(from) => from.clone(),
         None if is_local => "local".to_owned(),
         None => {
-            return Err(Fault::new(Blame::Caller, format!("nobody is named on `{channel}`"))
-                .hint("say who speaks with --from"));
+            return Err(Fault::new(
+                Blame::Caller,
+                format!("the channel `{channel}` needs a sender"),
+            )
+            .hint("name the sender with --from"));
         }
     };
     let source = id.clone().unwrap_or_else(|| uuid::Uuid::from_u128(new_uuid_number()).to_string());
@@ -230,8 +233,8 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
     inbound.event_type.clone_from(&options.from.event_type);
     if let Some(text) = &options.from.metadata {
         inbound.metadata = serde_json::from_str(text).map_err(|error| {
-            Fault::new(Blame::Caller, format!("--metadata is no JSON object: {error}"))
-                .hint("write it such as '{\"kind\": \"charge\"}'")
+            Fault::new(Blame::Caller, format!("--metadata is not a JSON object: {error}"))
+                .hint("write it as in '{\"kind\": \"charge\"}'")
         })?;
     }
     let TargetOptions { session, thread, persona } = &options.target;
@@ -254,17 +257,17 @@ fn no_wait(ledger: &Ledger, event: &EventId, json: bool) -> Result<ExitCode, Fau
         writeln!(crate::output::stdout(), "{event}")?;
     }
     if ledger.lock_intake().is_ok() {
-        log_line("no server runs; it is answered when `agentry serve` does");
+        log_line("no server is running; `agentry serve` will answer the message");
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn known(ledger: &Ledger, event: &EventId) -> Result<InboundRow, Fault> {
     let row = ledger.inbound(event).map_err(bootstrap::store_fault)?;
-    row.ok_or_else(|| Fault::new(Blame::Machine, format!("{event} is not in the ledger any more")))
+    row.ok_or_else(|| Fault::new(Blame::Machine, format!("{event} is no longer in the ledger")))
 }
 
-/// What came in, once nothing more becomes of it without a person.
+/// Returns the event's row once its state is final or needs a person; else None.
 fn settled(ledger: &Ledger, event: &EventId) -> Result<Option<InboundRow>, Fault> {
     let row = known(ledger, event)?;
     let about = row.run.as_ref().map(|run| ledger.inbounds_of_run(run)).transpose();
@@ -276,7 +279,7 @@ fn settled(ledger: &Ledger, event: &EventId) -> Result<Option<InboundRow>, Fault
     Ok(over.then_some(row))
 }
 
-/// Waits for the server; nothing if it is gone.
+/// Waits for the server to handle the event. Returns None if the server has exited.
 fn wait(ledger: &Ledger, event: &EventId, seq: u64) -> Result<Option<InboundRow>, Fault> {
     let mut tail = ledger.tail(seq, EntryFilter::default()).map_err(bootstrap::store_fault)?;
     loop {
@@ -290,7 +293,7 @@ fn wait(ledger: &Ledger, event: &EventId, seq: u64) -> Result<Option<InboundRow>
     }
 }
 
-/// Says what became of it.
+/// Prints the answer or the trace, and returns the exit code.
 fn report(ledger: &Ledger, row: &InboundRow, json: bool) -> Result<ExitCode, Fault> {
     let run = row.run.as_ref().map(|run| ledger.run(run)).transpose();
     let run = run.map_err(bootstrap::store_fault)?.flatten();
@@ -324,7 +327,7 @@ fn report(ledger: &Ledger, row: &InboundRow, json: bool) -> Result<ExitCode, Fau
     }))
 }
 
-/// What the person should know beside the answer.
+/// Returns the problem that the user must know about, if any.
 fn trouble(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
     let trace = trace::of(ledger, &row.id).map_err(bootstrap::fault)?;
     let last = trace.as_ref().and_then(|trace| {
@@ -335,7 +338,9 @@ fn trouble(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, Fault> {
         InboundStatus::Answered | InboundStatus::Stored | InboundStatus::Sent => None,
         InboundStatus::Paused => {
             let run = row.run.as_ref().map_or("", |run| run.as_str());
-            Some(format!("it waits for a person: `agentry approvals`, then `agentry resume {run}`"))
+            Some(format!(
+                "waiting for approval: run `agentry approvals`, then `agentry resume {run}`"
+            ))
         }
         InboundStatus::Received
         | InboundStatus::Denied

@@ -1,6 +1,6 @@
-//! `agentry serve`: takes in what comes from all channels, and answers it.
+//! `agentry serve`: runs the server: HTTP API, web console and channels.
 //!
-//! Must never: say that it is ready before it took the way in for itself.
+//! Must never: report readiness before it holds the intake lock.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -42,16 +42,16 @@ use crate::trust;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The directory of the definitions, and where the work is done
+    /// The directory of the definitions, and the workspace
     #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// Do the work in another directory
+    /// Use another directory as the workspace
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// The agent that answers where nobody else is named
+    /// The agent that answers if no other is named
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// The model: a name, provider/name, local, or scripted:answers.jsonl
+    /// NAME, PROVIDER/NAME, local, or scripted:answers.jsonl
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
     /// Open the console in the browser
@@ -77,14 +77,13 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let asked = CliSelection { agent: options.agent, model };
     let reception = DefinitionCache::new(host, engine, asked, Confirmation::Needed)?;
     let reception = Arc::new(reception);
-    // There is only one desk, so no channel is started twice.
+    // The intake lock is taken first, so that no channel is started twice.
     let sole = own_intake(&parts.ledger)?;
     allow_many_files();
     let bound = options.listen.bind(|name| host.environment.variable(name))?;
     let channels = channels::start(host, &parts, &settings, &project)?;
-    let hub = StreamHub::start(parts.ledger.clone()).map_err(|error| {
-        Fault::new(Blame::Machine, format!("the machine gives no more threads: {error}"))
-    })?;
+    let hub = StreamHub::start(parts.ledger.clone())
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot start a thread: {error}")))?;
     let furniture = DispatcherOptions {
         host: parts.clone(),
         office: reception.clone(),
@@ -114,7 +113,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes the way in. A process that answers one message is waited for; another server is not.
+/// Takes the intake lock. Waits for a process that answers one message, but not for a server.
 fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
     let until = Instant::now() + INTAKE_WAIT_TIME_MAX;
     let mut is_told = false;
@@ -128,15 +127,13 @@ fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
         };
         if Instant::now() >= until {
             return Err(
-                bootstrap::store_fault(busy).hint("wait for it, or end it, and start again")
+                bootstrap::store_fault(busy).hint("wait for it or stop it, then start again")
             );
         }
         if !is_told {
             let who = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
             let most = INTAKE_WAIT_TIME_MAX.as_secs();
-            log_line(&format!(
-                "waiting up to {most} s for `agentry send`{who}, which answers a message"
-            ));
+            log_line(&format!("waiting up to {most} s for `agentry send`{who} to finish"));
             is_told = true;
         }
         thread::sleep(INTAKE_LOOK_TIME);
@@ -164,7 +161,7 @@ fn site(
     (Arc::new(site), place)
 }
 
-/// Says where the server is, and that it is ready.
+/// Prints the address of the server and that it is ready.
 fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> Result<(), Fault> {
     let link = match wants_browser && !is_insecure {
         true => console::link(ledger, url)?,
@@ -176,7 +173,7 @@ fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> 
         (true, _) => {
             writeln!(
                 out,
-                "{url} (anybody on this machine may do everything: --insecure-loopback)"
+                "{url} (--insecure-loopback: every user of this machine has full access)"
             )?;
         }
         (false, true) => writeln!(out, "{link}")?,
@@ -186,7 +183,7 @@ fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> 
     Ok(())
 }
 
-/// Each connection is a file. Without more of them there is room for fewer.
+/// Raises the limit of open files, one per connection; if this fails, fewer connections fit.
 fn allow_many_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
@@ -194,29 +191,28 @@ fn allow_many_files() {
     setrlimit(Resource::Nofile, limit).unwrap_or_default();
 }
 
-/// Tells the operator something.
+/// Writes a log line for the operator to stderr.
 pub(crate) fn log_line(text: &str) {
-    // With nowhere left to write to, the record still has it.
+    // If stderr is closed, the ledger still has the facts.
     writeln!(crate::output::stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
 }
 
-/// The first signal lets what runs come to its end for a while; what does not is taken up next time.
+/// Lets active runs finish for a while after the first signal; a second signal exits at once.
 fn stop_on_signal(bell: DispatcherHandle, hub: Arc<StreamHub>) -> Result<(), Fault> {
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
-        Fault::new(Blame::Machine, format!("signals cannot be followed: {error}"))
-    })?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot handle signals: {error}")))?;
     thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {
             if count > 0 {
                 private_directory::remove_own();
                 std::process::exit(128 + signal);
             }
-            log_line("stopping; what runs may come to its end");
+            log_line("stopping: waiting for active runs to finish");
             bell.stop();
             let hub = hub.clone();
             thread::spawn(move || {
                 thread::sleep(STOP_TIME_MAX);
-                log_line("what did not come to its end goes on with the next `agentry serve`");
+                log_line("stopping now: the next `agentry serve` resumes the unfinished runs");
                 hub.close();
                 thread::sleep(STREAMS_END_TIME_MAX);
                 private_directory::remove_own();
@@ -227,7 +223,7 @@ fn stop_on_signal(bell: DispatcherHandle, hub: Arc<StreamHub>) -> Result<(), Fau
     Ok(())
 }
 
-/// Nobody looks on.
+/// An observer that ignores everything.
 pub(super) struct SilentObserver;
 
 impl RunObserver for SilentObserver {

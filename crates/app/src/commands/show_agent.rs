@@ -1,4 +1,4 @@
-//! `agentry show agent`: what an agent resolves to, each value with its origin.
+//! `agentry show agent`: the resolved agent, each value with its origin.
 //!
 //! Must never: show an agent that does not load as if it did.
 
@@ -23,7 +23,7 @@ use crate::fault::{Blame, Fault};
 pub(crate) struct Options {
     #[command(flatten)]
     which: AgentSelection,
-    /// How the agent is printed
+    /// Output format of the agent
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -41,7 +41,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::SUCCESS)
 }
 
-/// The agent of this id, or the only one or the default.
+/// Returns the agent with this id; without an id, the default or only one.
 pub(crate) fn by_name<'a>(
     loaded: &'a LoadedProject,
     agent: Option<&str>,
@@ -49,7 +49,7 @@ pub(crate) fn by_name<'a>(
     choose(loaded, &AgentSelection { dir: PathBuf::from("."), agent: agent.map(str::to_owned) })
 }
 
-/// The agent that was asked for: by id, by its directory, as the default, or as the only one.
+/// Returns the selected agent: by id, by its directory, the default, or the only one.
 pub(super) fn choose<'a>(
     loaded: &'a LoadedProject,
     which: &AgentSelection,
@@ -80,7 +80,7 @@ pub(super) fn choose<'a>(
             let error = found.iter().find(|one| one.severity == Severity::Error);
             let why = error.map(|one| format!(": {} {} {}", one.file, one.code, one.message));
             let what = format!("no agent was found in {place}{}", why.unwrap_or_default());
-            Err(Fault::new(Blame::Caller, what).hint("make one with `agentry init <dir>`"))
+            Err(Fault::new(Blame::Caller, what).hint("create one with `agentry init <dir>`"))
         }
         _ => {
             let mut all: Vec<String> = library.agents.keys().cloned().collect();
@@ -115,7 +115,7 @@ fn broken(loaded: &LoadedProject, id: &str, file: &str) -> Fault {
     }
     let more = if more.is_empty() { more } else { format!(":{more}") };
     Fault::new(Blame::Agent, format!("the agent `{id}` ({file}) does not load{more}"))
-        .hint("`agentry check` shows all that is wrong with it")
+        .hint("`agentry check` shows all its errors")
 }
 
 fn as_json(library: &Library, agent: &Agent) -> serde_json::Value {

@@ -1,6 +1,6 @@
 //! `agentry show prompt`: the sections of a prompt, their bytes and tokens, and the text.
 //!
-//! The same files give the same bytes, on every machine.
+//! Equal files give equal bytes, on every machine.
 //!
 //! Must never: add a byte to the prompt that a model would not see.
 
@@ -23,13 +23,13 @@ use crate::prompt_preview;
 pub(crate) struct Options {
     #[command(flatten)]
     which: AgentSelection,
-    /// The persona to wear
+    /// The persona to use
     #[arg(long)]
     persona: Option<String>,
     /// Print only the text of the prompt
     #[arg(long, conflicts_with = "format")]
     raw: bool,
-    /// How the prompt is printed
+    /// Output format of the prompt
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -50,7 +50,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             value["text"] = json!(prompt.text());
             writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         }
-        // Exactly the bytes that a model would see; only for a terminal are they made harmless.
+        // Exactly the bytes that a model would see; escaped for terminals only.
         OutputFormat::Text if options.raw && !io::stdout().is_terminal() => {
             io::stdout().write_all(prompt.text().as_bytes())?;
         }

@@ -1,6 +1,6 @@
-//! `agentry show`, `show run`, `show session`, `show turn`: what the ledger says.
+//! `agentry show`, `show run`, `show session`, `show turn`: records of the ledger.
 //!
-//! Must never: show what is not recorded.
+//! Must never: show a fact that is not recorded.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -29,18 +29,18 @@ use crate::text_output::{compacted, hidden};
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// A run, a session or a turn, by its id or a part of it; nothing lists the latest runs
+    /// A run, session or turn, by its id [default: latest runs]
     #[arg(value_name = "ID")]
     pub(super) id: Option<String>,
-    /// Go on showing what is added
+    /// Follow new entries
     #[arg(long)]
     pub(super) follow: bool,
-    /// How it is printed
+    /// Output format of the record
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub(super) format: OutputFormat,
 }
 
-/// What is looked for.
+/// Kind of record to find.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Any,
@@ -99,7 +99,7 @@ pub(crate) fn run(host: &CliContext, kind: Kind, options: &Options) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Until the run or the turn is over; a session is followed for ever.
+/// Prints new entries until the run or turn ends; a session is followed forever.
 fn follow(
     ledger: &Ledger,
     found: &RecordId,
@@ -169,7 +169,7 @@ fn write_entries(
 
 fn answered(approval: &ApprovalId, answer: &ApprovalAnswer) -> String {
     let word = match (answer.expired, answer.allow, answer.reach) {
-        (true, _, _) => "nobody, in time".to_owned(),
+        (true, _, _) => "expired".to_owned(),
         (false, true, ApprovalScope::Once) => "yes".to_owned(),
         (false, true, reach) => format!("yes, {}", reach.as_str()),
         (false, false, _) => "no".to_owned(),
@@ -185,20 +185,20 @@ fn connected(call: &CallId, connection: &Connection) -> String {
     let Connection { host, port, refused, bytes_out, bytes_in } = connection;
     match refused {
         None => format!("{call} reached {host}:{port}: {bytes_out} bytes out, {bytes_in} in"),
-        Some(why) => format!("{call} was kept from {host}:{port}: {why}"),
+        Some(why) => format!("{call} was denied {host}:{port}: {why}"),
     }
 }
 
-/// An entry for people.
+/// Describes an entry in one line, for people.
 #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
 fn in_one_line(event: &Event) -> String {
     let words = match event {
         Event::PromptReceived { content } => format!("prompt: {content}"),
         Event::SteerReceived { content, .. } => format!("steer: {content}"),
-        Event::CancelReceived {} => "somebody asked it to end".to_owned(),
-        Event::ModeReceived { mode, .. } => format!("mode wanted: {}", mode.as_str()),
+        Event::CancelReceived {} => "cancellation requested".to_owned(),
+        Event::ModeReceived { mode, .. } => format!("mode requested: {}", mode.as_str()),
         Event::LossAccepted { last, known, .. } => {
-            format!("the loss of the entries from {} to {known} was accepted", last.min(known) + 1)
+            format!("loss of entries {} to {known} accepted", last.min(known) + 1)
         }
         Event::ApprovalAnswered { approval, answer } => answered(approval, answer),
         Event::ToolAccessChanged { .. } => "tool-access.json changed".to_owned(),
@@ -219,7 +219,7 @@ fn in_one_line(event: &Event) -> String {
         Event::RunResumed {} => "resumed".to_owned(),
         Event::SandboxOpened { attestation } => {
             let count = attestation.escapes.len();
-            format!("sandbox: {}, {count} escapes tried, all stopped", attestation.level)
+            format!("sandbox: {}, {count} escapes tried, all blocked", attestation.level)
         }
         Event::SandboxMissing { why } => format!("no sandbox: {why}"),
         Event::ConnectionEnded { call, connection } => connected(call, connection),
@@ -227,21 +227,21 @@ fn in_one_line(event: &Event) -> String {
             format!("paused, waiting for {} answers", approvals.len())
         }
         Event::RunEnded { ending, message } => {
-            format!("run over: {}", in_words(*ending, message.as_deref()))
+            format!("run ended: {}", in_words(*ending, message.as_deref()))
         }
-        Event::StepStarted { index } => format!("step {} begins", index + 1),
+        Event::StepStarted { index } => format!("step {} starts", index + 1),
         Event::StepEnded { index, status } => format!("step {} {}", index + 1, status.as_str()),
         Event::TurnStarted(plan) => match &plan.compaction {
-            None => format!("turn begins: {}", plan.prompt),
+            None => format!("turn starts: {}", plan.prompt),
             Some(one) => format!(
-                "compaction begins ({}): all through {} becomes one text",
+                "compaction starts ({}): turns through {} are summarized",
                 one.reason.as_str(),
                 one.summarized_through
             ),
         },
-        Event::InputTaken { input } => format!("took notice of entry {input}"),
+        Event::InputTaken { input } => format!("read entry {input}"),
         Event::ModelAsked { step, bytes, check, .. } => {
-            let what = if *check { "is asked whether it is done" } else { "is asked" };
+            let what = if *check { "is asked if the work is done" } else { "is called" };
             format!("the model {what} (request {step}, {bytes} bytes)")
         }
         Event::ModelReplied { reply, .. } => {
@@ -249,10 +249,10 @@ fn in_one_line(event: &Event) -> String {
         }
         Event::ModelFailed { failure, .. } => format!("the model fails: {}", failure.message),
         Event::ModelRetried { attempt, failure, wait_ms, .. } => {
-            format!("try {attempt} fails: {}; again in {wait_ms} ms", failure.message)
+            format!("attempt {attempt} fails: {}; retry in {wait_ms} ms", failure.message)
         }
         Event::ModelReplaced { from, to, failure, .. } => {
-            format!("{from} fails: {}; {to} is asked instead", failure.message)
+            format!("{from} fails: {}; {to} is called instead", failure.message)
         }
         Event::CallProposed { call, ruling } => {
             let by = ruling.deciding().and_then(|finding| finding.rule.clone());
@@ -260,12 +260,16 @@ fn in_one_line(event: &Event) -> String {
             format!("{} {} → {}{by}", call.tool, call.input, ruling.verdict)
         }
         Event::ApprovalAsked(approval) => {
-            format!("{} asked about {}", approval.id, approval.call.tool)
+            format!("{} requested for {}", approval.id, approval.call.tool)
         }
         Event::CallStarted { call, by, under, edited } => {
             let by = serde_json::to_string(by).unwrap_or_default();
             let edited = edited.as_ref().map(|one| format!(", changed to {}", one.input));
-            format!("{call} is made under {}: {by}{}", under.level, edited.unwrap_or_default())
+            format!(
+                "{call} starts (sandbox: {}), allowed by {by}{}",
+                under.level,
+                edited.unwrap_or_default()
+            )
         }
         Event::CallFinished { call, outcome } => {
             format!("{call} {}: {}", status(outcome), outcome.text)
@@ -273,7 +277,7 @@ fn in_one_line(event: &Event) -> String {
         Event::CallWithheld { call, facts } => {
             let changes: Vec<String> =
                 facts.changes.iter().map(|change| change.summary_line()).collect();
-            format!("{call} is not made, and judged again: {}", changes.join("; "))
+            format!("{call} is withheld and ruled on again: {}", changes.join("; "))
         }
         Event::CallRefused { call, why } => format!("{call} refused: {why}"),
         Event::CallStopped { call } => format!("{call} is stopped"),
@@ -285,11 +289,11 @@ fn in_one_line(event: &Event) -> String {
         Event::TurnEnded { context, .. } if context.compaction.is_some() => {
             let one = context.compaction.as_ref();
             one.map_or_else(String::new, |one| {
-                format!("compaction over: {}: {}", compacted(one), one.summary)
+                format!("compaction ended: {}: {}", compacted(one), one.summary)
             })
         }
         Event::TurnEnded { ending, usage, .. } => format!(
-            "turn over: {}, {} tokens in, {} out",
+            "turn ended: {}, {} tokens in, {} out",
             in_words(*ending, None),
             usage.input_tokens,
             usage.output_tokens
@@ -318,17 +322,17 @@ fn way_in(intake: &IntakeStage) -> String {
         }
         IntakeStage::Unrun { event, why, detail } => {
             let detail = detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
-            format!("{event} has no turn: {why}{detail}")
+            format!("{event} is ignored: {why}{detail}")
         }
         IntakeStage::ChunkSent { event, chunk, .. } => {
-            format!("piece {} to {event} sent", chunk + 1)
+            format!("chunk {} for {event} sent", chunk + 1)
         }
         IntakeStage::Delivered(delivered) => match &delivered.error {
-            None => format!("answer to {} sent in {} pieces", delivered.event, delivered.chunks),
+            None => format!("answer to {} sent in {} chunks", delivered.event, delivered.chunks),
             Some(error) => format!("answer to {} not sent: {error}", delivered.event),
         },
         IntakeStage::QueueSet { wish } => {
-            format!("messages wait: {}", serde_json::to_string(wish).unwrap_or_default())
+            format!("queue mode set: {}", serde_json::to_string(wish).unwrap_or_default())
         }
     }
 }
@@ -336,17 +340,17 @@ fn way_in(intake: &IntakeStage) -> String {
 fn access_changed(change: &AccessChange) -> String {
     match change {
         AccessChange::GrantGiven { grant } => format!("{} given by {}", grant.id, grant.granted_by),
-        AccessChange::GrantRevoked { grant, by, .. } => format!("{grant} taken back by {by}"),
-        AccessChange::GrantExpired { grant } => format!("{grant} is over"),
+        AccessChange::GrantRevoked { grant, by, .. } => format!("{grant} revoked by {by}"),
+        AccessChange::GrantExpired { grant } => format!("{grant} expired"),
         AccessChange::EntityChanged { entity } => {
-            format!("{} is known as {}", entity.id, entity.name)
+            format!("entity {} saved as {}", entity.id, entity.name)
         }
-        AccessChange::EntityRemoved { entity } => format!("{entity} is not known any more"),
+        AccessChange::EntityRemoved { entity } => format!("entity {entity} removed"),
         AccessChange::TokenIssued { token } => {
-            format!("{} `{}` made, a {}", token.id, token.name, token.kind.as_str())
+            format!("{} `{}` created, a {}", token.id, token.name, token.kind.as_str())
         }
-        AccessChange::TokenRevoked { token, by, .. } => format!("{token} taken back by {by}"),
-        AccessChange::AuditTrimmed(_) => "old audit records are not listed any more".to_owned(),
+        AccessChange::TokenRevoked { token, by, .. } => format!("{token} revoked by {by}"),
+        AccessChange::AuditTrimmed(_) => "old audit records are no longer listed".to_owned(),
     }
 }
 
@@ -413,7 +417,7 @@ fn write_run(out: &mut dyn Write, run: &RunRow) -> io::Result<()> {
     writeln!(out, "{}  {:<20}  {}  {what}", run.id, run.status.as_str(), run.agent)
 }
 
-/// The record of a run, as seed 001 writes it.
+/// Returns the record of a run as JSON.
 fn run_record(ledger: &Ledger, id: &RunId) -> Result<Value, Fault> {
     let plan = agentry_runtime::plan::recorded(ledger, id).map_err(bootstrap::fault)?;
     let row = ledger.run(id).map_err(store_fault)?;

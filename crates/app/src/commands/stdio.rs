@@ -1,9 +1,9 @@
 //! `agentry stdio`: one JSON object on each line, in and out.
 //!
-//! Prompts are worked on one after the other, in one session. What else comes in is for the run under
-//! way. A line that cannot be used is answered with an error that names its number, and the next is read.
+//! Prompts run one after the other, in one session. All other messages are for the active run. An
+//! invalid line is answered with an error that names its number; then the next line is read.
 //!
-//! Must never: stop because of a bad line, or take an answer for a run that it is not about.
+//! Must never: stop because of a bad line, or apply an answer to another run.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::ExitCode;
@@ -42,13 +42,13 @@ pub(crate) struct Options {
     work: WorkOptions,
 }
 
-/// What a line can say.
+/// A message on an input line.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 enum StdioMessage {
     Prompt {
         prompt: String,
-        /// Pictures in base64, their bytes say what they are.
+        /// Images in base64; the format is detected from the bytes.
         #[serde(default)]
         images: Vec<StdioImage>,
     },
@@ -70,29 +70,29 @@ enum StdioMessage {
     },
 }
 
-/// A picture on a line.
+/// An image on a line, in base64.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StdioImage {
     data: String,
 }
 
-/// A prompt that waits for its turn, with the mode that was asked for by then.
+/// A prompt that waits until the runs before it have ended.
 struct QueuedPrompt {
     prompt: String,
     images: Vec<Image>,
 }
 
-/// What the reader of lines and the runs share.
+/// State shared by the reader of lines and the runs.
 struct StdioState {
     parts: Arc<Host>,
     stage: Arc<RunOutput>,
-    /// The run under way, and a way to its session.
+    /// The active run, and the handle of its session.
     now: Mutex<Option<(EntrySubject, SessionHandle)>>,
-    /// Prompts that are not over, and a bell that rings when a run begins or ends.
+    /// The number of unfinished prompts; `changed` is notified when a run begins or ends.
     prompts: AtomicUsize,
     changed: Condvar,
-    /// The mode that the next run begins with.
+    /// The mode and iteration limit of the next run.
     mode: Mutex<(Mode, Option<u32>)>,
     alone: AtomicBool,
 }
@@ -104,7 +104,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let ledger = bootstrap::open_ledger(host)?;
     let engine = bootstrap::engine(host, ledger, &work.dir, work.workspace.as_deref())?;
     let agent = run::choose(&engine.loaded, work)??;
-    // Lines of JSON come in here, and nobody who could be asked.
+    // Standard input carries JSON lines, so no person can be asked for trust.
     trust::check_one(&engine.parts.ledger, &engine.definitions, agent).map_err(bootstrap::fault)?;
     confirmation::report(&engine.parts.ledger, &engine.loaded)?;
     let terms = run::terms(host, &engine, agent, work, model.as_deref())?;
@@ -172,7 +172,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         }
     }
     drop((desk, stage));
-    shower.join().unwrap_or_else(|_| Err(io::Error::other("the output broke down")))?;
+    shower.join().unwrap_or_else(|_| Err(io::Error::other("the output thread panicked")))?;
     Ok(ExitCode::from(code))
 }
 
@@ -212,7 +212,7 @@ fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
             },
         }
     }
-    // Nobody can answer from now on; what waits for an answer lets go.
+    // No one can answer from now on, so runs that wait for an approval pause.
     desk.alone.store(true, Ordering::SeqCst);
     if let Some((_, handle)) = &*lock(&desk.now) {
         handle.set_unattended();
@@ -235,7 +235,7 @@ fn skip_line(input: &mut impl BufRead) -> bool {
     }
 }
 
-/// A line is tagged by `type`, or names itself by its one key; `{"prompt": …}` needs neither.
+/// Parses a line: tagged by `type`, or with the message as its only key, or `{"prompt": …}`.
 fn parse(line: &[u8]) -> Result<StdioMessage, String> {
     let mut value: serde_json::Value =
         serde_json::from_slice(line).map_err(|error| format!("it is not JSON: {error}"))?;
@@ -257,7 +257,7 @@ fn parse(line: &[u8]) -> Result<StdioMessage, String> {
         }
     }
     serde_json::from_value(value).map_err(|error| {
-        format!("{error}; a line is {{\"prompt\": …}}, or has a type: approval_response, cancel, setMode, steer")
+        format!("{error}; write {{\"prompt\": …}}, or a `type`: approval_response, cancel, setMode, steer")
     })
 }
 
@@ -284,7 +284,7 @@ impl StdioState {
         self.changed.notify_all();
     }
 
-    /// The run under way; one that was asked for a moment ago is waited for.
+    /// Returns the active run; waits for one that is about to start.
     fn under_way(&self) -> Option<EntrySubject> {
         let coming = |now: &mut Option<(EntrySubject, SessionHandle)>| {
             now.is_none() && self.prompts.load(Ordering::SeqCst) > 0
@@ -306,7 +306,7 @@ impl StdioState {
                 } else {
                     ApprovalAnswer::declined(reason)
                 };
-                self.under_way().ok_or("no run is under way")?;
+                self.under_way().ok_or("no run is active")?;
                 let parts = &self.parts;
                 let book = (&parts.ledger, &*parts.redactor);
                 let answer = answer.by(STDIO);
@@ -318,7 +318,7 @@ impl StdioState {
             StdioMessage::SetMode { new_mode, max_iterations } => {
                 *lock(&self.mode) = (new_mode, max_iterations);
                 let under_way = lock(&self.now).is_some();
-                // With no run under way it is for the next.
+                // Without an active run, the mode applies to the next one.
                 match under_way {
                     true => self.record(Event::ModeReceived { mode: new_mode, max_iterations }),
                     false => Ok(()),
@@ -331,9 +331,9 @@ impl StdioState {
         }
     }
 
-    /// On disk, then heard.
+    /// Appends an event about the active run; the run reads it from the ledger.
     fn record(&self, event: Event) -> Result<(), String> {
-        let about = self.under_way().ok_or("no run is under way")?;
+        let about = self.under_way().ok_or("no run is active")?;
         let draft = Draft { cause: None, about, event };
         self.parts.ledger.append(vec![draft]).map(|_| ()).map_err(|error| error.to_string())
     }

@@ -1,6 +1,6 @@
-//! `agentry token`: keys to the server.
+//! `agentry token`: creates, lists and revokes access tokens of the server.
 //!
-//! Must never: print a key a second time.
+//! Must never: print a token a second time.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,48 +20,48 @@ use crate::http::auth::{self, KeySpec};
 
 #[derive(Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a key; it is shown once
+    /// Create a token; it is shown once
     Create(CreateOptions),
-    /// List the keys that there are
+    /// List tokens
     List(TokenListOptions),
-    /// Take a key back
+    /// Revoke a token
     Revoke(TokenRevokeOptions),
 }
 
 #[derive(Args)]
 pub(crate) struct CreateOptions {
-    /// What it opens: read, submit, approve, admin, audit, executor (with commas between them)
+    /// Any of read, submit, approve, admin, audit, executor
     #[arg(long, value_name = "SCOPES", value_delimiter = ',', required = true)]
     scope: Vec<String>,
-    /// What to call it
+    /// The name of the token
     #[arg(long, default_value = "key")]
     name: String,
-    /// The entity that speaks with it; the owner if none is named
+    /// The entity that uses the token [default: the owner]
     #[arg(long = "as", value_name = "ENTITY")]
     entity: Option<String>,
-    /// How long it holds, such as 30d or 12h; until it is taken back if nothing is said
+    /// Lifetime, such as 30d or 12h [default: until revoked]
     #[arg(long, value_name = "TIME")]
     expires: Option<String>,
-    /// Print it as JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct TokenListOptions {
-    /// Also those that open nothing any more
+    /// Include expired and revoked tokens
     #[arg(long)]
     all: bool,
-    /// How they are printed
+    /// Output format of the list
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
 #[derive(Args)]
 pub(crate) struct TokenRevokeOptions {
-    /// The key, by its id or a part of it
+    /// The token, by its id or a part of it
     token: String,
-    /// Why
+    /// The reason, for the record
     #[arg(long)]
     reason: Option<String>,
 }
@@ -101,7 +101,7 @@ fn create(host: &CliContext, options: CreateOptions) -> Result<ExitCode, Fault> 
     } else {
         writeln!(out, "{}", made.text)?;
         let mut err = crate::output::stderr().lock();
-        writeln!(err, "{}: keep it; it is not shown again", made.token.id)?;
+        writeln!(err, "{}: store this token now; it is not shown again", made.token.id)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -120,14 +120,14 @@ fn list(host: &CliContext, options: &TokenListOptions) -> Result<ExitCode, Fault
             writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         }
         OutputFormat::Text if rows.is_empty() => {
-            writeln!(out, "there is no key; make one with `agentry token create --scope read`")?;
+            writeln!(out, "no tokens; create one with `agentry token create --scope read`")?;
         }
         OutputFormat::Text => {
             for row in rows {
                 let scopes: Vec<&str> =
                     row.token.scopes.iter().map(|scope| scope.as_str()).collect();
                 let who = row.token.entity.as_deref().unwrap_or("owner");
-                let state = if opens(&row) { "" } else { "  (opens nothing any more)" };
+                let state = if opens(&row) { "" } else { "  (expired or revoked)" };
                 writeln!(
                     out,
                     "{}  {}  {}  {}  {}{state}",
@@ -156,6 +156,6 @@ fn revoke(host: &CliContext, options: TokenRevokeOptions) -> Result<ExitCode, Fa
     let ledger = open_ledger(host)?;
     let id = ledger.find_token(&options.token).map_err(store_fault)?;
     auth::revoke(&ledger, &id, "owner", options.reason).map_err(store_fault)?;
-    writeln!(crate::output::stdout(), "{id}: opens nothing any more")?;
+    writeln!(crate::output::stdout(), "{id}: revoked")?;
     Ok(ExitCode::SUCCESS)
 }

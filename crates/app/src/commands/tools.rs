@@ -1,6 +1,6 @@
-//! `agentry tools`: what an agent can call; its own tools made and tried.
+//! `agentry tools`: lists an agent's tools; creates and tries its own.
 //!
-//! Must never: let a tool do more here than in a turn.
+//! Must never: give a tool more permissions than in a turn.
 
 mod list;
 mod scaffold;
@@ -16,21 +16,21 @@ use crate::fault::Fault;
 
 #[derive(Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// All tools of an agent: the host's and its own, and why those are left out that it does not get
+    /// List an agent's tools, and why others are left out
     List(list::Options),
-    /// Call one of the agent's own tools, in the sandbox, exactly as a turn would
+    /// Call an agent's own tool in the sandbox, as a turn would
     #[command(after_help = "\
-Exit codes: 0 the tool answered, 1 it did not work, 2 the arguments do not fit, 3 it may not run.
-Only tools that the agent brings can be tried; those of the host are called in turns.
+Exit codes: 0 the tool answered, 1 it failed, 2 invalid arguments, 3 the tool may not run.
+Only the agent's own tools can be tried, not those of the host.
 
-Example:
+Examples:
   agentry tools run fortune --args '{\"sign\": \"leo\"}'")]
     Run(tool_run::Options),
-    /// Write a tool to begin with: tools/NAME.yml and a program beside it
+    /// Create a tool: tools/NAME.yml and a program beside it
     New(scaffold::Options),
 }
 
-/// Which agent is meant.
+/// Selection of an agent by directory and id.
 #[derive(Args)]
 struct AgentDirOptions {
     /// The agent's directory, or a project that holds agents

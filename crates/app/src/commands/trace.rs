@@ -1,6 +1,6 @@
-//! `agentry trace`: one event through all stages, with the time and the result of each.
+//! `agentry trace`: one event through all stages, with time and result of each.
 //!
-//! Must never: look like all is well where nothing is recorded.
+//! Must never: suggest success where nothing is recorded.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -17,12 +17,12 @@ use crate::fault::{Blame, Fault};
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The event's id, such as send:01K9…; the newest ones are listed without it
+    /// The event's id, such as send:01K9… [default: list newest]
     event: Option<String>,
-    /// How many of the newest are listed
+    /// The number of newest events to list
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "event")]
     last: usize,
-    /// Say how long the last ones waited for their turns, and what is open
+    /// Show waiting times of the latest events, and open events
     #[arg(long, conflicts_with = "event")]
     stats: bool,
     /// Print JSON
@@ -45,7 +45,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     };
     let unknown = || {
         Fault::new(Blame::Caller, format!("there is no event `{text}`"))
-            .hint("`agentry trace` alone lists the newest ones")
+            .hint("`agentry trace` without an id lists the newest events")
     };
     let event = EventId::try_from(text.clone()).map_err(|_| unknown())?;
     let trace = trace::of(&ledger, &event).map_err(bootstrap::fault)?.ok_or_else(unknown)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::SUCCESS)
 }
 
-/// How long the last ones waited between the ledger and their turn.
+/// Prints percentiles of the time from receipt to turn, and the number of open events by status.
 fn stats(ledger: &Ledger, options: &Options, out: &mut dyn Write) -> Result<ExitCode, Fault> {
     let starts = ledger.inbound_starts(options.last).map_err(bootstrap::store_fault)?;
     let mut waits: Vec<u64> =
@@ -89,7 +89,7 @@ fn stats(ledger: &Ledger, options: &Options, out: &mut dyn Write) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for each stage.
+/// Prints a line for each stage.
 pub(super) fn print(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}", visible_line(trace.event_id.as_str()), trace.status)?;
     for stage in &trace.pipeline {

@@ -1,6 +1,6 @@
-//! `agentry trust`: looks at the programs that agents bring, and lets them run as they are.
+//! `agentry trust`: shows the programs that agents bring, and trusts them as they are.
 //!
-//! Must never: let something run that was not shown.
+//! Must never: trust a program that was not shown.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
@@ -28,13 +28,13 @@ use crate::trust::{TrustReview, change};
 pub(crate) struct Options {
     #[command(flatten)]
     which: AgentSelection,
-    /// Trust what is shown without being asked; whoever writes this gives the owner's word for it
+    /// Trust without asking; this counts as the owner's consent
     #[arg(long, conflicts_with_all = ["list", "revoke"])]
     yes: bool,
-    /// Show all directories that are trusted, and whether they are still what was trusted
+    /// List trusted directories, and which of them changed
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Trust the directory and what lies in it no more
+    /// Revoke the trust in the directory and all below it
     #[arg(long)]
     revoke: bool,
     /// With --list: print JSON
@@ -83,7 +83,7 @@ fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fau
     is_anything |= refused.take(asks.definitions(ledger, &mut out))?.unwrap_or(true);
     let broken = &loaded.library.broken_agents;
     if let Some(id) = broken.keys().next().filter(|_| !is_anything) {
-        // Of what does not load it cannot be said what it would run.
+        // The programs of an agent that does not load are unknown.
         let which = AgentSelection { dir: directory, agent: Some(id.clone()) };
         return show_agent::choose(&loaded, &which).map(drop);
     }
@@ -92,20 +92,20 @@ fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fau
         writeln!(out, "no agent in {shown} brings a program, so there is nothing to trust")?;
     }
     for (id, file) in broken {
-        let text = format!("the agent `{id}` ({file}) does not load, so nothing of it runs");
+        let text = format!("the agent `{id}` ({file}) does not load, so none of its programs run");
         writeln!(out, "{}", escaped(&text))?;
     }
     refused.faults.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// What could not be asked. Without a terminal everything is shown before it is refused.
+/// Refusals for lack of a terminal; everything is shown before the command fails.
 struct TrustRefusals {
     faults: Vec<Fault>,
     goes_on: bool,
 }
 
 impl TrustRefusals {
-    /// Gives what was done; nothing if it was refused and the rest is still to be shown.
+    /// Returns the result; None if it was refused and the rest must still be shown.
     fn take<T>(&mut self, done: Result<T, Fault>) -> Result<Option<T>, Fault> {
         match done {
             Ok(done) => Ok(Some(done)),
@@ -118,7 +118,7 @@ impl TrustRefusals {
     }
 }
 
-/// What of a project is asked about beside its agents' programs.
+/// Review of a project's addresses and definitions, beside its agents' programs.
 struct ProjectTrustReview<'a> {
     host: &'a CliContext,
     loaded: &'a LoadedProject,
@@ -126,7 +126,7 @@ struct ProjectTrustReview<'a> {
 }
 
 impl ProjectTrustReview<'_> {
-    /// Shows the addresses that the project's files decide; false if there are none.
+    /// Reviews the addresses that the project's files name. Returns false if there are none.
     fn addresses(&self, looking: &TrustReview<'_>, out: &mut dyn Write) -> Result<bool, Fault> {
         let lines = addresses::all(self.host, self.loaded);
         if lines.is_empty() {
@@ -146,11 +146,11 @@ impl ProjectTrustReview<'_> {
             self.needs_yes(&shown)?;
             addresses::record(looking.ledger, (root, looking.by), lines)?;
         }
-        writeln!(out, "the addresses of {shown} are trusted from now on")?;
+        writeln!(out, "trusted the addresses of {shown}")?;
         Ok(true)
     }
 
-    /// Shows what changed since the definitions were confirmed; false if nothing did.
+    /// Reviews changes since the definitions were confirmed. Returns false if there are none.
     fn definitions(&self, ledger: &Ledger, out: &mut dyn Write) -> Result<bool, Fault> {
         let changes = confirmation::unconfirmed(ledger, self.loaded)?.unwrap_or_default();
         if changes.is_empty() {
@@ -164,7 +164,7 @@ impl ProjectTrustReview<'_> {
             false => self.needs_yes(&shown)?,
         }
         confirmation::confirm(ledger, self.loaded, self.host.environment.user())?;
-        writeln!(out, "the definitions of {shown} are confirmed as they are")?;
+        writeln!(out, "confirmed the current definitions of {shown}")?;
         Ok(true)
     }
 
@@ -182,12 +182,11 @@ fn can_ask() -> bool {
 
 fn no_terminal(place: &str) -> Fault {
     let what = "there is no terminal to ask in, so nothing is trusted";
-    Fault::new(Blame::Access, what).hint(format!(
-        "look at it, then run `agentry trust {place} --yes`, which is the owner's word"
-    ))
+    Fault::new(Blame::Access, what)
+        .hint(format!("review the programs, then run `agentry trust {place} --yes` as the owner"))
 }
 
-/// Shows the programs of one agent, and trusts them if whoever may says so.
+/// Shows the programs of one agent, and trusts them with --yes or if the user agrees.
 fn decide(
     looking: &TrustReview<'_>,
     agent: &Agent,
@@ -198,7 +197,7 @@ fn decide(
         let seen = looking.show(agent, out)?;
         let directory = escaped(seen.directory());
         looking.record(seen)?;
-        writeln!(out, "{directory} is trusted from now on")?;
+        writeln!(out, "trusted {directory}")?;
         return Ok(());
     }
     if !can_ask() {
@@ -206,17 +205,17 @@ fn decide(
         return Err(no_terminal(place));
     }
     looking.ask(agent, out)?;
-    writeln!(out, "{} is trusted from now on", escaped(place))?;
+    writeln!(out, "trusted {}", escaped(place))?;
     Ok(())
 }
 
-/// The agents that are meant: one, or all of the project's own.
+/// Returns the selected agent, or all agents of the project itself.
 fn wanted<'a>(loaded: &'a LoadedProject, which: &AgentSelection) -> Result<Vec<&'a Agent>, Fault> {
     let is_one = which.agent.is_some() || loaded.only.is_some() && loaded.asked.is_some();
     if is_one {
         return Ok(vec![show_agent::choose(loaded, which)?]);
     }
-    // What lies in the user's home is looked at there, or by its name.
+    // Agents in the user's home are reviewed there, or by their id.
     let is_own = |agent: &&Agent| !agent.directory.starts_with(HOME);
     Ok(loaded.library.agents.values().filter(is_own).collect())
 }
@@ -255,7 +254,7 @@ fn turned<A, B>((a, b): (A, B)) -> (B, A) {
     (b, a)
 }
 
-/// Whether a directory is still what was trusted.
+/// Returns the state of a trusted directory: as it is, changed, or gone.
 fn now(host: &CliContext, ledger: &Ledger, trusted: &TrustedPrograms) -> &'static str {
     let path = Path::new(&trusted.path);
     if !path.is_dir() {
@@ -277,7 +276,7 @@ fn now(host: &CliContext, ledger: &Ledger, trusted: &TrustedPrograms) -> &'stati
     }
 }
 
-/// A directory that is not there any more can be named too.
+/// Revokes the trust in a directory and all below it; the directory need not exist.
 fn revoke(host: &CliContext, ledger: &Ledger, directory: &Path) -> Result<(), Fault> {
     let full = directory.canonicalize().or_else(|_| std::path::absolute(directory));
     let full = full.map_err(|error| {
@@ -293,7 +292,7 @@ fn revoke(host: &CliContext, ledger: &Ledger, directory: &Path) -> Result<(), Fa
     for path in paths.into_iter().filter(|path| Path::new(path).starts_with(&full)) {
         let by = host.environment.user().to_owned();
         change(ledger, TrustChange::Withdrawn { path: path.clone(), by })?;
-        writeln!(out, "{} is not trusted any more", escaped(&path))?;
+        writeln!(out, "revoked the trust in {}", escaped(&path))?;
         is_any = true;
     }
     if !is_any {

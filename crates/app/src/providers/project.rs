@@ -1,6 +1,6 @@
-//! The providers that a project's own files define, as far as they are not the owner's anyway.
+//! The providers that a project's files define and the owner does not use already.
 //!
-//! Must never: pass over a provider because it shares a name with one of the owner's.
+//! Must never: skip a provider because its name equals that of an owner's provider.
 
 use agentry_agentfile::config::Settings;
 use agentry_agentfile::manifest::config;
@@ -9,7 +9,7 @@ use super::{USUAL, address_of, key_of, ollama_base, same_address, usual};
 use crate::addresses::ProviderAddress;
 use crate::cli_context::CliContext;
 
-/// The providers of a project's files whose address the owner does not use anyway.
+/// Returns the providers of a project's files with an address that the owner does not use.
 pub(crate) fn of_project(host: &CliContext, settings: &Settings) -> Vec<ProviderAddress> {
     let own = settings.own_providers();
     let mut owners: Vec<String> =
@@ -36,7 +36,7 @@ pub(crate) fn of_project(host: &CliContext, settings: &Settings) -> Vec<Provider
     all
 }
 
-/// Whether a provider at its usual address lacks the key without which nothing is sent to it.
+/// Returns true if a provider at its usual address lacks its key, so that nothing is sent.
 fn waits_for_a_key(
     host: &CliContext,
     (id, said): (&str, &config::ProviderToml),
@@ -52,7 +52,7 @@ fn waits_for_a_key(
     !variables.is_empty() && variables.iter().all(is_usual) && key_of(host, &variables).is_none()
 }
 
-/// A provider in one line: all that decides what is sent where.
+/// Describes a provider in one line: all settings that decide what is sent and where.
 fn described(id: &str, said: &config::ProviderToml, url: &str) -> String {
     let kind = said.kind.and_then(|kind| serde_json::to_value(kind).ok());
     let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("openai-chat").to_owned();

@@ -1,6 +1,6 @@
 //! The file of secrets: `secrets/secrets.json` below the state directory, for its owner alone.
 //!
-//! Must never: be read when others may read or write it, or be half written.
+//! Must never: read the file if others may read or write it, or write half of it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -20,7 +20,7 @@ use crate::limits::SECRETS_FILE_BYTES_MAX;
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// Who else may do anything.
+/// The permission bits of the group and others.
 const OTHERS: u32 = 0o077;
 
 /// The file of secrets.
@@ -28,7 +28,7 @@ pub(crate) struct SecretFile {
     directory: PathBuf,
 }
 
-/// The file as it is written.
+/// The format of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SecretFileContent {
@@ -39,23 +39,23 @@ struct SecretFileContent {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SecretFileEntry {
-    /// Nothing means that the keyring has it.
+    /// None if the value is in the keyring.
     value: Option<String>,
 }
 
 impl SecretFile {
-    /// The one of this user; nothing if there is no home.
+    /// Returns the file of this user; None if there is no state directory.
     pub(crate) fn of(host: &CliContext) -> Option<Self> {
         let directory = host.environment.state.as_ref()?.join("secrets");
         Some(Self { directory })
     }
 
-    /// Where the file is.
+    /// Returns the path of the file.
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.join("secrets.json")
     }
 
-    /// All that is kept.
+    /// Reads all stored secrets; empty if there is no file.
     pub(crate) fn read(&self) -> Result<BTreeMap<String, StoredSecret>, Fault> {
         let path = self.path();
         match fs::symlink_metadata(&self.directory) {
@@ -76,9 +76,9 @@ impl SecretFile {
         read.map_err(|error| broken("read", &path, &error))?;
         let written: SecretFileContent =
             serde_json::from_str(text.expose_secret()).map_err(|error| {
-                // The words of the error may hold a value; its place does not.
+                // The error text may contain a value; its position does not.
                 let place = format!("line {}, column {}", error.line(), error.column());
-                unusable(&path, &format!("it is not as agentry wrote it ({place})"))
+                unusable(&path, &format!("its format is not valid ({place})"))
             })?;
         if written.version != 1 {
             return Err(unusable(&path, "another version of agentry wrote it"));
@@ -89,7 +89,7 @@ impl SecretFile {
         Ok(written.secrets.into_iter().map(|(name, entry)| (name, kept(entry))).collect())
     }
 
-    /// Changes what is kept: all or nothing, one after the other.
+    /// Changes the secrets atomically; concurrent changes wait for each other.
     pub(crate) fn change(
         &self,
         change: impl FnOnce(&mut BTreeMap<String, StoredSecret>),
@@ -118,7 +118,7 @@ impl SecretFile {
         let text = serde_json::to_string_pretty(&json!({ "version": 1, "secrets": secrets }))?;
         let text = SecretString::from(text);
         let unfinished = self.directory.join("secrets.json.unfinished");
-        // Nobody else is at it; this one was left by a process that went away.
+        // The lock is held, so this file was left by a process that died.
         match fs::remove_file(&unfinished) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
@@ -131,14 +131,14 @@ impl SecretFile {
     }
 }
 
-/// Refuses what is not ours alone.
+/// Fails if a file or directory is a link, belongs to another user, or is open to others.
 fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), Fault> {
     let is_right = match mode {
         DIRECTORY_MODE => metadata.is_dir(),
         _ => metadata.is_file(),
     };
     if !is_right {
-        return Err(unusable(path, "it is a link, or not what it should be"));
+        return Err(unusable(path, "it is a link, or of the wrong type"));
     }
     let us = rustix::process::geteuid().as_raw();
     if metadata.uid() != us {
@@ -146,9 +146,11 @@ fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), Fault> {
         return Err(unusable(path, &why));
     }
     if metadata.mode() & OTHERS != 0 {
-        let why = format!("others may use it (mode {:o})", metadata.mode() & 0o777);
-        let hint =
-            format!("chmod {mode:o} {}; then set again what others may have read", path.display());
+        let why = format!("others can access it (mode {:o})", metadata.mode() & 0o777);
+        let hint = format!(
+            "chmod {mode:o} {}; then replace the secrets that others may have read",
+            path.display()
+        );
         return Err(unusable(path, &why).hint(hint));
     }
     Ok(())
@@ -156,7 +158,7 @@ fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), Fault> {
 
 fn unusable(path: &Path, why: &str) -> Fault {
     let message = format!("the secrets in {} are not used: {why}", path.display());
-    Fault::new(Blame::Machine, message).hint("mend it, or remove it and set the secrets again")
+    Fault::new(Blame::Machine, message).hint("fix it, or remove it and set the secrets again")
 }
 
 fn broken(doing: &str, path: &Path, error: &io::Error) -> Fault {

@@ -1,6 +1,6 @@
 //! The keyring of the system, if this binary was built with it.
 //!
-//! Must never: fall back to a file without a word.
+//! Must never: fall back to a file silently.
 
 #[cfg(feature = "keyring")]
 pub(super) use with::{get, remove, require, set};
@@ -22,32 +22,32 @@ mod with {
 
     pub(crate) fn get(name: &str) -> Result<SecretString, Fault> {
         let got = Entry::new(SERVICE, name).and_then(|entry| entry.get_password());
-        got.map(SecretString::from).map_err(|error| fault("give", name, &error))
+        got.map(SecretString::from).map_err(|error| fault("read", name, &error))
     }
 
     pub(crate) fn set(name: &str, value: &SecretString) -> Result<(), Fault> {
         let set =
             Entry::new(SERVICE, name).and_then(|entry| entry.set_password(value.expose_secret()));
-        set.map_err(|error| fault("take", name, &error))
+        set.map_err(|error| fault("store", name, &error))
     }
 
     pub(crate) fn remove(name: &str) -> Result<(), Fault> {
         let removed = Entry::new(SERVICE, name).and_then(|entry| entry.delete_credential());
         match removed {
-            // Somebody removed it already, which is what is wanted.
+            // The value is already removed, so there is nothing to do.
             Err(keyring::Error::NoEntry) => Ok(()),
-            removed => removed.map_err(|error| fault("forget", name, &error)),
+            removed => removed.map_err(|error| fault("remove", name, &error)),
         }
     }
 
     fn fault(doing: &str, name: &str, error: &keyring::Error) -> Fault {
-        // Some errors carry what was read; their kind is all that is said.
+        // Some errors contain the value, so only their kind is reported.
         let why = match error {
-            keyring::Error::BadEncoding(_) => "what it holds is no text".to_owned(),
+            keyring::Error::BadEncoding(_) => "its entry is not text".to_owned(),
             keyring::Error::NoEntry => "it has no such entry".to_owned(),
             other => other.to_string(),
         };
-        Fault::new(Blame::Machine, format!("the keyring does not {doing} `{name}`: {why}"))
+        Fault::new(Blame::Machine, format!("the keyring cannot {doing} `{name}`: {why}"))
             .hint("unlock the keyring, or keep secrets in the file: secrets.store = \"file\"")
     }
 }
@@ -75,7 +75,7 @@ mod without {
     }
 
     fn absent() -> Fault {
-        Fault::new(Blame::Caller, "this agentry was built without the keyring of the system")
+        Fault::new(Blame::Caller, "this agentry was built without support for the system keyring")
             .hint("build it with `--features keyring`, or set secrets.store = \"file\"")
     }
 }

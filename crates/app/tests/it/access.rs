@@ -69,7 +69,7 @@ fn a_trial_says_what_is_decided_by_whom_and_each_policys_part() {
     queue_mode   collect (policy nights)
     delayed      true (policy nights)
 
-    policies, the first in rank first
+    policies, by priority
       100  owner-full-access        not matched: is_user
        99  block-person             disabled
        95  nights                   modified
@@ -99,7 +99,7 @@ fn whoever_no_policy_allows_is_denied_and_the_exit_says_so() {
     event     discord, at mon 12:00 (UTC)
     decision  deny: no policy allows it
 
-    policies, the first in rank first
+    policies, by priority
       100  owner-full-access        not matched: is_user
        99  block-person             disabled
     ");
@@ -117,28 +117,28 @@ fn what_is_no_time_no_zone_and_nobody_is_said() {
     insta::assert_snapshot!(story.run("access test --principal owner --channel x --at noon"), @"
     exit 2
     --- stderr
-    error: --at: `noon` is no time
+    error: --at: `noon` is not a valid time
      help: write 23:30, sat 23:30, 2026-11-16T23:30 or 2026-11-16T23:30:00Z
     ");
     insta::assert_snapshot!(
         story.run("access test --principal owner --channel x -c timezone=Europe/Berln"), @"
     exit 2
     --- stderr
-    error: flag -c timezone=Europe/Berln: there is no time zone `Europe/Berln` here
+    error: flag -c timezone=Europe/Berln: this machine has no time zone `Europe/Berln`
      help: write a name such as Europe/Berlin; the system's zones must be installed
     "
     );
     insta::assert_snapshot!(story.run("access test --principal casey --channel x"), @"
     exit 2
     --- stderr
-    error: nobody is known as `casey`
-     help: known here: owner, system, unknown (or make somebody up: relationship:friend)
+    error: there is no entity `casey`
+     help: known here: owner, system, unknown (or describe an invented person: relationship:friend)
     ");
     insta::assert_snapshot!(story.run("access test --principal owner,tag:x --channel x"), @"
     exit 2
     --- stderr
-    error: `owner` does not go with other words
-     help: somebody made up is relationship:x, tag:x, name:x and id:x; anybody else is one word
+    error: `owner` cannot be combined with other words
+     help: an invented person is relationship:x, tag:x, name:x and id:x; all others are one word
     ");
 }
 
@@ -198,12 +198,12 @@ fn what_is_right_is_said_and_what_ships_is_right() {
        |
        = help: others must allow; add `permissions` if this policy should too
 
-    checked 2 policies of yours in 1 file and 19 that ship: 1 note
+    checked 2 policies of yours in 1 file and 19 built-in: 1 note
     ");
     insta::assert_snapshot!(Story::new("").run("access check"), @"
     exit 0
     --- stdout
-    checked 0 policies of yours in 0 files and 19 that ship: no findings
+    checked 0 policies of yours in 0 files and 19 built-in: no findings
     ");
 }
 
@@ -254,7 +254,7 @@ fn findings_have_a_place_a_code_and_help_and_check_has_them_too() {
       |
       = help: remove `unknown`, `system` or `webhook`, or what is asked beside it
 
-    checked 3 policies of yours in 1 file and 19 that ship: 3 warnings
+    checked 3 policies of yours in 1 file and 19 built-in: 3 warnings
     ");
     let lines = story.findings("check");
     for code in ["E1012", "E1013", "E1014"] {
@@ -288,12 +288,12 @@ fn an_example_that_comes_out_otherwise_refuses_all_policies() {
       |
       = help: change the policies or the example; `agentry access test` shows each policy's part
 
-    checked 1 policy of yours in 1 file and 19 that ship: 1 error; nobody is let in by them
+    checked 1 policy of yours in 1 file and 19 built-in: 1 error; they allow no access until these are fixed
     ");
     insta::assert_snapshot!(story.run("access test --principal owner --channel terminal"), @"
     exit 2
     --- stderr
-    error: the access policies have errors, so nobody is let in by them:
+    error: the access policies have errors, so they allow no access:
       .agentry/access/people.yml:7:7 E1011 this event is denied: no policy allows it
      help: `agentry access check` shows them with excerpts
     ");
@@ -325,12 +325,12 @@ fn a_policy_that_cannot_be_read_refuses_all_policies() {
        |
        = help: others must allow; add `permissions` if this policy should too
 
-    checked 2 files: 1 error, 1 note; nobody is let in by them
+    checked 2 files: 1 error, 1 note; they allow no access until these are fixed
     ");
     insta::assert_snapshot!(story.run("access policies list"), @"
     exit 2
     --- stderr
-    error: the access policies have errors, so nobody is let in by them:
+    error: the access policies have errors, so they allow no access:
       .agentry/access/broken.yml:2:11 E0304 `effect` has a value that is not allowed
      help: `agentry access check` shows them with excerpts
     ");

@@ -75,14 +75,14 @@ fn switching_changes_one_word_and_nothing_else() {
     exit 0
     --- stdout
     wrote .agentry/access/people.yml
-      `friends` is off now
+      `friends` is now off
     ");
     let off = PEOPLE.replace("# the nice ones\n", "# the nice ones\n  enabled: false\n");
     assert_eq!(story.read(".agentry/access/people.yml"), off);
     insta::assert_snapshot!(story.run("access policies disable friends"), @"
     exit 0
     --- stdout
-    `friends` is off already, in .agentry/access/people.yml:2:9
+    `friends` is already off, in .agentry/access/people.yml:2:9
     ");
     story.out("access policies enable friends");
     let on = off.replace("enabled: false", "enabled: true");
@@ -99,8 +99,8 @@ fn a_policy_that_ships_is_not_switched_but_replaced() {
     insta::assert_snapshot!(story.run("access policies enable friends-access"), @"
     exit 2
     --- stderr
-    error: `friends-access` ships with agentry, so no file of yours switches it on
-     help: keep a copy that takes its place: agentry access policies show friends-access > .agentry/access/friends-access.yml; then switch that
+    error: `friends-access` is built in, so no file of yours switches it on
+     help: write a copy that replaces it: agentry access policies show friends-access > .agentry/access/friends-access.yml; then switch the copy
     ");
     insta::assert_snapshot!(story.run("access policies enable friend"), @"
     exit 2
@@ -120,7 +120,7 @@ fn a_policy_of_the_home_is_switched_in_the_home() {
     exit 0
     --- stdout
     wrote ~/.agentry/access/own.yml
-      `mine` is off now
+      `mine` is now off
     ");
     assert!(fs::read_to_string(&file).unwrap().contains("  enabled: false\n"));
 }
@@ -134,7 +134,7 @@ fn a_switch_that_breaks_an_example_changes_nothing() {
     insta::assert_snapshot!(story.run("access policies disable friends"), @"
     exit 2
     --- stderr
-    error: nothing was changed, since the access policies would have errors:
+    error: nothing was changed, because the access policies would have errors:
       .agentry/access/own.yml:5:7 E1011 this event is denied: no policy allows it
     ");
     assert_eq!(story.read(".agentry/access/people.yml"), PEOPLE);
@@ -164,15 +164,15 @@ fn a_double_names_both_and_a_loss_names_what_is_lost() {
     insta::assert_snapshot!(story.run("access policies apply new/other.yml"), @"
     exit 2
     --- stderr
-    error: the policy `friends` of new/other.yml:3 is there already, in .agentry/access/people.yml:2:9
-     help: rename one of the two, or remove the one that is there
+    error: the policy `friends` of new/other.yml:3 already exists in .agentry/access/people.yml:2:9
+     help: rename one of the two, or remove the existing one
     ");
     story.write("--- new/people.yml\n- name: friends\n  effect: deny\n");
     insta::assert_snapshot!(story.run("access policies apply new/people.yml"), @"
     exit 2
     --- stderr
-    error: .agentry/access/people.yml has policies that new/people.yml has not: `no-robots`
-     help: add them to the file, or give it another name, or remove the old file first
+    error: .agentry/access/people.yml has policies that new/people.yml lacks: `no-robots`
+     help: add them to the file, rename the file, or remove the old file first
     ");
     assert_eq!(story.tree(".agentry/access"), "people.yml");
     assert_eq!(story.read(".agentry/access/people.yml"), PEOPLE);
@@ -185,7 +185,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_nothing_is_applied() {
     insta::assert_snapshot!(story.run("access policies apply new/bad.yml"), @"
     exit 2
     --- stderr
-    error: nothing was changed, since the access policies would have errors:
+    error: nothing was changed, because the access policies would have errors:
       new/bad.yml:3:18 E1002 a key that begins with `{peer_id}` could become that of any session
     ");
     insta::assert_snapshot!(story.run("access policies apply new/none.yml"), @"
@@ -205,7 +205,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_nothing_is_applied() {
       |
       = help: put a word before it, as in `people:{peer_id}`
 
-    checked 1 file: 1 error; nobody is let in by them
+    checked 1 file: 1 error; they allow no access until these are fixed
     ");
     insta::assert_snapshot!(story.run("access policies validate new"), @"
     exit 2
@@ -218,20 +218,20 @@ fn what_is_wrong_with_a_file_is_said_with_its_line_and_nothing_is_applied() {
       |
       = help: put a word before it, as in `people:{peer_id}`
 
-    checked 1 file: 1 error; nobody is let in by them
+    checked 1 file: 1 error; they allow no access until these are fixed
     ");
     story.write("--- good/a.yml\n- name: a\n  effect: deny\n  match: {principal: {agent: x}}\n");
     insta::assert_snapshot!(story.run("access policies validate good"), @"
     exit 0
     --- stdout
-    checked 1 policy of yours in 1 file and 19 that ship: no findings
+    checked 1 policy of yours in 1 file and 19 built-in: no findings
     ");
     story.write("--- empty/a.txt\nhello\n");
     insta::assert_snapshot!(story.run("access policies validate empty"), @"
     exit 2
     --- stderr
     error: there is no policy in empty
-     help: name a file that ends in .yml, .yaml or .json, or a directory with some
+     help: name a file that ends in .yml, .yaml or .json, or a directory with such files
     ");
     assert_eq!(story.tree(".agentry/access"), "people.yml");
 }
@@ -264,9 +264,9 @@ fn a_change_says_what_it_would_have_decided_otherwise_lately() {
     exit 0
     --- stdout
     wrote .agentry/access/people.yml
-      `friends` is off now
-    of the last 7 days:
-    otherwise       2 x  known Casey on discord: allow -> deny: no policy allows it  (first discord:1)
-    2 decisions, 2 would be otherwise
+      `friends` is now off
+    re-evaluated decisions of the last 7 days:
+    changed         2 x  known Casey on discord: allow -> deny: no policy allows it  (first discord:1)
+    2 decisions, 2 would differ
     ");
 }

@@ -52,12 +52,12 @@ fn the_policies_that_decided_decide_the_same_again() {
     same            2 x  known Casey on discord: allow  (first discord:1)
     same            1 x  unknown bo#2 on discord: allow  (first discord:4)
     same            1 x  unknown who@x.example on mail: deny  (first mail:3)
-    4 decisions, none would be otherwise
+    4 decisions, none would differ
     ");
     insta::assert_snapshot!(story.run(&format!("access replay {SINCE} --changed-only")), @"
     exit 0
     --- stdout
-    4 decisions, none would be otherwise
+    4 decisions, none would differ
     ");
 }
 
@@ -71,10 +71,10 @@ fn other_policies_are_held_against_it_without_being_used() {
     insta::assert_snapshot!(story.run(&format!("access replay {SINCE} --with new")), @"
     exit 1
     --- stdout
-    otherwise       2 x  known Casey on discord: tools +bash -read_file; data minimal -> none  (first discord:1)
-    otherwise       1 x  unknown bo#2 on discord: allow -> deny: no policy allows it  (first discord:4)
+    changed         2 x  known Casey on discord: tools +bash -read_file; data minimal -> none  (first discord:1)
+    changed         1 x  unknown bo#2 on discord: allow -> deny: no policy allows it  (first discord:4)
     same            1 x  unknown who@x.example on mail: deny  (first mail:3)
-    4 decisions, 3 would be otherwise
+    4 decisions, 3 would differ
     ");
     let json = story.json(&format!("access replay {SINCE} --with new --json --changed-only"));
     assert_eq!(json["decisions"], 4);
@@ -156,20 +156,20 @@ fn what_is_wrong_with_the_command_or_the_policies_is_said() {
     insta::assert_snapshot!(story.run("access replay --since yesterday"), @"
     exit 2
     --- stderr
-    error: `yesterday` is no time
+    error: `yesterday` is not a valid time
      help: write 7d, 12h, 30m, 2026-11-01, 2026-11-01T23:30 or 2026-11-01T23:30:00Z
     ");
     insta::assert_snapshot!(story.run("access replay --with nowhere"), @"
     exit 2
     --- stderr
     error: cannot read nowhere: No such file or directory (os error 2)
-     help: name a file or directory that exists and that you may read
+     help: name an existing file or directory that you may read
     ");
     story.file("bad/a.yml", b"- name: bad\n  effect: maybe\n");
     insta::assert_snapshot!(story.run("access replay --with bad"), @"
     exit 2
     --- stderr
-    error: the access policies have errors, so nobody is let in by them:
+    error: the access policies have errors, so they allow no access:
       bad/a.yml:2:11 E0304 `effect` has a value that is not allowed
      help: `agentry access check` shows them with excerpts
     ");

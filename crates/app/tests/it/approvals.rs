@@ -58,7 +58,7 @@ fn a_call_that_asks_stops_the_run_and_the_other_goes_on() {
     insta::assert_snapshot!(story.run("approvals"), @"
     exit 0
     --- stdout
-    nothing waits for an answer
+    no approvals wait for an answer
     ");
     all_is_recorded(&story);
 }
@@ -102,7 +102,7 @@ fn an_answer_is_given_once() {
 
     exit 2
     --- stderr
-    error: --session goes with yes only
+    error: --session can only be used with `yes`
     ");
 }
 
@@ -245,12 +245,12 @@ fn changed_arguments_go_with_a_plain_yes() {
 
     exit 2
     --- stderr
-    error: --edit takes the arguments as a JSON object: `[1]` is none
+    error: --edit is not a JSON object: `[1]` is not an object
      help: write --edit '{"command": "ls"}'
 
     exit 2
     --- stderr
-    error: --edit takes the arguments as a JSON object: EOF while parsing an object at line 1 column 1
+    error: --edit is not a JSON object: EOF while parsing an object at line 1 column 1
      help: write --edit '{"command": "ls"}'
 
     exit 2

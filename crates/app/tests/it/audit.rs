@@ -55,7 +55,7 @@ fn decisions_are_listed_newest_first() {
     insta::assert_snapshot!(Story::new("").run("audit list"), @"
     exit 0
     --- stdout
-    no decision fits
+    no decision matches
     ");
 }
 
@@ -168,8 +168,8 @@ fn a_record_is_found_by_its_id_a_part_of_it_or_its_event() {
     insta::assert_snapshot!(story.run("audit show discord:99"), @"
     exit 2
     --- stderr
-    error: nothing was decided about the event `discord:99`
-     help: `agentry audit list` shows what was decided
+    error: there is no decision about the event `discord:99`
+     help: `agentry audit list` lists all decisions
     ");
     insta::assert_snapshot!(story.run("audit show nothing"), @"
     exit 2
@@ -204,7 +204,7 @@ fn decisions_are_counted_and_policies_that_never_had_a_part_are_named() {
     known           2 allowed         1 denied
     unknown         0 allowed         1 denied
     4 decisions, 2 allowed, 2 denied
-    policies that never had a part: owner-full-access, owner-in-groups, unused
+    policies that never matched: owner-full-access, owner-in-groups, unused
     ");
     insta::assert_snapshot!(story.run("audit stats --by principal"), @r#"
     exit 0
@@ -213,7 +213,7 @@ fn decisions_are_counted_and_policies_that_never_had_a_part_are_named() {
     known =cmd,"x"         1 allowed         0 denied
     unknown                0 allowed         1 denied
     4 decisions, 2 allowed, 2 denied
-    policies that never had a part: owner-full-access, owner-in-groups, unused
+    policies that never matched: owner-full-access, owner-in-groups, unused
     "#);
     insta::assert_snapshot!(story.run("audit stats --by channel"), @"
     exit 0
@@ -221,7 +221,7 @@ fn decisions_are_counted_and_policies_that_never_had_a_part_are_named() {
     discord         2 allowed         1 denied
     mail            0 allowed         1 denied
     4 decisions, 2 allowed, 2 denied
-    policies that never had a part: owner-full-access, owner-in-groups, unused
+    policies that never matched: owner-full-access, owner-in-groups, unused
     ");
     insta::assert_snapshot!(story.run("audit stats --by policy"), @"
     exit 0
@@ -229,7 +229,7 @@ fn decisions_are_counted_and_policies_that_never_had_a_part_are_named() {
     friends         3 allowed         0 denied
     no-mail         0 allowed         1 denied
     4 decisions, 2 allowed, 2 denied
-    policies that never had a part: owner-full-access, owner-in-groups, unused
+    policies that never matched: owner-full-access, owner-in-groups, unused
     ");
     let json = story.json("audit stats --by policy --json --since 2026-11-16T12:03:00Z");
     assert_eq!(json["decisions"], 1);

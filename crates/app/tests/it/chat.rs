@@ -46,7 +46,7 @@ fn a_write_is_asked_about_with_its_diff_and_allowed() {
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("change it").sees("[y] once");
     let screen = pane.screen();
-    assert!(screen.contains("? May write_file be called?"), "{screen}");
+    assert!(screen.contains("? Allow the call of write_file?"), "{screen}");
     assert!(screen.contains("  -one\n") && screen.contains("\n  +two\n"), "{screen}");
     assert!(screen.contains("why: no approval rule matches"), "{screen}");
     assert_eq!(story.read("src/a.txt").trim_end(), "one");
@@ -65,7 +65,7 @@ fn a_no_tells_the_agent_why() {
     let story = scripted(&[line("", &["touch made"]), line("Then not.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("make it").sees("$ touch made").sees("[y] once");
-    pane.keys(&["n"]).sees("Why not?").says("use another name").sees("Then not.").rests();
+    pane.keys(&["n"]).sees("Reason?").says("use another name").sees("Then not.").rests();
     let all = pane.all();
     assert!(all.contains("  no to bash: use another name\n"), "{all}");
     assert!(all.contains("✗ bash touch made  A person said no: use another name"), "{all}");
@@ -87,7 +87,7 @@ fn questions_come_one_after_the_other_and_can_be_answered_elsewhere() {
 fn keys_that_are_typed_for_the_prompt_do_not_answer() {
     let story = scripted(&[line("", &["sleep 1"]), line("", &["touch made"]), line("Done.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
-    pane.sees("›").says("go").types("y").sees("A question waits");
+    pane.sees("›").says("go").types("y").sees("An approval waits");
     assert!(!story.path("made").exists());
     pane.keys(&["C-u"]).sees("[y] once").keys(&["y"]).sees("Done.");
     assert!(story.path("made").exists());
@@ -98,7 +98,7 @@ fn what_is_said_while_it_works_reaches_the_turn() {
     let story = scripted(&[line("", &["sleep 3"]), line("Heard.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("work").sees("● bash sleep 3").says("and hurry");
-    pane.sees("› and hurry  (while it works)").sees("Heard.").rests();
+    pane.sees("› and hurry  (during the turn)").sees("Heard.").rests();
     all_is_recorded(&story);
 }
 
@@ -124,7 +124,7 @@ fn escape_interrupts_the_turn_and_the_next_one_works() {
     pane.sees("›").says("take long").sees("Esc interrupts").keys(&["Escape"]);
     pane.sees("Interrupted.").rests();
     pane.says("/model scripted:t.jsonl")
-        .sees("the model is")
+        .sees("Model of the next turn")
         .says("hello")
         .sees("Here again.")
         .rests();
@@ -144,7 +144,7 @@ fn control_c_twice_leaves_and_once_only_clears() {
     let story = scripted(&[line("x", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").types("half a thought").sees("half a thought");
-    pane.keys(&["C-c"]).misses("half a thought").sees("Ctrl-C again leaves").keys(&["C-c"]);
+    pane.keys(&["C-c"]).misses("half a thought").sees("Ctrl-C again quits").keys(&["C-c"]);
     assert_eq!(pane.ended(), "0");
 }
 
@@ -188,7 +188,7 @@ fn after_a_kill_the_chat_goes_on_where_it_was() {
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("make it").sees("[y] once").signal(Signal::KILL).sees("Killed");
     pane.again("chat --continue");
-    pane.sees("› make it  (not finished)").sees("The turn goes on where it was left.");
+    pane.sees("› make it  (not finished)").sees("The turn was resumed.");
     pane.sees("$ touch made").sees("[y] once").keys(&["y"]).sees("Made it.").rests();
     assert!(story.path("made").exists());
     pane.keys(&["C-d"]);
@@ -231,7 +231,7 @@ fn a_request_to_end_leaves_in_order() {
     assert_eq!(pane.ended(), "143");
     let all = pane.all();
     assert!(
-        all.contains("The turn is not finished. It goes on with: agentry chat --resume chat_"),
+        all.contains("The turn is not finished. Continue it with: agentry chat --resume chat_"),
         "{all}"
     );
     assert!(!all.contains("scripted:s.jsonl ·"), "nothing live is left: {all}");
@@ -249,7 +249,7 @@ fn without_color_there_is_none() {
 fn a_terminal_that_only_writes_lines_gets_lines() {
     let story = scripted(&[line("Plainly.", &[])]);
     let pane = Pane::with(&story, WIDE, CHAT, &[("TERM", "dumb")]);
-    pane.sees("This terminal writes lines only.").says("hello").sees("Plainly.").says("/quit");
+    pane.sees("This terminal supports lines only.").says("hello").sees("Plainly.").says("/quit");
     assert_eq!(pane.ended(), "0");
 }
 
@@ -283,7 +283,7 @@ fn where_no_agent_is_the_bundled_assistant_answers() {
     script(&story, "s.jsonl", &[line("Welcome.", &[])]);
     let model = story.path("s.jsonl").display().to_string();
     let pane = Pane::open(&story, WIDE, &format!("-c agent.model=scripted:{model}"));
-    pane.sees("There is no agent here")
+    pane.sees("No agent is defined here")
         .sees("default-assistant in")
         .says("hi")
         .sees("Welcome.")

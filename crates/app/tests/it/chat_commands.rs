@@ -44,8 +44,8 @@ fn lists_say_what_the_agent_has() {
     pane.says("/skills").sees("The agent has no skills.");
     pane.says("/agents").sees("* builder");
     pane.says("/permissions")
-        .sees("glob goes ahead")
-        .sees("anything else: a person is asked")
+        .sees("glob allowed")
+        .sees("anything else: needs approval")
         .sees("none");
     pane.says("/status").sees("named with --model").sees("workspace");
 }
@@ -70,10 +70,7 @@ fn the_model_is_listed_changed_and_refused() {
         .sees("named with --model")
         .sees("some-model  preferred, agent.yml");
     pane.says("/model another").sees("no model can be asked");
-    pane.says("/model scripted:t.jsonl")
-        .sees("From the next turn on the model is")
-        .says("go")
-        .sees("Two.");
+    pane.says("/model scripted:t.jsonl").sees("Model of the next turn:").says("go").sees("Two.");
 }
 
 #[test]
@@ -99,7 +96,7 @@ fn a_persona_changes_the_voice_that_the_model_is_given() {
         .says("/persona nobody")
         .sees("There is no persona `nobody`");
     pane.says("/persona pirate")
-        .sees("it speaks as pirate")
+        .sees("Persona of the next turn: pirate")
         .sees("as pirate ·")
         .says("go")
         .sees("Yes.")
@@ -118,18 +115,18 @@ fn sessions_are_begun_branched_and_gone_back_to() {
     let story = scripted(&[line("Answer.", &[])]);
     let pane = Pane::open(&story, TALL, CHAT);
     pane.sees("›").says("first talk").sees("Answer.").rests();
-    pane.says("/clear").sees("A new session.").says("second talk");
+    pane.says("/clear").sees("New session.").says("second talk");
     pane.until("the second answer", |screen| screen.matches("Answer.").count() == 2).rests();
-    pane.says("/fork").sees("A branch of this session: chat_").says("third talk");
+    pane.says("/fork").sees("Forked to chat_").says("third talk");
     pane.until("the third answer", |screen| screen.matches("Answer.").count() == 3).rests();
     pane.says("/resume").sees("/resume <number>");
     let screen = pane.screen();
     assert!(screen.contains("1 turns  first talk"), "{screen}");
     assert!(screen.contains("1 turns  second talk"), "{screen}");
     assert!(screen.contains("2 turns  third talk"), "{screen}");
-    pane.says("/resume 3").sees("Going on with chat_");
+    pane.says("/resume 3").sees("Continuing chat_");
     pane.until("its end again", |screen| screen.matches("› first talk").count() == 2);
-    pane.says("/resume 9").sees("is no chat with this agent");
+    pane.says("/resume 9").sees("is not a chat with this agent");
 }
 
 #[test]
@@ -138,11 +135,11 @@ fn a_long_talk_is_summed_up_in_its_own_session() {
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›")
         .says("/compact")
-        .sees("Nothing was said yet.")
+        .sees("This session has no turns yet.")
         .says("apples")
         .sees("We talked")
         .rests();
-    pane.says("/compact").sees("There is nothing to sum up yet.").rests();
+    pane.says("/compact").sees("Nothing to summarize yet.").rests();
     drop(pane);
     for fruit in ["apples", "pears", "plums"] {
         let long = " the".repeat(1_000);
@@ -150,7 +147,7 @@ fn a_long_talk_is_summed_up_in_its_own_session() {
     }
     let chat = format!("-c limits.window=5000 {CHAT} --resume desk");
     let pane = Pane::open(&story, WIDE, &chat);
-    pane.sees("›").says("/compact the apples").sees("Earlier turns are one text now").rests();
+    pane.sees("›").says("/compact the apples").sees("Earlier turns are summarized").rests();
     let all = entries(&story, "session", "desk");
     let ended = all.iter().rfind(|one| one["event"]["type"] == "turn_ended");
     let one = &ended.expect("a turn ended")["event"]["context"]["compaction"];
@@ -165,13 +162,13 @@ fn what_was_spent_and_what_a_request_is_made_of() {
     let said = r#"{"text":"Hi.","usage":{"input_tokens":1234,"output_tokens":56}}"#;
     let story = scripted(&[said.to_owned()]);
     let pane = Pane::open(&story, TALL, CHAT);
-    pane.sees("›").says("/cost").sees("Nothing was spent").says("hello").sees("Hi.").rests();
+    pane.sees("›").says("/cost").sees("No costs in this session").says("hello").sees("Hi.").rests();
     pane.says("/cost").sees("1.2k     56      0         1      $0.00  hello").sees("this session");
     pane.says("/context")
         .sees("instructions")
         .sees("tool schemas")
         .sees("your messages")
-        .sees("in all, about");
+        .sees("in total, about");
 }
 
 #[test]
@@ -183,14 +180,10 @@ fn the_diff_and_the_undo_of_a_turn() {
     story.git("", &["add", "."]);
     story.git("", &["commit", "-qm", "first"]);
     let pane = Pane::open(&story, TALL, CHAT);
-    pane.sees("›")
-        .says("/diff")
-        .sees("Nothing has changed.")
-        .says("/undo")
-        .sees("No turn of this session");
+    pane.sees("›").says("/diff").sees("No changes.").says("/undo").sees("No turn of this session");
     pane.says("change").sees("[y] once").keys(&["y"]).sees("Written.").rests();
     pane.says("/diff").sees("diff --git a/src/a.txt");
-    pane.says("/undo").sees("Taken back: src/a.txt").sees("1 note for the next prompt");
+    pane.says("/undo").sees("Reverted: src/a.txt").sees("1 note for the next prompt");
     assert_eq!(story.read("src/a.txt").trim_end(), "one");
     assert_eq!(story.git("", &["status", "--short"]), "");
     pane.says("change")
@@ -199,7 +192,7 @@ fn the_diff_and_the_undo_of_a_turn() {
         .rests();
     pane.until("written", |_| story.read("src/a.txt") == "two\n").rests();
     story.file("src/a.txt", b"mine\n");
-    pane.says("/undo").sees("these were changed again: src/a.txt");
+    pane.says("/undo").sees("these files changed again: src/a.txt");
     assert_eq!(story.read("src/a.txt"), "mine\n");
 }
 
@@ -207,7 +200,7 @@ fn the_diff_and_the_undo_of_a_turn() {
 fn without_a_repository_there_is_nothing_to_take_back() {
     let story = scripted(&[]);
     let pane = Pane::open(&story, WIDE, CHAT);
-    pane.sees("›").says("/undo").sees("The workspace is no git repository");
+    pane.sees("›").says("/undo").sees("The workspace is not a git repository");
     pane.says("/diff").sees("nothing to compare with");
 }
 
@@ -215,12 +208,7 @@ fn without_a_repository_there_is_nothing_to_take_back() {
 fn a_session_is_written_as_markdown_and_never_over_another_file() {
     let story = scripted(&[line("", &["echo hi"]), line("Said *hi*.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
-    pane.sees("›")
-        .says("greet")
-        .sees("Said hi.")
-        .rests()
-        .says("/export talk.md")
-        .sees("Written to");
+    pane.sees("›").says("greet").sees("Said hi.").rests().says("/export talk.md").sees("Saved to");
     let text = story.read("talk.md");
     for part in [
         "# chat_",
@@ -232,7 +220,7 @@ fn a_session_is_written_as_markdown_and_never_over_another_file() {
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
-    pane.says("/export talk.md").sees("was not written");
+    pane.says("/export talk.md").sees("Cannot write");
     assert_eq!(story.read("talk.md"), text);
 }
 
@@ -269,7 +257,7 @@ fn a_command_of_the_shell_runs_in_the_sandbox_and_goes_along() {
 fn a_command_of_the_shell_can_be_ended() {
     let story = scripted(&[]);
     let pane = Pane::open(&story, WIDE, CHAT);
-    pane.sees("›").says("!sleep 600").sees("Esc ends it").keys(&["Escape"]).misses("Esc ends it");
+    pane.sees("›").says("!sleep 600").sees("Esc stops it").keys(&["Escape"]).misses("Esc stops it");
 }
 
 #[test]
@@ -288,7 +276,7 @@ fn tab_completes_commands_arguments_and_files() {
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›")
         .types("/perm")
-        .sees("rules and standing answers")
+        .sees("show approval rules and lasting answers")
         .keys(&["Tab"])
         .sees("› /permissions");
     pane.keys(&["C-u"]).types("/mode w").keys(&["Tab"]).sees("› /mode wiggum").keys(&["C-u"]);

@@ -425,7 +425,7 @@ fn where_nothing_is_there_is_a_finding() {
     --- stdout
     error[E0108]: no agent, skill, task or setting was found here
     --> .
-     = help: make an agent with `agentry init`, or name another directory
+     = help: create an agent with `agentry init`, or name another directory
 
     checked 0 agents, 0 skills, 0 tasks: 1 error
     ");
@@ -440,7 +440,7 @@ fn where_nothing_is_there_is_a_finding() {
         "line": 1,
         "column": 1,
         "message": "no agent, skill, task or setting was found here",
-        "help": "make an agent with `agentry init`, or name another directory"
+        "help": "create an agent with `agentry init`, or name another directory"
       }
     ]
     "#);
@@ -453,7 +453,7 @@ fn a_wrong_command_is_exit_2() {
     exit 2
     --- stderr
     error: cannot read nowhere: No such file or directory (os error 2)
-     help: name a directory or file that exists and that you may read
+     help: name an existing directory or file that you may read
     ");
     insta::assert_snapshot!(story.run("check --no-such-flag"), @"
     exit 2
@@ -489,7 +489,7 @@ fn a_mark_stands_on_whole_characters() {
     1 | größer {{ ü }}
       |         ^
       |
-      = help: the guide's page on agents says which tags, filters and variables there are
+      = help: the guide's page on agents lists the tags, filters and variables
 
     checked 1 agent, 0 skills, 0 tasks: 1 error
     ");

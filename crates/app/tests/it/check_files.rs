@@ -112,7 +112,7 @@ fn a_pipe_in_the_place_of_a_file_does_not_hang() {
     --- stderr
     error: the agent `a` (a/agent.yml) does not load:
       a/SOUL.md:1:1 E0109 this is a pipe, a socket or a device
-     help: `agentry check` shows all that is wrong with it
+     help: `agentry check` shows all its errors
     ");
 }
 
@@ -250,11 +250,11 @@ fn a_name_that_is_nearly_one_that_is_read_is_named() {
     "E0112" "a/persona" "did you mean `personas`?"
     "#);
     insta::assert_snapshot!(found("b").join("\n"), @r#"
-    "E0108" "b" "make an agent with `agentry init`, or name another directory"
+    "E0108" "b" "create an agent with `agentry init`, or name another directory"
     "E0112" "b/agent.yaml" "did you mean `agent.yml`?"
     "#);
     insta::assert_snapshot!(found("c").join("\n"), @r#"
-    "E0108" "c" "make an agent with `agentry init`, or name another directory"
+    "E0108" "c" "create an agent with `agentry init`, or name another directory"
     "E0112" "c/.agentry/agent" "did you mean `agents`?"
     "E0112" "c/.agentry/skills/y/Skill.md" "did you mean `SKILL.md`?"
     "#);

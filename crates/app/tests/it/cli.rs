@@ -12,7 +12,7 @@ fn the_version_is_one_line() {
 }
 
 #[test]
-fn help_ends_with_examples() {
+fn help_groups_the_commands_and_ends_with_examples() {
     insta::assert_snapshot!(Story::new("").run("--help"), @r#"
     exit 0
     --- stdout
@@ -20,49 +20,58 @@ fn help_ends_with_examples() {
 
     Usage: agentry [OPTIONS] [COMMAND]
 
-    Commands:
-      init         Make an agent in a new directory, with git history
-      chat         Talk with an agent in the terminal; `agentry` alone does the same
-      run          Run a task or a prompt to its end
-      stdio        Talk with an agent in JSON lines
-      serve        Take in what comes from all channels, and answer it
-      console      Open the console of the server that runs
-      token        Make keys to the server, and take them back
-      send         Say something to an agent the way a channel does
-      trace        Show what became of an event, stage by stage
-      check        Say everything that is wrong with agents, skills, tasks and settings
-      resume       Take up runs that a process left
-      cancel       Ask a run to end
-      approvals    List what waits for an answer
+    Start:
+      init         Create an agent in a new directory, with git history
+      check        Check agents, skills, tasks and settings for errors
+      models       Show providers, their models and an agent's choice
+      pull         Download a model that runs on this machine
+      doctor       Check the sandbox and the ledger of this machine
+
+    Talk:
+      chat         Chat with an agent in the terminal (default command)
+      run          Run a prompt or a task to its end
+      send         Send a message to an agent as a channel would
+      stdio        Drive an agent from a program, in JSON lines
+      compact      Summarize older turns of a session to free context
+      fork         Start a new session from an earlier turn
+
+    Watch:
+      show         Show runs, sessions and turns, or a resolved agent
+      trace        Show how an event was handled, stage by stage
+      replay       Replay a recorded run against the current code and files
+      audit        List, export and count access decisions
+
+    Decide:
+      approvals    List the approvals that wait for an answer
       answer       Answer an approval
-      requests     See what others ask you for, and answer them
-      grants       Give others powers for a time, and take them back
-      fork         Begin a new session from a turn
-      compact      Put the older turns of a session into one text
-      replay       Play a recorded run to today's program and files
-      ledger       Look after the record
-      show         Show a run, a session or a turn, or what files resolve to
-      doctor       Say what this machine can confine, and what to do about what is missing
-      sandbox      Try the sandbox, and see what an agent may do in it
-      policy       Look at what decides about calls
-      access       Who may reach an agent and with what powers: see it, test it, change it [alias: acl]
-      entities     Who is known, and by which identities
-      audit        See what was decided about who may
-      trust        Look at the programs that agents bring, and let them run as they are
-      tools        See an agent's tools; make and try its own
-      hooks        Hooks that look at events and may start work: make, see and switch them
-      secret       Keep secrets, and see who may have them
-      models       Show who serves which models, and which one an agent gets
-      pull         Get the weights of a model that runs on this machine
-      explain      Explain the code of a finding
-      schema       Print the JSON Schema of a definition file, for editors
-      config       Look at the settings
+      requests     List and answer requests for permission
+      grants       Give people extra permissions for a time, and revoke them
+      trust        Review and trust the programs that agents bring
+      access       Test, check, change and replay access policies [alias: acl]
+      entities     List and change known people and their identities
+
+    Operate:
+      serve        Run the server: HTTP API, web console and channels
+      console      Open the web console of the running server
+      resume       Resume paused or interrupted runs
+      cancel       Cancel a run
+      hooks        Register, inspect and switch event hooks
+      secret       Store secrets, and list who receives them
+      token        Create, list and revoke access tokens of the server
+      ledger       Verify the ledger, or accept a loss of entries
+
+    Inspect:
+      explain      Explain a diagnostic code, such as E0401
+      tools        List an agent's tools; create and try its own
+      policy       Explain which rule decides about a tool call
+      sandbox      Try the sandbox, or explain what an agent may do in it
+      config       Show the settings and where each was made
+      schema       Print the JSON Schema of a definition file
       completions  Print a completion script for a shell
-      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -c, --config <KEY=VALUE>
-              Override a setting, such as agent.model=gpt-4.1 (may be given several times)
+              Set a setting, such as agent.model=gpt-4.1 (repeatable)
 
           --color <COLOR>
               When to use color
@@ -81,13 +90,15 @@ fn help_ends_with_examples() {
               Print version
 
     Examples:
-      agentry                                   talk with the agent of this directory
-      agentry init my-agent --profile coder     make an agent from a bundled profile
-      agentry check my-agent                    say what is wrong with it
-      agentry run -C my-agent "List the files"   run a prompt or a task
-      agentry show agent my-agent               show what it resolves to, and why
-      agentry show prompt my-agent              show its prompt, section by section
-      agentry explain E0401                     explain a finding
+      agentry                                    chat with the agent of this directory
+      agentry init my-agent --profile coder      create an agent from a bundled profile
+      agentry check my-agent                     check its files for errors
+      agentry run -C my-agent "List the files"   run a prompt
+      agentry serve -C my-agent --open           start the server and its web console
+      agentry show agent my-agent                show the resolved agent
+      agentry explain E0401                      explain a diagnostic code
+
+    `agentry help <command>` shows the options and examples of a command.
     "#);
 }
 

@@ -98,8 +98,8 @@ fn older_turns_become_one_text_and_the_kept_ones_are_shown_exactly_once() {
     assert!(tokens("tokens_after") < tokens("tokens_before"), "{one}");
     assert_eq!(head(&story, "desk"), Value::from(turns[6].0.clone()));
     let shown = story.out("show session desk");
-    assert!(shown.contains("compaction begins (the model's window is almost full)"), "{shown}");
-    assert!(shown.contains("compaction over: "), "{shown}");
+    assert!(shown.contains("compaction starts (the model's window is almost full)"), "{shown}");
+    assert!(shown.contains("compaction ended: "), "{shown}");
     all_is_recorded(&story);
 }
 
@@ -148,7 +148,7 @@ fn where_there_is_nothing_to_sum_up_nothing_is_recorded() {
     story.out("run --session desk --model some-model hello");
     let before = entries(&story, "session", "desk").len();
     for command in ["compact", "compact desk", "compact --focus x"] {
-        assert_eq!(story.out(command), "desk: there is nothing to sum up\n");
+        assert_eq!(story.out(command), "desk: nothing to summarize\n");
     }
     assert_eq!(entries(&story, "session", "desk").len(), before);
     assert_eq!(server.asked().len(), 1);
@@ -167,7 +167,7 @@ fn somebody_asks_for_a_compaction_and_says_what_matters() {
     assert_eq!(
         out.trim_end(),
         format!(
-            "{} → {} tokens; summed up through {through}, kept from {first} on",
+            "{} → {} tokens; summarized through {through}, kept from {first} on",
             one["tokens_before"], one["tokens_after"]
         )
     );

@@ -31,7 +31,7 @@ fn nothing_set_is_said_so() {
     insta::assert_snapshot!(Story::new("").run("config show"), @"
     exit 0
     --- stdout
-    # nothing is set; built-in values hold
+    # nothing is set; the built-in values apply
     ");
 }
 
@@ -107,7 +107,7 @@ fn a_mistake_in_any_layer_is_shown_at_its_place() {
     insta::assert_snapshot!(story.run("config show -c agent.nmae=x -c nonsense"), @r#"
     exit 1
     --- stdout
-    # nothing is set; built-in values hold
+    # nothing is set; the built-in values apply
     --- stderr
     error[E0301]: the field `modle` is not known here
      --> agentry.toml:2:1
@@ -180,7 +180,7 @@ fn a_project_may_not_name_a_skill_root_outside_of_itself() {
       |
       = help: name it in your own settings
 
-    warning[E0902]: the skill root `gone` is not there
+    warning[E0902]: the skill root `gone` does not exist
      --> p/agentry.toml:2:33
       |
     2 | roots = ["../elsewhere", "~/x", "gone"]

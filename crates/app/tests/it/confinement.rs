@@ -13,7 +13,7 @@ fn without_a_sandbox_there_is_no_wiggum_mode() {
     insta::assert_snapshot!(story.run(&command), @"
     exit 2
     --- stderr
-    error: the sandbox is off, so there is no wiggum mode: nothing would hold back what nobody is asked about
+    error: wiggum mode needs the sandbox, which is off: calls would run without approval and without confinement
      help: remove `sandbox.enabled = false` from your settings, or use --mode structured
     ");
     // A project cannot switch it off, so there it has no effect.

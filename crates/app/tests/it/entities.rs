@@ -8,7 +8,7 @@ fn somebody_is_made_known_changed_and_forgotten() {
     insta::assert_snapshot!(story.run("entities list"), @"
     exit 0
     --- stdout
-    nobody is known but you: whoever sits at the terminal is the owner
+    no entities; only you are known: the user of this terminal is the owner
     ");
     let add = "entities add --name 'Casey Doe' --relationship friend --tag night --tag night \
                --identity discord:1 --identity email:c@x.example";
@@ -51,7 +51,7 @@ fn somebody_is_made_known_changed_and_forgotten() {
     insta::assert_snapshot!(story.run("entities remove casey-doe"), @"
     exit 0
     --- stdout
-    casey-doe (Casey Doe) is forgotten
+    removed casey-doe (Casey Doe)
     ");
     assert_eq!(story.json("entities list --json"), serde_json::json!([]));
 }
@@ -84,13 +84,13 @@ fn there_is_one_owner_and_one_of_each_id() {
     insta::assert_snapshot!(story.run("entities add --name Bob --owner"), @"
     exit 2
     --- stderr
-    error: the owner is known already, as `ada`
-     help: say who you are elsewhere: agentry entities link ada CHANNEL:ID
+    error: the owner already exists as `ada`
+     help: add another identity of yours: agentry entities link ada CHANNEL:ID
     ");
     insta::assert_snapshot!(story.run("entities add --name ada"), @"
     exit 2
     --- stderr
-    error: `ada` is Ada already
+    error: the id `ada` is taken by Ada
      help: choose another id with --id
     ");
     // A second with the same name is told apart by the id.
@@ -98,8 +98,8 @@ fn there_is_one_owner_and_one_of_each_id() {
     insta::assert_snapshot!(story.run("entities show ADA"), @"
     exit 2
     --- stderr
-    error: several are called `ADA`: ada, ada-2
-     help: name one by its id
+    error: several entities are called `ADA`: ada, ada-2
+     help: use the id of one of them
     ");
     let json = story.json("access test --principal owner --channel terminal --json");
     assert_eq!(json["principal"]["entity_id"], "ada");

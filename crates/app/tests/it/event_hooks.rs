@@ -280,11 +280,11 @@ fn a_hook_is_tried_by_hand_and_nothing_is_done() {
         project(&[("once", "mode: one-shot\ntriggers: {event: {channels: [chat]}}\n", FIRES)]);
     story.file("event.json", br#"{"channel": "chat", "sender_id": "x", "content": "Hi"}"#);
     let out = story.out("hooks test once --event event.json --model scripted:s.jsonl");
-    assert!(out.contains("It fires; the agent of the session would be told:"), "{out}");
+    assert!(out.contains("It fires; the agent of the session would receive:"), "{out}");
     assert!(out.contains("It would be disabled: it fired, and was to fire once"), "{out}");
     story.file("event.json", br#"{"channel": "other", "sender_id": "x"}"#);
     let out = story.out("hooks test once --event event.json --model scripted:s.jsonl");
-    assert!(out.contains("Its triggers do not hold"), "{out}");
+    assert!(out.contains("Its triggers do not match"), "{out}");
     story.file("event.json", b"[]");
     let ran = story.ran_in("", "hooks test once --event event.json");
     assert_eq!(ran.code, Some(2), "{}", ran.err);

@@ -28,12 +28,12 @@ fn an_unknown_code_is_exit_2() {
     exit 2
     --- stderr
     error: there is no code `E9999`
-     help: `agentry explain` lists all; known here: E0101, E0102, E0103, E0104, E0105, E0106, E0107, E0108, E0109, E0110, E0111, E0112 and 110 more
+     help: `agentry explain` lists all codes; known here: E0101, E0102, E0103, E0104, E0105, E0106, E0107, E0108, E0109, E0110, E0111, E0112 and 110 more
     ");
     insta::assert_snapshot!(Story::new("").run("explain E0408x"), @"
     exit 2
     --- stderr
     error: there is no code `E0408x`
-     help: `agentry explain` lists all; did you mean `E0408`?
+     help: `agentry explain` lists all codes; did you mean `E0408`?
     ");
 }

@@ -229,7 +229,7 @@ fn a_hook_that_does_not_work_is_left_out_and_shown() {
         let shown = shown(&story);
         if why.is_empty() {
             assert!(shown.contains("changes nothing"), "{body}: {shown}");
-            assert!(shown.contains("processes it left behind were ended"), "{body}: {shown}");
+            assert!(shown.contains("leftover processes were killed"), "{body}: {shown}");
             continue;
         }
         assert!(shown.contains(why), "{body}: {shown}");
@@ -313,7 +313,7 @@ fn a_gate_that_crashes_denies_unless_it_says_otherwise() {
     let (story, ran) = gated(lenient, crash);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(story.path("made.txt").exists());
-    assert!(shown(&story).contains("failed, so it has no say"), "{}", shown(&story));
+    assert!(shown(&story).contains("failed, and is ignored"), "{}", shown(&story));
     let asking = "PreToolUse: { run: hooks/gate, on_error: ask }";
     let (story, ran) = gated(asking, crash);
     assert_eq!(ran.code, Some(4), "{}", ran.err);

@@ -35,7 +35,7 @@ fn info(story: &Story, hook: &str) -> Value {
 #[test]
 fn a_hook_is_what_the_file_beside_its_script_says() {
     let story = story();
-    assert_eq!(story.out("hooks list"), "there are no such hooks\n");
+    assert_eq!(story.out("hooks list"), "no hooks match\n");
     let made = story.out("hooks register hooks/urgent.sh");
     let id = made.split(' ').next().expect("it has an id").to_owned();
     assert!(id.starts_with("hook_") && made.ends_with("  urgent version 1\n"), "{made}");
@@ -54,7 +54,7 @@ fn a_hook_is_what_the_file_beside_its_script_says() {
     // What was registered is kept; the file may go.
     fs::remove_dir_all(story.path("hooks")).expect("it is there");
     assert_eq!(info(&story, "urgent")["program"], hook["program"]);
-    assert!(story.out("ledger verify").starts_with("whole: "));
+    assert!(story.out("ledger verify").starts_with("verified: "));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn an_agent_that_works_here_is_the_author() {
     assert_eq!(author["session"], "ses_00000000000000000000000001");
     assert_eq!(author["turn"], "trn_00000000000000000000000001");
     assert!(story.out("hooks list --created-by coder").contains("by agent coder"));
-    assert_eq!(story.out("hooks list --created-by ada"), "there are no such hooks\n");
+    assert_eq!(story.out("hooks list --created-by ada"), "no hooks match\n");
     let wrong = story.with("NEXUS_SESSION_ID", "mine");
     assert_eq!(wrong.ran_in("", "hooks register hooks/urgent.sh").code, Some(2));
 }
@@ -134,12 +134,12 @@ fn versions_follow_each_other_and_switches_hold() {
 fn a_hook_that_never_ran_has_nothing_to_show() {
     let story = story();
     story.out("hooks register hooks/urgent.sh");
-    assert_eq!(story.out("hooks invocations urgent --since 1h"), "it was not set off\n");
+    assert_eq!(story.out("hooks invocations urgent --since 1h"), "no invocations\n");
     let since =
         "hooks invocations urgent --since 2026-01-01T00:00:00Z --last 3 --errors-only --json";
     assert_eq!(story.json(since), json!([]));
     assert_eq!(story.json("hooks stats urgent --json")["invocations"], 0);
-    assert!(story.out("hooks stats urgent").contains("its last 0 runnings"));
+    assert!(story.out("hooks stats urgent").contains("last 0 invocations"));
 }
 
 #[test]
@@ -173,15 +173,12 @@ fn bad_input_is_refused_with_what_to_do() {
         ("hooks register hooks/plain.sh --name 'A b'", "`name` must have the form"),
         ("hooks register hooks/plain.sh --mode always", "is not one of persistent, one-shot"),
         ("hooks register hooks/plain.sh --hook-config 3", "--hook-config is not a JSON object"),
-        ("hooks register hooks/plain.sh --trigger none.yml", "it is not there"),
-        (
-            "hooks register hooks/plain.sh --trigger hooks/plain.sh",
-            "does not say what sets a hook off",
-        ),
+        ("hooks register hooks/plain.sh --trigger none.yml", "it does not exist"),
+        ("hooks register hooks/plain.sh --trigger hooks/plain.sh", "has no valid triggers"),
         ("hooks info nobody", "there is no hook `nobody`"),
         ("hooks update nobody hooks/plain.sh", "there is no hook `nobody`"),
         ("hooks list --status odd", "invalid value 'odd'"),
-        ("hooks invocations urgent --since yesterday", "`yesterday` is no time"),
+        ("hooks invocations urgent --since yesterday", "`yesterday` is not a valid time"),
     ] {
         let ran = story.ran_in("", command);
         assert_eq!(ran.code, Some(2), "{command}: {}{}", ran.out, ran.err);

@@ -8,7 +8,7 @@ fn the_default_profile_is_written_committed_and_checked() {
     insta::assert_snapshot!(story.run("init helper"), @"
     exit 0
     --- stdout
-    made helper from default-assistant
+    created helper from default-assistant
     note[E0410]: `memory_search` is left out: this host does not have it
       --> helper/agent.yml:13:7
        |
@@ -68,7 +68,7 @@ fn the_coder_has_skills_and_a_persona() {
     insta::assert_snapshot!(story.run("init helper --profile coder"), @"
     exit 0
     --- stdout
-    made helper from coder
+    created helper from coder
     note[E0410]: `git_status` is left out: this host does not have it
       --> helper/agent.yml:20:7
        |
@@ -146,7 +146,7 @@ fn a_blank_agent_has_only_what_is_required() {
     insta::assert_snapshot!(story.run("init helper --blank"), @"
     exit 0
     --- stdout
-    made helper from blank
+    created helper from blank
     next: edit helper/AGENT.md, then `agentry check helper` and `agentry show prompt helper`
     ");
     insta::assert_snapshot!(story.tree("helper"), @"
@@ -170,7 +170,7 @@ fn a_blank_agent_in_the_current_directory_has_its_name() {
     insta::assert_snapshot!(story.run_in("helper", "init . --blank"), @"
     exit 0
     --- stdout
-    made . from blank
+    created . from blank
     next: edit ./AGENT.md, then `agentry check .` and `agentry show prompt .`
     ");
     insta::assert_snapshot!(story.read("helper/agent.yml"), @r#"name: "helper""#);

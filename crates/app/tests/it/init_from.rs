@@ -20,7 +20,7 @@ fn a_directory_is_copied_whole_with_its_modes() {
     insta::assert_snapshot!(story.run("init copy --from source"), @"
     exit 0
     --- stdout
-    made copy from source
+    created copy from source
     next: edit copy/AGENT.md, then `agentry check copy` and `agentry show prompt copy`
     ");
     insta::assert_snapshot!(story.tree("copy"), @"
@@ -47,10 +47,10 @@ fn a_link_in_a_directory_is_left_behind_loudly() {
     insta::assert_snapshot!(story.run("init copy --from source"), @"
     exit 0
     --- stdout
-    made copy from source
+    created copy from source
     next: edit copy/AGENT.md, then `agentry check copy` and `agentry show prompt copy`
     --- stderr
-    warning: source/link.txt was left out: it is a link
+    warning: source/link.txt was not copied: it is a link
     ");
     assert!(!story.path("copy/link.txt").exists());
 }
@@ -64,7 +64,7 @@ fn a_repository_is_cloned_with_its_history() {
     insta::assert_snapshot!(story.run("init copy --from source --arg tone=calm"), @"
     exit 0
     --- stdout
-    made copy from source
+    created copy from source
     next: edit copy/AGENT.md, then `agentry check copy` and `agentry show prompt copy`
     ");
     insta::assert_snapshot!(story.tree("copy"), @"
@@ -131,7 +131,7 @@ fn what_is_neither_a_directory_nor_an_address_is_refused() {
     exit 2
     --- stderr
     error: `nowhere` is neither a directory nor a git address
-     help: name a directory that exists, or an address such as https://host/name.git
+     help: name an existing directory, or an address such as https://host/name.git
     ");
     insta::assert_snapshot!(story.run("init copy --from --upload-pack=x"), @"
     exit 2
@@ -189,7 +189,7 @@ fn a_source_that_does_not_load_is_kept_and_reported() {
     insta::assert_snapshot!(story.run("init copy --from source"), @"
     exit 1
     --- stdout
-    made copy from source
+    created copy from source
     error[E0301]: the field `nmae` is not known here
      --> copy/agent.yml:1:1
       |

@@ -138,7 +138,7 @@ fn the_same_id_twice_runs_once() {
     assert_eq!(story.out(send), "Hello.\n");
     let Ran { code, out, err } = story.ran_in("", send);
     assert_eq!((code, out.as_str()), (Some(0), "Hello.\n"));
-    assert!(err.contains("send:one came in before, as entry 1"), "{err}");
+    assert!(err.contains("send:one was received before, as entry 1"), "{err}");
     let runs = story.json("show --format json");
     assert_eq!(runs.as_array().expect("runs are a list").len(), 1);
 }
@@ -282,7 +282,7 @@ fn a_stop_ends_a_run_that_waits_for_a_person() {
     hand_in(&story, "m2", "", "/stop");
     until(&story, "send:m1", "failed");
     stop(server);
-    assert_eq!(story.out("approvals"), "nothing waits for an answer\n");
+    assert_eq!(story.out("approvals"), "no approvals wait for an answer\n");
     assert!(!story.path("new.txt").exists());
 }
 
@@ -394,7 +394,7 @@ fn broken_policies_let_nobody_in() {
     story.file(".agentry/access/more.yml", b"policies:\n  - name: [\n");
     let Ran { code, err, .. } = story.ran_in("", "send --model scripted:s.jsonl --id m1 Hi");
     assert_eq!(code, Some(2), "{err}");
-    assert!(err.contains("nobody is let in by them:\n  .agentry/access/more.yml:2:11"), "{err}");
+    assert!(err.contains("so they allow no access:\n  .agentry/access/more.yml:2:11"), "{err}");
     assert_eq!(story.json("trace send:m1 --json")["status"], "received");
     std::fs::remove_file(story.path(".agentry/access/more.yml")).expect("it was written");
     assert_eq!(story.out("send --model scripted:s.jsonl --id m1 Hi"), "Hello.\n");

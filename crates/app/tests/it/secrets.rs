@@ -361,7 +361,7 @@ fn names_are_listed_with_where_they_are_and_who_may_have_them() {
     insta::assert_snapshot!(story.run("secret list"), @"
     exit 0
     --- stdout
-    there are no secrets
+    no secrets
     ");
     settings(
         &story,
@@ -370,36 +370,36 @@ fn names_are_listed_with_where_they_are_and_who_may_have_them() {
     );
     let ran = set(&story, "deploy-key", "abcdef\n");
     insta::assert_snapshot!(ran.err, @r#"
-    `deploy-key` is kept
-    nobody gets it yet; say who in your settings:
+    `deploy-key` is stored
+    it has no receiver yet; name one in your settings:
       [secrets.deploy-key]
       for = ["tool:bash"]
     "#);
     insta::assert_snapshot!(story.run("secret list"), @"
     exit 0
     --- stdout
-    deploy-key  in the file  for nobody
+    deploy-key  in the file  no receiver
     github  in the variable GITHUB_TOKEN  for tool:bash, mcp:github as GH
     missing  not set  for provider:anthropic as MISSING
-    npm  in the variable NPM_TOKEN, not set  for nobody
+    npm  in the variable NPM_TOKEN, not set  no receiver
     ");
     insta::assert_snapshot!(story.json("secret list --format json")[1], @r#"{"name":"github","kept":{"env":"GITHUB_TOKEN"},"set":true,"for":["tool:bash","mcp:github"],"as":"GH"}"#);
     insta::assert_snapshot!(story.run("secret rm deploy-key"), @"
     exit 0
     --- stderr
-    `deploy-key` is forgotten
+    `deploy-key` is removed
     ");
     assert!(!fs::read_to_string(story.home(FILE)).expect("it is there").contains("abcdef"));
     insta::assert_snapshot!(story.run("secret rm gihtub"), @"
     exit 2
     --- stderr
-    error: no value is kept for `gihtub`
+    error: no value is stored for `gihtub`
      help: did you mean `github`?
     ");
     insta::assert_snapshot!(story.run("secret rm npm"), @"
     exit 2
     --- stderr
-    error: no value is kept for `npm`
+    error: no value is stored for `npm`
      help: it comes from the variable NPM_TOKEN
     ");
 }
@@ -410,29 +410,29 @@ fn a_value_comes_from_standard_input_or_a_variable_and_never_from_the_command_li
     insta::assert_snapshot!(story.run("secret set github ghp-abcdefgh-2"), @"
     exit 2
     --- stderr
-    error: `github` is not kept: a value is never taken from the command line, where others can read it
-     help: take this value for known to others; give a fresh one on standard input
+    error: `github` was not stored: values on the command line are rejected, because other users can read them
+     help: treat this value as leaked; pass a new one on standard input
     ");
     insta::assert_snapshot!(story.run("secret set github"), @"
     exit 2
     --- stderr
-    error: no value came in on standard input
+    error: standard input is empty
      help: agentry secret set NAME < FILE, or --from-env VARIABLE
     ");
     insta::assert_snapshot!(story.run("secret set GitHub"), @"
     exit 2
     --- stderr
-    error: `GitHub` is not kept: use 1 to 64 small letters, digits and `-`, `_` or `.`, such as github-token
+    error: `GitHub` was not stored: use 1 to 64 lower-case letters, digits and `-`, `_` or `.`, such as github-token
     ");
     insta::assert_snapshot!(story.run("secret set github --from-env NOTHING"), @"
     exit 2
     --- stderr
-    error: `github` is not kept: the variable NOTHING is not set
+    error: `github` was not stored: the variable NOTHING is not set
     ");
     insta::assert_snapshot!(story.run("secret set github --from-env SHORT"), @"
     exit 2
     --- stderr
-    error: `github` is not kept: its value has fewer than 6 characters, so it could not be told from other text and hidden
+    error: `github` was not stored: its value has fewer than 6 characters, so it could not be recognized and redacted
     ");
     assert!(!story.home(FILE).exists());
     assert_eq!(story.ran_in("", "secret set github --from-env GITHUB_TOKEN").code, Some(0));
@@ -555,7 +555,7 @@ fn without_a_keyring_the_setting_for_it_is_refused() {
     insta::assert_snapshot!(story.run("run --model scripted:s.jsonl hi"), @r#"
     exit 2
     --- stderr
-    error: this agentry was built without the keyring of the system
+    error: this agentry was built without support for the system keyring
      help: build it with `--features keyring`, or set secrets.store = "file"
     "#);
     let mut talk = story.talk("secret set other");

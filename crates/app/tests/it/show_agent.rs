@@ -124,7 +124,7 @@ fn every_value_has_its_origin() {
       - agent_revert       left out: this host does not have it  zodiac/agent.yml:16:3
       - agent_log          left out: this host does not have it  zodiac/agent.yml:16:3
     approval
-      (anything else)      a person is asked
+      (anything else)      needs approval
     access
       tools                on  built-in
       mode                 full  built-in
@@ -272,10 +272,10 @@ fn rules_matchers_and_models_of_a_pack_are_shown() {
       bash                 high risk  p/.agentry/agents/a/AGENT.md:7:15
       files/list           medium risk, of MCP server files  p/.agentry/agents/a/AGENT.md:7:21
     approval
-      read_file            goes ahead  p/.agentry/agents/a/AGENT.md:11:7
-      bash                 goes ahead when {"command":{"startsWith":"cargo "}}  p/.agentry/agents/a/AGENT.md:12:7
-      t                    a person is asked  p/.agentry/agents/a/AGENT.md:16:7
-      (anything else)      a person is asked
+      read_file            allowed  p/.agentry/agents/a/AGENT.md:11:7
+      bash                 allowed when {"command":{"startsWith":"cargo "}}  p/.agentry/agents/a/AGENT.md:12:7
+      t                    needs approval  p/.agentry/agents/a/AGENT.md:16:7
+      (anything else)      needs approval
     access
       tools                on  built-in
       mode                 full  built-in
@@ -326,7 +326,7 @@ fn tool_access_and_the_environment_bound_the_tools() {
       - web_fetch          left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
       - load_skill         left out: it is not in allowedTools (c/context/tool-access.json:2:40)  built-in
     approval
-      (anything else)      a person is asked
+      (anything else)      needs approval
     access
       tools                on  c/context/tool-access.json:2:26
       mode                 allowlist  c/context/tool-access.json:2:40
@@ -369,21 +369,21 @@ fn a_broken_agent_is_named_with_its_findings() {
     --- stderr
     error: the agent `c` (p/.agentry/agents/c/AGENT.md) does not load:
       p/.agentry/agents/c/AGENT.md:2:1 E0302 the field `name` is missing
-     help: `agentry check` shows all that is wrong with it
+     help: `agentry check` shows all its errors
     ");
     insta::assert_snapshot!(story.run("show agent p/.agentry/agents/c"), @"
     exit 1
     --- stderr
     error: the agent `c` (p/.agentry/agents/c/AGENT.md) does not load:
       p/.agentry/agents/c/AGENT.md:2:1 E0302 the field `name` is missing
-     help: `agentry check` shows all that is wrong with it
+     help: `agentry check` shows all its errors
     ");
     insta::assert_snapshot!(story.run("show prompt p --agent c"), @"
     exit 1
     --- stderr
     error: the agent `c` (p/.agentry/agents/c/AGENT.md) does not load:
       p/.agentry/agents/c/AGENT.md:2:1 E0302 the field `name` is missing
-     help: `agentry check` shows all that is wrong with it
+     help: `agentry check` shows all its errors
     ");
 }
 
@@ -394,13 +394,13 @@ fn where_no_agent_is_the_way_to_one_is_named() {
     exit 2
     --- stderr
     error: no agent was found in .
-     help: make one with `agentry init <dir>`
+     help: create one with `agentry init <dir>`
     ");
     insta::assert_snapshot!(story.run("show agent nowhere"), @"
     exit 2
     --- stderr
     error: cannot read nowhere: No such file or directory (os error 2)
-     help: name a directory or file that exists and that you may read
+     help: name an existing directory or file that you may read
     ");
 }
 

@@ -240,11 +240,11 @@ fn a_bad_line_is_named_by_its_number_and_the_stream_goes_on() {
     insta::assert_snapshot!(events, @r#"
     error code="bad_line" message="line 1: it is not JSON: expected ident at line 1 column 2" recoverable=true
     error code="bad_line" message="line 2: it is not a JSON object" recoverable=true
-    error code="bad_line" message="line 3: unknown variant `dance`, expected one of `prompt`, `approval_response`, `cancel`, `setMode`, `set_mode`, `steer`; a line is {\"prompt\": …}, or has a type: approval_response, cancel, setMode, steer" recoverable=true
-    error code="bad_line" message="line 4: invalid type: integer `3`, expected a string; a line is {\"prompt\": …}, or has a type: approval_response, cancel, setMode, steer" recoverable=true
-    error code="bad_line" message="line 6: no run is under way" recoverable=true
-    error code="bad_line" message="line 7: no run is under way" recoverable=true
-    error code="bad_line" message="line 8: unknown variant `wild`, expected one of `structured`, `supervised`, `autonomous`, `wiggum`; a line is {\"prompt\": …}, or has a type: approval_response, cancel, setMode, steer" recoverable=true
+    error code="bad_line" message="line 3: unknown variant `dance`, expected one of `prompt`, `approval_response`, `cancel`, `setMode`, `set_mode`, `steer`; write {\"prompt\": …}, or a `type`: approval_response, cancel, setMode, steer" recoverable=true
+    error code="bad_line" message="line 4: invalid type: integer `3`, expected a string; write {\"prompt\": …}, or a `type`: approval_response, cancel, setMode, steer" recoverable=true
+    error code="bad_line" message="line 6: no run is active" recoverable=true
+    error code="bad_line" message="line 7: no run is active" recoverable=true
+    error code="bad_line" message="line 8: unknown variant `wild`, expected one of `structured`, `supervised`, `autonomous`, `wiggum`; write {\"prompt\": …}, or a `type`: approval_response, cancel, setMode, steer" recoverable=true
     error code="bad_line" message="line 9: gateId `g1` is not an id of the form apr_… with 26 letters and digits" recoverable=true
     init agent="builder" mode="structured" confinement="ns"
     text content="Hello."

@@ -47,7 +47,7 @@ fn a_syntax_error_has_its_line_and_column() {
     2 |   {{ agent. }}
       |            ^
       |
-      = help: the guide's page on agents says which tags, filters and variables there are
+      = help: the guide's page on agents lists the tags, filters and variables
 
     checked 1 agent, 0 skills, 0 tasks: 1 error
     ");
@@ -69,32 +69,32 @@ fn nothing_can_be_included() {
 
 #[test]
 fn an_endless_loop_ends() {
-    insta::assert_snapshot!(findings("a\n{% for i in (1..100000000) %}{% endfor %}"), @"E0703 bad/prompts/system.md.liquid:2:1 error the template costs more than it may: more than 256 MiB of memory, or it nests too deep");
+    insta::assert_snapshot!(findings("a\n{% for i in (1..100000000) %}{% endfor %}"), @"E0703 bad/prompts/system.md.liquid:2:1 error the template exceeds its budget: more than 256 MiB of memory, or it nests too deep");
     let nested = "{% for i in (1..999) %}{% for j in (1..999) %}{% for k in (1..999) %}x\
                   {% endfor %}{% endfor %}{% endfor %}";
-    insta::assert_snapshot!(findings(nested), @"E0703 bad/prompts/system.md.liquid:1:1 error the template costs more than it may: more than 100000 steps");
+    insta::assert_snapshot!(findings(nested), @"E0703 bad/prompts/system.md.liquid:1:1 error the template exceeds its budget: more than 100000 steps");
     let empty = "{% for i in (1..999) %}{% for j in (1..999) %}{% endfor %}{% endfor %}";
-    insta::assert_snapshot!(findings(empty), @"E0703 bad/prompts/system.md.liquid:1:1 error the template costs more than it may: more than 100000 steps");
-    insta::assert_snapshot!(findings("{% for i in (1..9223372036854775807) %}{% endfor %}"), @"E0703 bad/prompts/system.md.liquid:1:1 error the template costs more than it may: more than 256 MiB of memory");
+    insta::assert_snapshot!(findings(empty), @"E0703 bad/prompts/system.md.liquid:1:1 error the template exceeds its budget: more than 100000 steps");
+    insta::assert_snapshot!(findings("{% for i in (1..9223372036854775807) %}{% endfor %}"), @"E0703 bad/prompts/system.md.liquid:1:1 error the template exceeds its budget: more than 256 MiB of memory");
 }
 
 #[test]
 fn doubling_a_text_ends() {
     let assign = "{% assign s = 'aaaaaaaaaaaaaaaa' %}{% for i in (1..60) %}\
                   {% assign s = s | append: s %}{% endfor %}";
-    insta::assert_snapshot!(findings(assign), @"E0703 bad/prompts/system.md.liquid:1:36 error the template costs more than it may: more than 256 MiB of memory, or it nests too deep");
+    insta::assert_snapshot!(findings(assign), @"E0703 bad/prompts/system.md.liquid:1:36 error the template exceeds its budget: more than 256 MiB of memory, or it nests too deep");
     let capture = "{% capture s %}aaaaaaaaaaaaaaaa{% endcapture %}{% for i in (1..60) %}\
                    {% capture s %}{{ s }}{{ s }}{% endcapture %}{% endfor %}";
-    insta::assert_snapshot!(findings(capture), @"E0703 bad/prompts/system.md.liquid:1:48 error the template costs more than it may: more than 256 MiB of memory, or it nests too deep");
+    insta::assert_snapshot!(findings(capture), @"E0703 bad/prompts/system.md.liquid:1:48 error the template exceeds its budget: more than 256 MiB of memory, or it nests too deep");
     let list = "{% assign a = 'a,b' | split: ',' %}{% for i in (1..60) %}\
                 {% assign a = a | concat: a %}{% endfor %}";
-    insta::assert_snapshot!(findings(list), @"E0703 bad/prompts/system.md.liquid:1:36 error the template costs more than it may: more than 256 MiB of memory, or it nests too deep");
+    insta::assert_snapshot!(findings(list), @"E0703 bad/prompts/system.md.liquid:1:36 error the template exceeds its budget: more than 256 MiB of memory, or it nests too deep");
 }
 
 #[test]
 fn too_much_output_ends() {
     let bomb = format!("{{% for i in (1..9000) %}}{}{{% endfor %}}", "x".repeat(100));
-    insta::assert_snapshot!(findings(&bomb), @"E0703 bad/prompts/system.md.liquid:1:1 error the template costs more than it may: more than 262144 bytes of text");
+    insta::assert_snapshot!(findings(&bomb), @"E0703 bad/prompts/system.md.liquid:1:1 error the template exceeds its budget: more than 262144 bytes of text");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn every_persona_and_every_agent_is_tried_after_a_hostile_one() {
     story.file("good/prompts/system.md.liquid", b"{{ agent.name | nope }}");
     insta::assert_snapshot!(story.findings("check"), @"
     E0701 bad/personas/p/system.md.liquid:1:4 error the template does not parse: unknown tag `nope`
-    E0703 bad/prompts/system.md.liquid:1:1 error the template costs more than it may: more than 256 MiB of memory, or it nests too deep
+    E0703 bad/prompts/system.md.liquid:1:1 error the template exceeds its budget: more than 256 MiB of memory, or it nests too deep
     E0701 good/prompts/system.md.liquid:1:17 error the template does not parse: unknown filter `nope`
     ");
 }

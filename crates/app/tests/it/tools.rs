@@ -101,9 +101,9 @@ fn a_tool_can_be_made_in_each_language_and_runs_at_once() {
 fn a_new_tool_takes_no_name_and_no_file_that_is_there() {
     let story = with_tools(&[("own", "", "echo 1")]);
     for (name, why) in [
-        ("bash", "is a name of the host's tool"),
-        ("Read", "is a name of the host's tool"),
-        ("own", "is there already"),
+        ("bash", "is a name of the host tool"),
+        ("Read", "is a name of the host tool"),
+        ("own", "already exists"),
         ("../x", "cannot be the name of a tool"),
         ("1x", "cannot be the name of a tool"),
     ] {
@@ -119,7 +119,10 @@ fn a_new_tool_takes_no_name_and_no_file_that_is_there() {
 fn a_new_tool_does_not_make_others_trusted() {
     let story = with_tools(&[("own", "", "echo 1")]);
     let made = story.out("tools new other --lang sh");
-    assert!(made.contains("it does not run until you look at all: agentry trust"), "{made}");
+    assert!(
+        made.contains("it does not run until you review all programs: agentry trust"),
+        "{made}"
+    );
     assert_eq!(story.ran_in("", "tools run other --args '{\"text\":\"x\"}'").code, Some(3));
     // Nothing names it, and still the new one would read it.
     let story =
@@ -170,9 +173,9 @@ fn the_list_says_what_is_offered_and_why_not() {
 fn only_the_agents_own_tools_are_tried() {
     let story = with_tools(&[("own", "", "echo 1")]);
     for (command, why) in [
-        ("tools run read_file", "only the agent's own tools"),
-        ("tools run bash", "only the agent's own tools"),
-        ("tools run onw", "brings no tool `onw`"),
+        ("tools run read_file", "only own tools can be tried"),
+        ("tools run bash", "only own tools can be tried"),
+        ("tools run onw", "has no own tool `onw`"),
         ("tools run own --args {", "--args is not JSON"),
         ("tools run own --args []", "the arguments do not fit `own`"),
         ("tools run own --agent nobody", "has no agent `nobody`"),
@@ -220,7 +223,7 @@ fn what_a_tool_does_wrong_is_said() {
         assert!(ran.out.contains(why), "{name}: {}", ran.out);
         assert!(!ran.out.contains("root:"), "{name}: {}", ran.out);
     }
-    assert!(story.out("ledger verify").starts_with("whole: "));
+    assert!(story.out("ledger verify").starts_with("verified: "));
 }
 
 #[test]
@@ -242,7 +245,7 @@ fn progress_is_shown_and_artifacts_are_kept() {
 fn a_tool_that_is_called_like_one_of_the_host_is_an_error() {
     let story = with_tools(&[("bash", "", "echo 1")]);
     let found = story.findings("check .");
-    assert!(found.contains("is a name of the host's tool `bash`"), "{found}");
+    assert!(found.contains("is a name of the host tool `bash`"), "{found}");
     assert_ne!(story.ran_in("", "trust . --yes").code, Some(3));
     assert_ne!(story.ran_in("", "tools run bash").code, Some(0));
 }

@@ -83,7 +83,7 @@ fn a_byte_more_is_another_program_and_the_difference_is_shown() {
     let shown = story.ran_in("", "trust stars");
     assert_eq!(shown.code, Some(3));
     for part in [
-        "Changed since ada looked at it:",
+        "Changed since the review by ada:",
         "changed  tools/look.sh",
         "+curl evil.test",
         "-echo '\"seen\"'",
@@ -111,7 +111,7 @@ fn new_and_removed_files_and_modes_count_and_prose_does_not() {
     let mode = fs::Permissions::from_mode(0o755);
     fs::set_permissions(story.path("stars/tools/look.yml"), mode).expect("the mode can be set");
     let shown = story.ran_in("", "trust stars");
-    assert!(shown.out.contains("a file became executable"), "{}", shown.out);
+    assert!(shown.out.contains("the executable bit of a file changed"), "{}", shown.out);
     assert_eq!(run(&story).0, Some(3));
     story.out("trust stars --yes");
     story.file("stars/AGENT.md", b"Look down.\n");
@@ -140,14 +140,14 @@ fn trust_can_be_listed_and_taken_back() {
     story.out("trust stars --yes");
     assert_eq!(story.out("trust --list"), "as it is  [tmp]/work/stars  (4 files, by ada)\n");
     assert_eq!(story.json("trust --list --json")[0]["now"], "as it is");
-    assert_eq!(story.out("trust --revoke ."), "[tmp]/work/stars is not trusted any more\n");
+    assert_eq!(story.out("trust --revoke ."), "revoked the trust in [tmp]/work/stars\n");
     assert_eq!(run(&story).0, Some(3));
     story.out("trust stars --yes");
     fs::rename(story.path("stars"), story.path("moved")).expect("it can be moved");
     assert!(story.out("trust --list").starts_with("gone "));
     story.out("trust --revoke stars");
     assert_eq!(story.out("trust --list"), "nothing is trusted\n");
-    assert!(story.out("ledger verify").starts_with("whole: "));
+    assert!(story.out("ledger verify").starts_with("verified: "));
 }
 
 #[test]

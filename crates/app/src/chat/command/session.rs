@@ -1,6 +1,6 @@
-//! Commands about the session: model, persona, mode; new, other, branched and shortened sessions.
+//! Commands about the session: model, persona, mode, clear, resume, fork and compact.
 //!
-//! Must never: change a session that was left.
+//! Must never: change a session that the chat has left.
 
 use agentry_agentfile::diagnostic::suggestion;
 use agentry_protocol::envelope::Draft;
@@ -17,7 +17,7 @@ use crate::limits::CHAT_RESUMABLE_MAX;
 use crate::model_choice;
 
 impl TerminalChat<'_> {
-    /// The models that the agent's files name.
+    /// Returns the models that the agent's files name.
     pub(super) fn models(&self) -> Vec<String> {
         let Some(agent) = self.talk.definition() else { return Vec::new() };
         let named = agent.models.candidates.iter().chain(&agent.models.allowed);
@@ -42,7 +42,7 @@ impl TerminalChat<'_> {
                 ]));
             }
             if !agent.models.bound {
-                rows.push(row("  It may use any other: a name, or provider/name, of", DIM));
+                rows.push(row("  Any other model is allowed: a name, or provider/name, of", DIM));
                 for one in self.talk.engine.servings().iter().filter(|one| one.ready.is_ok()) {
                     rows.push(row(format!("    {}", one.id), DIM));
                 }
@@ -58,16 +58,16 @@ impl TerminalChat<'_> {
             Err(none) => return self.note(&model_choice::fault(agent, &none).plain(), BAD),
         };
         if let Some(id) = model_choice::missing(&self.talk.engine, &chosen.model) {
-            let text = format!("{id} is not on this machine; `agentry pull {id}` gets it.");
+            let text = format!("{id} is not installed; `agentry pull {id}` downloads it.");
             return self.note(&text, BAD);
         }
-        self.note(&format!("From the next turn on the model is {}.", chosen.model), GOOD);
+        self.note(&format!("Model of the next turn: {}.", chosen.model), GOOD);
         self.talk.terms.model = chosen.model;
         self.talk.terms.fallbacks = chosen.fallbacks;
         self.talk.model_from = "chosen with /model".to_owned();
     }
 
-    /// The personas that the agent can wear.
+    /// Returns the ids of the agent's personas.
     pub(super) fn personas(&self) -> Vec<String> {
         let agent = self.talk.definition();
         let available = agent.into_iter().flat_map(|agent| &agent.personas.available);
@@ -77,7 +77,7 @@ impl TerminalChat<'_> {
     pub(super) fn persona(&mut self, name: &str) {
         let known = self.personas();
         if name.is_empty() {
-            let now = self.talk.persona().unwrap_or("its own voice").to_owned();
+            let now = self.talk.persona().unwrap_or("no persona").to_owned();
             let mut rows = vec![row(now, BOLD)];
             rows.extend(known.iter().map(|one| row(format!("  {one}"), Default::default())));
             if known.is_empty() {
@@ -91,7 +91,7 @@ impl TerminalChat<'_> {
             return self.note(&text, BAD);
         }
         self.talk.terms.persona = Some(name.to_owned());
-        self.note(&format!("From the next turn on it speaks as {name}."), GOOD);
+        self.note(&format!("Persona of the next turn: {name}."), GOOD);
     }
 
     pub(super) fn mode(&mut self, word: &str) {
@@ -114,7 +114,7 @@ impl TerminalChat<'_> {
             let event = Event::ModeReceived { mode, max_iterations: None };
             if let Err(error) = self.talk.ledger().append(vec![Draft { cause: None, about, event }])
             {
-                return self.note(&format!("It was not taken: {error}"), BAD);
+                return self.note(&format!("The mode was not changed: {error}"), BAD);
             }
         }
         self.note(&format!("The mode is {}.", mode.as_str()), GOOD);
@@ -123,10 +123,10 @@ impl TerminalChat<'_> {
     pub(super) fn clear(&mut self) {
         self.talk.start_new_session();
         self.desk.context.clear();
-        self.note("A new session. What was said before is kept: /resume finds it.", GOOD);
+        self.note("New session. The old one is kept: /resume lists it.", GOOD);
     }
 
-    /// The sessions that can be gone on with, as completions.
+    /// Returns the sessions that can be continued, as completions.
     pub(super) fn resumable(&self) -> Vec<Completion> {
         let sessions = self.talk.sessions().unwrap_or_default();
         let offer = |(row, run): (agentry_store::SessionRow, agentry_store::RunRow)| Completion {
@@ -158,13 +158,13 @@ impl TerminalChat<'_> {
         };
         let Some(found) = found else {
             let text = format!(
-                "`{which}` is no chat with this agent in this directory; /resume lists them. \
-                `agentry chat --resume` takes any."
+                "`{which}` is not a chat with this agent in this directory; /resume lists them. \
+                 `agentry chat --resume` accepts any session."
             );
             return self.note(&text, BAD);
         };
         self.talk.switch_session(&found);
-        self.note(&format!("Going on with {}.", found.key), GOOD);
+        self.note(&format!("Continuing {}.", found.key), GOOD);
         self.resume_session();
     }
 
@@ -186,28 +186,26 @@ impl TerminalChat<'_> {
             };
         let mut rows: Vec<StyledRow> =
             sessions.iter().enumerate().take(CHAT_RESUMABLE_MAX).map(one).collect();
-        rows.push(row("/resume <number> goes on with one", DIM));
+        rows.push(row("/resume <number> continues one", DIM));
         self.page(rows);
     }
 
     pub(super) fn fork(&mut self) {
         match self.talk.fork() {
             Ok(()) => {
-                let text = format!(
-                    "A branch of this session: {}. The other stays as it is.",
-                    self.talk.key
-                );
+                let text =
+                    format!("Forked to {}. The other session stays unchanged.", self.talk.key);
                 self.note(&text, GOOD);
             }
             Err(fault) => self.note(&fault.plain(), BAD),
         }
     }
 
-    /// Sums up the older turns of the session.
+    /// Starts a compaction of the session's older turns.
     pub(super) fn compact(&mut self, focus: &str) {
         let said = self.talk.row().ok().flatten().is_some_and(|row| row.turns > 0);
         if !said {
-            return self.note("Nothing was said yet.", DIM);
+            return self.note("This session has no turns yet.", DIM);
         }
         let command = format!("/compact {focus}");
         self.show_you(command.trim_end(), "");

@@ -1,4 +1,4 @@
-//! Commands that show something about the chat, the agent and what was spent.
+//! Commands that show facts about the chat, the agent and the costs.
 //!
 //! Must never: change anything.
 
@@ -20,29 +20,29 @@ use crate::limits::CHAT_CONTEXT_TURNS_MAX;
 use agentry_runtime::spending::dollars;
 
 const KEYS: [(&str, &str); 12] = [
-    ("Enter", "send; while the agent works: say it to the agent now"),
-    ("Alt-Enter", "a new line; while the agent works: send when it is done"),
-    ("Ctrl-J, \\ Enter", "a new line"),
-    ("Esc, Ctrl-C", "interrupt; Ctrl-C twice leaves"),
-    ("Ctrl-D", "leave"),
-    ("Up, Down", "what was typed before; a prompt that waits comes back"),
-    ("Ctrl-R", "look for something that was typed before"),
+    ("Enter", "send; during a turn: send to the agent at once"),
+    ("Alt-Enter", "new line; during a turn: queue until it ends"),
+    ("Ctrl-J, \\ Enter", "new line"),
+    ("Esc, Ctrl-C", "interrupt; Ctrl-C twice quits"),
+    ("Ctrl-D", "quit"),
+    ("Up, Down", "history; Up takes a queued prompt back"),
+    ("Ctrl-R", "search the history"),
     ("Tab", "complete /commands and @files"),
-    ("Ctrl-O", "the last call in full"),
-    ("Ctrl-L", "draw anew"),
-    ("!command", "run it in the sandbox and tell the agent; !! does not tell"),
+    ("Ctrl-O", "show the last call in full"),
+    ("Ctrl-L", "redraw the screen"),
+    ("!command", "run it in the sandbox, output goes to the agent; !! keeps it"),
     ("@file", "name a file of the workspace"),
 ];
 
-/// What was spent in one run.
+/// The costs of one run.
 #[derive(Default)]
 struct ChatRunCost {
     prompt: String,
     usage: Usage,
     replies: u64,
-    /// What the answers cost whose price is known.
+    /// The cost of the answers with a known price, in nano-dollars.
     nano_usd: u64,
-    /// How many answers have no known price.
+    /// The number of answers without a known price.
     unknown: u64,
 }
 
@@ -63,7 +63,7 @@ impl TerminalChat<'_> {
     pub(super) fn status(&mut self) {
         let talk = &self.talk;
         let definitions = &talk.engine.definitions;
-        let session = talk.session.as_ref().map_or("not begun", |session| session.as_str());
+        let session = talk.session.as_ref().map_or("not started", |session| session.as_str());
         let size = (12, self.screen.width());
         let rows = [
             pair("agent", talk.agent.as_str(), size),
@@ -104,7 +104,7 @@ impl TerminalChat<'_> {
         }
         runs.retain(|(_, spent)| spent.replies > 0);
         if runs.is_empty() {
-            return self.note("Nothing was spent in this session yet.", DIM);
+            return self.note("No costs in this session yet.", DIM);
         }
         let columns = self.screen.width();
         let mut rows = vec![row("      in    out cached  requests       cost", BOLD)];
@@ -121,11 +121,13 @@ impl TerminalChat<'_> {
         }
         rows.push(joined([span(numbers(&sum), BOLD), span("  this session", BOLD)]));
         if sum.usage.estimated {
-            rows.push(row("Some counts are estimates: the provider did not say.", DIM));
+            rows.push(row(
+                "Some counts are estimates, because the provider did not report them.",
+                DIM,
+            ));
         }
         if sum.unknown > 0 {
-            let text =
-                format!("The price of {} answers is unknown, and not in the sum.", sum.unknown);
+            let text = format!("The price of {} answers is unknown and not included.", sum.unknown);
             rows.push(row(text, DIM));
         }
         self.page(rows);
@@ -174,7 +176,7 @@ impl TerminalChat<'_> {
                 span(format!("  {name}"), DIM),
             ]));
         }
-        let sum = format!("{:>8}{:>8}  in all, about", count(bytes as u64), count(all as u64));
+        let sum = format!("{:>8}{:>8}  in total, about", count(bytes as u64), count(all as u64));
         rows.push(row(sum, BOLD));
         self.page(rows);
     }
@@ -182,9 +184,9 @@ impl TerminalChat<'_> {
     pub(super) fn permissions(&mut self) {
         let Some(agent) = self.talk.definition() else { return };
         let powers = &agent.powers;
-        let mut rows = vec![row("Rules, the first that fits counts", BOLD)];
+        let mut rows = vec![row("Rules (first match wins)", BOLD)];
         for rule in powers.tool_rules.iter().chain(&powers.task_rules) {
-            let verdict = if rule.allow { "goes ahead" } else { "a person is asked" };
+            let verdict = if rule.allow { "allowed" } else { "needs approval" };
             let when = match rule.when.is_empty() {
                 true => String::new(),
                 false => format!(" when {}", serde_json::json!(rule.when)),
@@ -194,7 +196,7 @@ impl TerminalChat<'_> {
                 span(format!("  {}", rule.origin), DIM),
             ]));
         }
-        rows.push(row("  anything else: a person is asked", Style::new()));
+        rows.push(row("  anything else: needs approval", Style::new()));
         let access = &powers.access;
         let on = if access.enabled.value { "on" } else { "off" };
         rows.push(joined([
@@ -202,7 +204,7 @@ impl TerminalChat<'_> {
             span(format!("  {}", access.enabled.origin), DIM),
         ]));
         rows.push(StyledRow::default());
-        rows.push(row("Answers that hold for this session", BOLD));
+        rows.push(row("Calls allowed for this session", BOLD));
         let session = self.talk.row().ok().flatten().map(|row| row.id);
         let answers = session.map(|id| self.talk.ledger().approvals_standing(&id));
         let answers = answers.and_then(Result::ok).unwrap_or_default();
@@ -271,7 +273,7 @@ impl TerminalChat<'_> {
         for (id, file) in &library.broken_agents {
             rows.push(row(format!("  {id} does not load ({file})"), BAD));
         }
-        rows.push(row("agentry chat <agent> talks with another", DIM));
+        rows.push(row("agentry chat <agent> starts a chat with another", DIM));
         self.page(rows);
     }
 }
@@ -291,7 +293,7 @@ fn numbers(spent: &ChatRunCost) -> String {
     )
 }
 
-/// A name and what there is to say about it, which stays in its own column.
+/// Returns the rows of a name and its text; the text is wrapped in its own column.
 fn pair(name: &str, about: &str, (wide, columns): (usize, usize)) -> Vec<StyledRow> {
     let pad = " ".repeat(wide.saturating_sub(width(name)).max(1));
     let line = joined([span(format!("  {name}{pad}"), Style::new()), span(about, DIM)]);
@@ -302,7 +304,7 @@ fn call_line(text: &str) -> String {
     crate::chat::style::clean(text.lines().next().unwrap_or_default())
 }
 
-/// How much each kind of message takes.
+/// Returns bytes and tokens by kind of message.
 fn by_kind<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<(String, usize, usize)> {
     let mut sizes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut add = |kind: &'static str, text: &str| {

@@ -1,6 +1,6 @@
-//! Commands about files: the diff, the undo, the export; and what the machine can confine.
+//! Commands about the workspace and the machine: diff, undo, export and doctor.
 //!
-//! Must never: write over a file that is there, or change anything of git's but a hidden reference.
+//! Must never: overwrite an existing file, or change git's data other than a hidden reference.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,7 +17,7 @@ impl TerminalChat<'_> {
     pub(super) fn diff(&mut self) {
         let columns = self.screen.width();
         match snapshot::diff(self.talk.workspace()) {
-            Ok(text) if text.trim().is_empty() => self.note("Nothing has changed.", DIM),
+            Ok(text) if text.trim().is_empty() => self.note("No changes.", DIM),
             Ok(text) => {
                 let line = |line: &str| chopped(&row(line, question::diff_style(line)), columns);
                 let rows: Vec<StyledRow> = text.lines().flat_map(line).collect();
@@ -32,9 +32,9 @@ impl TerminalChat<'_> {
             Ok(files) if files.is_empty() => self.note("The last turn changed no files.", DIM),
             Ok(files) => {
                 let list = files.join(", ");
-                self.note(&format!("Taken back: {list}"), GOOD);
+                self.note(&format!("Reverted: {list}"), GOOD);
                 let context =
-                    format!("[I took back the changes of your last turn in these files: {list}]");
+                    format!("[I reverted the changes of your last turn in these files: {list}]");
                 self.desk.context.push(context);
             }
             Err(why) => self.note(&why, BAD),
@@ -53,8 +53,8 @@ impl TerminalChat<'_> {
         };
         let written = OpenOptions::new().write(true).create_new(true).open(&path);
         match written.and_then(|mut file| file.write_all(text.as_bytes())) {
-            Ok(()) => self.note(&format!("Written to {}.", path.display()), GOOD),
-            Err(error) => self.note(&format!("{} was not written: {error}", path.display()), BAD),
+            Ok(()) => self.note(&format!("Saved to {}.", path.display()), GOOD),
+            Err(error) => self.note(&format!("Cannot write {}: {error}", path.display()), BAD),
         }
     }
 
@@ -62,7 +62,7 @@ impl TerminalChat<'_> {
         let environment = self.host.environment.clone();
         let wanted = self.talk.engine.loaded.library.settings.sandbox().clone();
         let wake = self.wake.clone();
-        self.hint("Looking …");
+        self.hint("Checking …");
         thread::spawn(move || {
             let text = crate::commands::doctor_report(&environment, &wanted);
             let rows = text.lines().map(|line| row(line, Default::default())).collect();

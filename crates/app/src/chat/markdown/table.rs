@@ -1,6 +1,6 @@
-//! A table as rows: columns as wide as they need, or as wide as they can be.
+//! Renders a table as rows: columns as wide as they need, within the width.
 //!
-//! Must never: be wider than asked for.
+//! Must never: make a row wider than requested.
 
 use pulldown_cmark::Alignment;
 use ratatui::text::Span;
@@ -8,12 +8,12 @@ use ratatui::text::Span;
 use crate::chat::style::{BOLD, DIM, StyledRow};
 use crate::chat::wrap::{row_width, wrapped};
 
-/// What stands between two columns.
+/// The separator of two columns.
 const GAP: &str = " │ ";
-/// The narrowest column.
+/// The minimum width of a column.
 const COLUMN_MIN: usize = 3;
 
-/// A table while it is read.
+/// A table that is being parsed.
 pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
     rows: Vec<Vec<StyledRow>>,
@@ -89,7 +89,7 @@ impl MarkdownTable {
         StyledRow::from(spans)
     }
 
-    /// Wide columns give way first.
+    /// Returns the widths of the columns; shrinks the widest first.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0).max(1);
         let gaps = (count - 1) * 3;

@@ -1,6 +1,6 @@
-//! Puts files back to what they were before a turn.
+//! Restores files to their state before a turn.
 //!
-//! Must never: follow a link, or begin before it is known that nothing was changed since.
+//! Must never: follow a link, or start before all files are known to be unchanged since the turn.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use git2::{ObjectType, Oid, Repository};
 
 use super::{FileVersion, SnapshotDiff, read};
 
-/// Puts all of them back, or none.
+/// Restores all files, or none if one of them changed since the turn.
 pub(super) fn restore(repository: &Repository, changed: &SnapshotDiff) -> Result<(), String> {
     let root = repository.workdir().ok_or("the repository has no work tree")?;
     let mut touched = Vec::new();
@@ -24,9 +24,9 @@ pub(super) fn restore(repository: &Repository, changed: &SnapshotDiff) -> Result
     }
     if !touched.is_empty() {
         let list = touched.join(", ");
-        return Err(format!("Nothing was taken back, since these were changed again: {list}"));
+        return Err(format!("Nothing was reverted, because these files changed again: {list}"));
     }
-    // First away with what is there, so that a file can take the place of a directory.
+    // All files are removed first, so that a file can replace a directory.
     for path in changed.keys() {
         let full = inside(root, path)?;
         if full.symlink_metadata().is_ok() {
@@ -40,24 +40,24 @@ pub(super) fn restore(repository: &Repository, changed: &SnapshotDiff) -> Result
     Ok(())
 }
 
-/// A path below the work tree, with no link on the way.
+/// Returns the absolute path of a file; fails if it leaves the work tree or crosses a link.
 fn inside(root: &Path, path: &str) -> Result<PathBuf, String> {
     let mut full = root.to_owned();
     let parts: Vec<Component<'_>> = Path::new(path).components().collect();
     for (at, part) in parts.iter().enumerate() {
         let Component::Normal(name) = part else {
-            return Err(format!("{path} is no path below the work tree"));
+            return Err(format!("{path} is not a path below the work tree"));
         };
         full.push(name);
         let is_link = full.symlink_metadata().is_ok_and(|found| found.is_symlink());
         if is_link && at + 1 < parts.len() {
-            return Err(format!("{path} leads over a link, so nothing was taken back"));
+            return Err(format!("{path} crosses a link, so nothing was reverted"));
         }
     }
     Ok(full)
 }
 
-/// What is there now, in the terms of a snapshot.
+/// Returns the current version of a file, in the form of a snapshot.
 fn now(path: &Path) -> FileVersion {
     let (content, mode) = read(path)?;
     let id = Oid::hash_object(ObjectType::Blob, &content).ok()?;

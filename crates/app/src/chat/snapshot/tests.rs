@@ -80,7 +80,7 @@ fn a_file_that_was_changed_again_stays_and_is_named() {
     });
     place.write("tracked.txt", "three\n");
     let why = place.snapshots.undo().unwrap_err();
-    assert_eq!(why, "Nothing was taken back, since these were changed again: tracked.txt");
+    assert_eq!(why, "Nothing was reverted, because these files changed again: tracked.txt");
     assert_eq!(place.read("other.txt").unwrap(), "x\n");
 }
 
@@ -117,7 +117,7 @@ fn a_file_that_is_too_large_is_named() {
     place.turn(|| place.write("large.bin", &large));
     assert_eq!(
         place.snapshots.undo().unwrap_err(),
-        "Too large to be taken back, look yourself: large.bin"
+        "Too large to revert, check by hand: large.bin"
     );
 }
 
@@ -159,8 +159,8 @@ fn without_a_repository_it_says_so() {
     let root = tempfile::tempdir().unwrap();
     let snapshots = Snapshots::of(root.path(), "x");
     snapshots.before().unwrap();
-    assert!(snapshots.undo().unwrap_err().starts_with("The workspace is no git repository"));
-    assert!(diff(root.path()).unwrap_err().starts_with("The workspace is no git repository"));
+    assert!(snapshots.undo().unwrap_err().starts_with("The workspace is not a git repository"));
+    assert!(diff(root.path()).unwrap_err().starts_with("The workspace is not a git repository"));
 }
 
 #[test]

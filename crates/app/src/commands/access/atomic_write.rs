@@ -1,14 +1,14 @@
-//! Puts a file in the place of another, whole or not at all.
+//! Replaces a file atomically: completely or not at all.
 //!
-//! Must never: leave a file half written, or follow a link to write.
+//! Must never: leave a file half written, or write through a link in place.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Replaces or makes a file. When this fails, nothing was changed.
+/// Replaces or creates a file. If this fails, the old content is unchanged.
 pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A link stays one; what it leads to is replaced.
+    // A link stays a link; its target is replaced.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().filter(|one| !one.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
@@ -17,14 +17,14 @@ pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written =
         write_new(&unfinished, &path, bytes).and_then(|()| fs::rename(&unfinished, &path));
     if let Err(error) = written {
-        // It may not be there at all; the error says what went wrong.
+        // The file may not exist; `error` already says what failed.
         fs::remove_file(&unfinished).unwrap_or_default();
         return Err(error);
     }
     File::open(directory)?.sync_all()
 }
 
-/// A name that is not read as a policy.
+/// Returns a name in the same directory that is not read as a policy file.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}.unfinished", std::process::id()))

@@ -1,6 +1,6 @@
-//! `agentry access check`: everything that is wrong with the access policies.
+//! `agentry access check`: all findings about the access policies.
 //!
-//! Exit 0: no errors. Exit 2: errors; nobody is let in by the policies until they are mended.
+//! Exit 0: no errors. Exit 2: errors; the policies allow no access until they are fixed.
 //!
 //! Must never: change a file.
 
@@ -21,10 +21,10 @@ use crate::timezone;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The project
+    /// The project directory
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// How findings are printed
+    /// Output format of the findings
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -38,7 +38,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     report(&loaded.library.access, &loaded.findings, options.format)
 }
 
-/// Prints what was found in policies, and says by the exit code whether there are errors.
+/// Prints the findings about policies. Returns exit code 2 if there are errors, else 0.
 pub(super) fn report(
     rules: &PolicySet,
     all: &Findings,
@@ -64,12 +64,13 @@ pub(super) fn report(
             let policies = plural(rules.own.len(), "policy").replace("policys", "policies");
             let what = match rules.broken.is_empty() {
                 true => format!(
-                    "{policies} of yours in {files} and {} that ship",
+                    "{policies} of yours in {files} and {} built-in",
                     bundled_policies().len()
                 ),
                 false => files,
             };
-            let so = if count.errors > 0 { "; nobody is let in by them" } else { "" };
+            let so =
+                if count.errors > 0 { "; they allow no access until these are fixed" } else { "" };
             writeln!(out, "checked {what}: {found}{so}")?;
             count
         }

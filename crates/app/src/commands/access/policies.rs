@@ -1,6 +1,6 @@
-//! `agentry access policies`: see policies, and change which hold.
+//! `agentry access policies`: lists, shows, validates, applies and switches policies.
 //!
-//! Must never: write policies of which one has an error, or change more of a file than was asked for.
+//! Must never: write a set of policies that has an error, or change more of a file than requested.
 
 mod change;
 mod list;
@@ -22,26 +22,26 @@ use crate::policies::lint_policies;
 
 #[derive(Subcommand)]
 pub(crate) enum PoliciesCommand {
-    /// List all policies, yours and those that ship
+    /// List all policies, yours and the built-in ones
     List(PolicyListOptions),
-    /// Print a policy as it stands in its file
+    /// Print a policy as written in its file
     Show(PolicyNameOptions),
-    /// Copy a file of policies into the project, if all policies hold together with it
+    /// Copy a file of policies into the project, after a check
     Apply(ApplyOptions),
     /// Switch a policy on, in its file
     Enable(PolicyNameOptions),
     /// Switch a policy off, in its file
     Disable(PolicyNameOptions),
-    /// Say what is wrong with a file or a directory of policies that are not used yet
+    /// Check a file or directory of policies not yet in use
     Validate(ValidateOptions),
 }
 
 #[derive(Args)]
 pub(crate) struct PolicyListOptions {
-    /// The first in rank first, instead of by name
+    /// Sort by priority instead of by name
     #[arg(long)]
     priority: bool,
-    /// The project
+    /// The project directory
     #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Print JSON
@@ -51,9 +51,9 @@ pub(crate) struct PolicyListOptions {
 
 #[derive(Args)]
 pub(crate) struct PolicyNameOptions {
-    /// The policy
+    /// The name of the policy
     name: String,
-    /// The project
+    /// The project directory
     #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Print JSON
@@ -63,9 +63,9 @@ pub(crate) struct PolicyNameOptions {
 
 #[derive(Args)]
 pub(crate) struct ApplyOptions {
-    /// The file
+    /// The file of policies
     file: PathBuf,
-    /// The project
+    /// The project directory
     #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
     dir: PathBuf,
     /// Print JSON
@@ -75,9 +75,9 @@ pub(crate) struct ApplyOptions {
 
 #[derive(Args)]
 pub(crate) struct ValidateOptions {
-    /// The file or directory
+    /// The file or directory of policies
     path: PathBuf,
-    /// How findings are printed
+    /// Output format of the findings
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -93,22 +93,23 @@ pub(crate) fn run(host: &CliContext, what: &PoliciesCommand) -> Result<ExitCode,
     }
 }
 
-/// What stands in the file or directory is held together with the policies that ship.
+/// Checks the policies of a file or directory together with the built-in policies.
 fn validate(options: &ValidateOptions) -> Result<ExitCode, Fault> {
     let (rules, findings) = read_alone(&options.path)?;
     if rules.files().next().is_none() && rules.broken.is_empty() {
         let what = format!("there is no policy in {}", options.path.display());
-        return Err(Fault::new(Blame::Caller, what)
-            .hint("name a file that ends in .yml, .yaml or .json, or a directory with some"));
+        return Err(Fault::new(Blame::Caller, what).hint(
+            "name a file that ends in .yml, .yaml or .json, or a directory with such files",
+        ));
     }
     check::report(&rules, &findings, options.format)
 }
 
-/// The policies of a file, of a directory of such files, or of a project, and nobody else's.
+/// Reads the policies of a file, of a directory of such files, or of a project, and no others.
 pub(super) fn read_alone(path: &std::path::Path) -> Result<(access::PolicySet, Findings), Fault> {
     let cannot = |error: std::io::Error| {
         Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
-            .hint("name a file or directory that exists and that you may read")
+            .hint("name an existing file or directory that you may read")
     };
     let mut findings = Findings::default();
     let metadata = std::fs::metadata(path).map_err(cannot)?;

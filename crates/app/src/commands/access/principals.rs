@@ -1,6 +1,6 @@
-//! Who is meant on the command line: a kind of speaker, somebody who is known, or somebody made up.
+//! Principals named on the command line: a kind of sender, a known entity, or an invented one.
 //!
-//! Must never: take a word that means nobody for a stranger.
+//! Must never: treat a word that matches no entity as an unknown sender.
 
 use agentry_protocol::intake::Entity;
 use agentry_protocol::principal::{Principal, PrincipalKind};
@@ -9,12 +9,12 @@ use agentry_agentfile::diagnostic::suggestion;
 
 use crate::fault::{Blame, Fault};
 
-/// Who some words mean: `owner`, `webhook:stripe`, `relationship:friend`, or the id or name of an entity.
+/// Parses `owner`, `webhook:stripe`, `relationship:friend`, or the id or name of an entity.
 pub(super) fn principal(words: &[String], entities: &[Entity]) -> Result<Principal, Fault> {
     if let [word] = words
         && let Some(principal) = kind(word)
     {
-        // What is known of the owner counts when the owner speaks.
+        // The owner speaks with the relationship and tags of the owner's entity.
         let owner = entities.iter().find(|entity| entity.is_user);
         let owner = owner.filter(|_| principal.kind == PrincipalKind::Owner);
         return Ok(owner.map_or(principal, speaker));
@@ -33,7 +33,7 @@ pub(super) fn principal(words: &[String], entities: &[Entity]) -> Result<Princip
     Ok(made_up)
 }
 
-/// A kind of speaker that is not among the entities.
+/// Parses a kind of sender that is no entity.
 fn kind(word: &str) -> Option<Principal> {
     let of = Principal::of;
     match word.split_once(':').filter(|(_, rest)| !rest.is_empty()) {
@@ -53,7 +53,7 @@ fn kind(word: &str) -> Option<Principal> {
     }
 }
 
-/// An entity as it speaks.
+/// Returns the principal of an entity.
 pub(crate) fn speaker(entity: &Entity) -> Principal {
     let kind = if entity.is_user { PrincipalKind::Owner } else { PrincipalKind::Known };
     Principal {
@@ -76,21 +76,21 @@ fn known(word: &str, entities: &[Entity]) -> Result<Principal, Fault> {
         [] => {
             let mut all: Vec<&str> = vec!["owner", "unknown", "system"];
             all.extend(entities.iter().flat_map(|one| [one.id.as_str(), one.name.as_str()]));
-            Err(Fault::new(Blame::Caller, format!("nobody is known as `{word}`")).hint(format!(
-                "{} (or make somebody up: relationship:friend)",
+            Err(Fault::new(Blame::Caller, format!("there is no entity `{word}`")).hint(format!(
+                "{} (or describe an invented person: relationship:friend)",
                 suggestion(word, &all)
             )))
         }
         several => {
             let ids: Vec<&str> = several.iter().map(|one| one.id.as_str()).collect();
-            let what = format!("several are called `{word}`: {}", ids.join(", "));
-            Err(Fault::new(Blame::Caller, what).hint("name one by its id"))
+            let what = format!("several entities are called `{word}`: {}", ids.join(", "));
+            Err(Fault::new(Blame::Caller, what).hint("use the id of one of them"))
         }
     }
 }
 
 fn strange(word: &str) -> Fault {
-    Fault::new(Blame::Caller, format!("`{word}` does not go with other words")).hint(
-        "somebody made up is relationship:x, tag:x, name:x and id:x; anybody else is one word",
+    Fault::new(Blame::Caller, format!("`{word}` cannot be combined with other words")).hint(
+        "an invented person is relationship:x, tag:x, name:x and id:x; all others are one word",
     )
 }

@@ -1,8 +1,8 @@
-//! `agentry access replay`: what policies would decide otherwise about what was decided before.
+//! `agentry access replay`: re-evaluates past decisions with changed policies.
 //!
-//! Exit 0: nothing. Exit 1: something. Exit 2: the command or the policies are wrong.
+//! Exit 0: no decision differs. Exit 1: some do. Exit 2: the command or the policies are wrong.
 //!
-//! Must never: change what was recorded, or record what comes out.
+//! Must never: change recorded decisions, or record the new ones.
 
 mod policy_replay;
 
@@ -24,25 +24,25 @@ use crate::fault::Fault;
 use crate::policies;
 use crate::timezone::{self, OwnerTimeZone};
 
-/// What the command ends with.
-const EXITS: &str = "Exit 0: nothing would be decided otherwise. Exit 1: something would.";
+/// The exit codes, as shown in the help.
+const EXITS: &str = "Exit codes: 0 no decision would differ, 1 at least one would.";
 
-/// How many milliseconds the decisions of a change are looked back for.
+/// Age in milliseconds of the oldest decisions that a policy change is compared with.
 const LATELY_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 #[derive(Args)]
 #[command(after_help = EXITS)]
 pub(crate) struct Options {
-    /// From this time on: 7d, 12h, 30m, 2026-11-01, 2026-11-01T23:30
+    /// Start time: 7d, 12h, 30m, 2026-11-01, 2026-11-01T23:30
     #[arg(long, value_name = "TIME", default_value = "7d")]
     since: String,
-    /// Before this time
+    /// End time, exclusive
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Decide with the policies in this directory, and those that ship, instead of yours
+    /// Use the policies in this directory instead of yours
     #[arg(long = "with", value_name = "DIR")]
     with: Option<PathBuf>,
-    /// Leave out what would be decided the same
+    /// Show only decisions that would differ
     #[arg(long)]
     changed_only: bool,
     /// The project whose policies decide
@@ -53,12 +53,12 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// What is printed of an outcome.
+/// The decisions to print.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplayScope {
-    /// Everything.
+    /// All decisions.
     All,
-    /// What would be decided otherwise.
+    /// Only decisions that would differ.
     Changed,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(if outcome.changed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What a change of policies would have decided otherwise lately; nothing, if there is no ledger.
+/// Compares recent decisions under old and new policies. Returns None if there is no ledger.
 pub(super) fn replay_recent(
     host: &CliContext,
     old: &AccessPolicies,
@@ -119,7 +119,7 @@ fn outcome(
 }
 
 impl PolicyReplayReport {
-    /// All that came out, for programs.
+    /// Returns the report as JSON, with changed groups only.
     pub(crate) fn as_json(&self) -> Value {
         self.shown_json(ReplayScope::Changed)
     }
@@ -139,7 +139,7 @@ impl PolicyReplayReport {
         })
     }
 
-    /// All that came out, for people; the last line has the totals.
+    /// Writes the report for people; the last line has the totals.
     pub(crate) fn write(&self, out: &mut dyn Write, shown: ReplayScope) -> io::Result<()> {
         let mut sorted: Vec<_> = self.groups.iter().collect();
         sorted.sort_by_key(|(group, count)| (!group.changed, std::cmp::Reverse(count.number)));
@@ -147,7 +147,7 @@ impl PolicyReplayReport {
             let (head, what) = match (group.changed, shown) {
                 (false, ReplayScope::Changed) => continue,
                 (false, ReplayScope::All) => ("same", &group.what),
-                (true, ReplayScope::All | ReplayScope::Changed) => ("otherwise", &group.what),
+                (true, ReplayScope::All | ReplayScope::Changed) => ("changed", &group.what),
             };
             let line = format!(
                 "{head:<9}  {:>6} x  {} on {}: {what}  (first {})",
@@ -157,8 +157,8 @@ impl PolicyReplayReport {
         }
         let (all, changed) = (self.decisions, self.changed);
         match changed {
-            0 => writeln!(out, "{all} decisions, none would be otherwise"),
-            changed => writeln!(out, "{all} decisions, {changed} would be otherwise"),
+            0 => writeln!(out, "{all} decisions, none would differ"),
+            changed => writeln!(out, "{all} decisions, {changed} would differ"),
         }
     }
 }

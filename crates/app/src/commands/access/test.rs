@@ -1,8 +1,8 @@
-//! `agentry access test`: what would be decided about an event, and each policy's part in it.
+//! `agentry access test`: the decision about an event, and each policy's part in it.
 //!
-//! Exit 0: it would be allowed. Exit 3: it would be denied. Exit 2: the command or the policies are wrong.
+//! Exit 0: allowed. Exit 3: denied. Exit 2: the command or the policies are wrong.
 //!
-//! Must never: record anything, or let anybody in.
+//! Must never: record anything, or admit an event.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -28,19 +28,21 @@ use crate::fault::Fault;
 use crate::policies;
 use crate::timezone::{self, OwnerTimeZone};
 
-/// What the command ends with.
-const EXITS: &str = "Exit 0: it would be allowed. Exit 3: it would be denied.";
+/// The exit codes, as shown in the help.
+const EXITS: &str = "Exit codes: 0 the event would be allowed, 3 it would be denied.";
 
 #[derive(Args)]
 #[command(after_help = EXITS)]
 pub(crate) struct Options {
-    /// Who speaks: owner, unknown, system, webhook:SOURCE, agent:ID, the id or name of somebody who is
-    /// known, or words for somebody made up, such as relationship:friend,tag:x,name:Casey
+    /// The sender: owner, unknown, an entity, or invented
+    ///
+    /// One of owner, unknown, system, webhook:SOURCE, agent:ID, the id or name of an entity, or an
+    /// invented person such as relationship:friend,tag:x,name:Casey.
     #[arg(long, value_name = "WHO", value_delimiter = ',', required = true)]
     principal: Vec<String>,
     #[command(flatten)]
     place: EventOriginOptions,
-    /// When, by your clock: 23:30, sat 23:30, 2026-11-16T23:30; now, if nothing is said
+    /// Time: 23:30, sat 23:30, 2026-11-16T23:30 [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
     /// The project whose policies decide
@@ -51,22 +53,22 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// Where an event happens.
+/// The channel and address that an event comes from.
 #[derive(Args)]
 struct EventOriginOptions {
-    /// The channel, such as terminal, discord, timer
+    /// The channel, such as terminal, discord or timer
     #[arg(long, value_name = "CHANNEL")]
     channel: String,
-    /// What the other side is
+    /// The kind of peer
     #[arg(long, value_enum, value_name = "KIND")]
     peer_kind: Option<Kind>,
-    /// The other side: a person, a group, a channel
+    /// The peer: a person, a group or a channel
     #[arg(long, value_name = "ID")]
     peer: Option<String>,
-    /// The channel's id of who speaks
+    /// The sender's id on the channel
     #[arg(long, value_name = "ID")]
     sender: Option<String>,
-    /// Which account of yours hears it
+    /// The account of yours that receives the event
     #[arg(long, value_name = "ID")]
     account: Option<String>,
     /// The server or workspace
@@ -75,7 +77,7 @@ struct EventOriginOptions {
     /// The kind of event, such as timer
     #[arg(long, value_name = "TYPE")]
     event_type: Option<String>,
-    /// The hook that a timer wakes
+    /// The hook that a timer starts
     #[arg(long, value_name = "ID")]
     hook: Option<String>,
 }
@@ -86,7 +88,7 @@ enum Kind {
     Dm,
     /// Several people
     Group,
-    /// A place that anybody may join
+    /// A channel that everyone may join
     Channel,
 }
 
@@ -100,7 +102,7 @@ impl From<Kind> for PeerKind {
     }
 }
 
-/// What was asked, and what was decided.
+/// A query with its decision.
 struct AccessTest<'a> {
     access: &'a AccessPolicies,
     asked: AccessQuery<'a>,
@@ -137,7 +139,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     })
 }
 
-/// Who is known, and which powers were given. A trial does not make a ledger where there is none.
+/// Reads the entities and grants; both are empty if there is no ledger. Creates no ledger.
 fn known(host: &CliContext) -> Result<(Vec<Entity>, Vec<Grant>), Fault> {
     if !bootstrap::has_ledger(host) {
         return Ok((Vec::new(), Vec::new()));
@@ -190,7 +192,7 @@ impl AccessTest<'_> {
         })
     }
 
-    /// Why it was denied, or who allows it.
+    /// Returns the reason of a denial, or the policies that allow.
     fn why(&self) -> String {
         match &self.decision.deny_reason {
             Some(reason) => reason.to_string(),
@@ -211,7 +213,7 @@ impl AccessTest<'_> {
             writeln!(out)?;
             self.write_powers(out)?;
         }
-        writeln!(out, "\npolicies, the first in rank first")?;
+        writeln!(out, "\npolicies, by priority")?;
         let parts = self.access.parts(&self.asked);
         let widest = parts.iter().map(|one| one.policy.len()).max().unwrap_or_default();
         for (part, policy) in parts.iter().zip(self.access.policies()) {
@@ -261,7 +263,7 @@ impl AccessTest<'_> {
                 let persona = persona.map(|persona| format!("{persona} (policy {})", one.policy));
                 (format!("{} (policy {})", one.key, one.policy), persona)
             }
-            None => ("the agent's own, since no policy says".to_owned(), None),
+            None => ("the agent's own, as no policy names one".to_owned(), None),
         };
         let mut lines = vec![("credentials", credentials), ("data", data), ("session", session)];
         lines.extend(persona.map(|persona| ("persona", persona)));

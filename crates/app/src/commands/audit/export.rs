@@ -1,6 +1,6 @@
-//! `agentry audit export`: records for other programs, as CSV or JSON.
+//! `agentry audit export`: writes records as CSV or JSON.
 //!
-//! Must never: write a cell that a spreadsheet takes for a formula.
+//! Must never: write a cell that a spreadsheet reads as a formula.
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
@@ -13,12 +13,12 @@ use crate::bootstrap::{self, rfc3339, store_fault};
 use crate::cli_context::CliContext;
 use crate::fault::Fault;
 
-/// How records are written.
+/// Output format of the records.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ExportFormat {
-    /// One line each; a cell with several values has them with spaces between
+    /// A line per record; lists are separated by spaces
     Csv,
-    /// One array
+    /// An array of records
     Json,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn run(host: &CliContext, options: &ExportOptions) -> Result<(), Faul
     let filter = options.which.filter(&own_zone(host)?)?;
     let ledger = bootstrap::open_ledger(host)?;
     let mut rows = ledger.audit(&filter).map_err(store_fault)?;
-    // A file that grows at its end is easier to go on with.
+    // Oldest first, so that later exports can be appended.
     rows.reverse();
     let mut out = BufWriter::new(std::io::stdout().lock());
     match options.format {
@@ -81,7 +81,7 @@ pub(super) fn run(host: &CliContext, options: &ExportOptions) -> Result<(), Faul
     Ok(())
 }
 
-/// The cells of a record, in the order of the columns.
+/// Returns the cells of a record, in the order of `COLUMNS`.
 fn cells(record: &AccessRecord) -> [String; 24] {
     let (decision, principal) = (&record.decision, &record.principal);
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -126,7 +126,7 @@ fn spaced<T: ToString>(items: impl Iterator<Item = T>) -> String {
     items.map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// A cell that a spreadsheet shows and never computes, in quotes where it must be.
+/// Escapes a cell so that a spreadsheet never computes it; quotes it where CSV requires it.
 fn quoted(cell: &str) -> Cow<'_, str> {
     let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let cell = if is_formula { Cow::Owned(format!("'{cell}")) } else { Cow::Borrowed(cell) };

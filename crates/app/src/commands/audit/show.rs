@@ -1,4 +1,4 @@
-//! `agentry audit show`: the whole record of a decision.
+//! `agentry audit show`: the full record of a decision.
 //!
 //! Must never: leave out a part of the record.
 
@@ -31,15 +31,15 @@ pub(super) fn run(host: &CliContext, options: &AuditShowOptions) -> Result<(), F
     Ok(())
 }
 
-/// The id of an event has a colon, the id of a decision has none.
+/// Finds a decision by its id, or by its event; only the id of an event has a colon.
 fn find(ledger: &Ledger, text: &str) -> Result<AccessId, Fault> {
     let Ok(event) = EventId::try_from(text.to_owned()) else {
         return ledger.find_access(text).map_err(store_fault);
     };
     let found = ledger.decision_about(&event).map_err(store_fault)?;
     found.ok_or_else(|| {
-        Fault::new(Blame::Caller, format!("nothing was decided about the event `{event}`"))
-            .hint("`agentry audit list` shows what was decided")
+        Fault::new(Blame::Caller, format!("there is no decision about the event `{event}`"))
+            .hint("`agentry audit list` lists all decisions")
     })
 }
 

@@ -1,4 +1,4 @@
-//! `agentry audit stats`: how many decisions there are, and which policies never had a part in one.
+//! `agentry audit stats`: counts decisions, and lists policies that never matched.
 //!
 //! Must never: count a decision twice.
 
@@ -17,14 +17,14 @@ use crate::diagnostics::visible_line;
 use crate::fault::Fault;
 use crate::policies;
 
-/// By what decisions are counted.
+/// Grouping of the counts.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum StatsGrouping {
-    /// By who it was
+    /// By sender
     Principal,
     /// By channel
     Channel,
-    /// By the policies that had a part
+    /// By the policies that matched or denied
     Policy,
 }
 
@@ -67,15 +67,17 @@ pub(super) fn run(host: &CliContext, options: &AuditStatsOptions) -> Result<(), 
     }
     writeln!(out, "{} decisions, {allowed} allowed, {denied} denied", allowed + denied)?;
     match never {
-        Ok(names) if names.is_empty() => writeln!(out, "every policy that is on had a part")?,
-        Ok(names) => writeln!(out, "policies that never had a part: {}", names.join(", "))?,
-        // What was counted is true all the same.
+        Ok(names) if names.is_empty() => {
+            writeln!(out, "every enabled policy matched at least once")?
+        }
+        Ok(names) => writeln!(out, "policies that never matched: {}", names.join(", "))?,
+        // The counts are valid even if the policies do not load.
         Err(fault) => writeln!(crate::output::stderr().lock(), "{fault}")?,
     }
     Ok(())
 }
 
-/// How often each policy let through or modified, and how often it denied.
+/// Returns for each policy the number of events it allowed or modified, and denied.
 fn parts(ledger: &Ledger, since: u64) -> Result<BTreeMap<String, DecisionCount>, Fault> {
     let mut parts: BTreeMap<String, DecisionCount> = BTreeMap::new();
     for (policy, part, count) in ledger.policy_counts(since).map_err(store_fault)? {
@@ -92,7 +94,7 @@ fn parts(ledger: &Ledger, since: u64) -> Result<BTreeMap<String, DecisionCount>,
     Ok(parts)
 }
 
-/// The policies that are on and never had a part.
+/// Returns the enabled policies that never matched or denied.
 fn never(
     host: &CliContext,
     options: &AuditStatsOptions,

@@ -1,6 +1,6 @@
-//! The form of what is said about somebody who is known.
+//! Validation of the names, ids, tags and identities of entities.
 //!
-//! Must never: keep a word that a policy could not name, or that does not show as what it is.
+//! Must never: accept a word that a policy cannot name, or that contains invisible characters.
 
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::Identity;
@@ -9,59 +9,59 @@ use crate::diagnostics::escaped;
 use crate::fault::{Blame, Fault};
 use crate::limits::{ENTITY_NAME_CHARS_MAX, ENTITY_TAGS_MAX, ENTITY_WORD_CHARS_MAX};
 
-/// What people call somebody: one line that shows as what it is.
+/// Checks a name: one visible line of at most `ENTITY_NAME_CHARS_MAX` characters.
 pub(super) fn name(text: &str) -> Result<String, Fault> {
     let name = text.trim();
     let is_plain = escaped(name) == *name && !name.contains(['\n', '\t']);
     if name.is_empty() || name.chars().count() > ENTITY_NAME_CHARS_MAX || !is_plain {
-        let what = "--name is empty, too long, or holds signs that do not show";
+        let what = "--name is empty, too long, or has invisible characters";
         return Err(Fault::new(Blame::Caller, what)
-            .hint(format!("write a name of at most {ENTITY_NAME_CHARS_MAX} signs")));
+            .hint(format!("write a name of at most {ENTITY_NAME_CHARS_MAX} characters")));
     }
     Ok(name.to_owned())
 }
 
-/// An id that policies and grants can name.
+/// Checks an id that policies and grants can name.
 pub(super) fn id(text: &str) -> Result<String, Fault> {
     word("id", text)
 }
 
-/// An id from a name: lower-cased, with `-` for what an id cannot hold.
+/// Derives an id from a name: lower case, with `-` for characters that an id cannot have.
 pub(super) fn id_of(name: &str) -> Result<String, Fault> {
     let lower = name.to_lowercase();
     let parts = lower.split(|sign: char| !sign.is_ascii_alphanumeric());
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     let made = parts.join("-");
     match made.is_empty() {
-        true => Err(Fault::new(Blame::Caller, format!("no id can be made from `{name}`"))
+        true => Err(Fault::new(Blame::Caller, format!("cannot derive an id from `{name}`"))
             .hint("give one with --id")),
         false => id(&made),
     }
 }
 
-/// What somebody is to the owner.
+/// Checks the word for a relationship to the owner.
 pub(super) fn relationship(text: &str) -> Result<String, Fault> {
     word("relationship", text)
 }
 
-/// Adds a tag, once.
+/// Adds a tag unless it is present. Fails if there are more than `ENTITY_TAGS_MAX`.
 pub(super) fn add_tag(tags: &mut Vec<String>, text: &str) -> Result<(), Fault> {
     let tag = word("tag", text)?;
     if !tags.contains(&tag) {
         tags.push(tag);
     }
     if tags.len() > ENTITY_TAGS_MAX {
-        let what = format!("one entity has at most {ENTITY_TAGS_MAX} tags");
+        let what = format!("an entity has at most {ENTITY_TAGS_MAX} tags");
         return Err(Fault::new(Blame::Caller, what));
     }
     Ok(())
 }
 
-/// `channel:identifier`.
+/// Parses `channel:identifier`.
 pub(super) fn identity(text: &str) -> Result<Identity, Fault> {
     let fault = |why: &str| {
-        Fault::new(Blame::Caller, format!("`{}` is no identity: {why}", escaped(text)))
-            .hint("write the channel and its id of them, such as discord:1234")
+        Fault::new(Blame::Caller, format!("`{}` is not an identity: {why}", escaped(text)))
+            .hint("write the channel and the id there, such as discord:1234")
     };
     let (channel, identifier) =
         text.split_once(':').ok_or_else(|| fault("there is no `:` after a channel"))?;
@@ -75,17 +75,17 @@ pub(super) fn identity(text: &str) -> Result<Identity, Fault> {
     })
 }
 
-/// The id of an account of ours.
+/// Checks the id of an account of ours.
 pub(super) fn account(text: &str) -> Result<String, Fault> {
     word("account", text)
 }
 
-/// Whether two are the same on the same channel.
+/// Returns true if both have the same channel and identifier.
 pub(super) fn is_same(a: &Identity, b: &Identity) -> bool {
     a.channel == b.channel && a.identifier == b.identifier
 }
 
-/// An identity as it is written.
+/// Returns an identity as `channel:identifier`.
 pub(super) fn written(identity: &Identity) -> String {
     format!("{}:{}", identity.channel, identity.identifier)
 }
@@ -97,12 +97,13 @@ fn word(what: &str, text: &str) -> Result<String, Fault> {
         && text.chars().all(is_sign);
     match is_word {
         true => Ok(text.to_owned()),
-        false => Err(Fault::new(Blame::Caller, format!("`{}` is no {what}", escaped(text))).hint(
-            format!(
-                "it begins with a letter or a digit, has letters, digits, `.`, `_`, `-` and `@`, and \
-                 at most {ENTITY_WORD_CHARS_MAX} of them"
-            ),
-        )),
+        false => {
+            Err(Fault::new(Blame::Caller, format!("`{}` is not a valid {what}", escaped(text)))
+                .hint(format!(
+                    "write at most {ENTITY_WORD_CHARS_MAX} letters, digits, `.`, `_`, `-` and `@`, \
+                 beginning with a letter or a digit"
+                )))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! `agentry hooks register` and `update`: a hook, or a version of it, from a script.
+//! `agentry hooks register` and `update`: stores a hook, or a new version of it, from a script.
 //!
-//! Must never: take a script that could not run, or leave its text where somebody else changes it.
+//! Must never: accept a script that cannot run, or run text that changed after registration.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 
 #[derive(Args)]
 pub(crate) struct UpdateOptions {
-    /// The hook, by its name, its id or a part of that
+    /// The hook, by its name, its id or a part of the id
     hook: String,
     /// The script: an executable file
     script: PathBuf,
@@ -43,27 +43,27 @@ pub(crate) struct UpdateOptions {
     said: HookFieldOptions,
 }
 
-/// What is said here wins over the file beside the script.
+/// Options that override the file beside the script.
 #[derive(Args)]
 pub(crate) struct HookFieldOptions {
-    /// What the hook is called [default: as the file beside the script says, else as the script is called]
+    /// The name [default: from the YAML file or the script's]
     #[arg(long)]
     name: Option<String>,
-    /// Whether it goes on after it fired: persistent, one-shot
+    /// persistent, or one-shot (disabled after it fires)
     #[arg(long, value_name = "MODE")]
     mode: Option<HookMode>,
-    /// What it is for
+    /// The purpose of the hook
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// What its script is told each time: a JSON object
+    /// The settings passed to the script, as a JSON object
     #[arg(long, value_name = "JSON")]
     hook_config: Option<String>,
-    /// A file that says what sets it off, as YAML or JSON
+    /// A file with the triggers, as YAML or JSON
     #[arg(long, value_name = "FILE")]
     trigger: Option<PathBuf>,
 }
 
-/// A script that could run.
+/// An executable script that was read completely.
 struct HookScript {
     path: String,
     text: Vec<u8>,
@@ -105,7 +105,7 @@ pub(super) fn update(
     let manifest_name = manifest.name.clone();
     let id = before.id.clone();
     register(host, ledger, (before.id, before.version + 1), (manifest, script))?;
-    // Whoever switched it off meant all its versions.
+    // A disabled hook stays disabled with its new version.
     if row.status == EventHookStatus::Disabled {
         let (by, reason) = (author(host)?, row.disabled_reason);
         change(ledger, EventHookChange::Disabled { hook: id, by, reason })?;
@@ -142,7 +142,7 @@ fn register(
     Ok(())
 }
 
-/// Reads a script that could run.
+/// Reads a script. Fails if it is not an executable, non-empty file within the size limit.
 fn script(path: &Path) -> Result<HookScript, Fault> {
     let shown = path.display();
     let wrong = |what: &str, hint: &str| {
@@ -173,7 +173,7 @@ fn script(path: &Path) -> Result<HookScript, Fault> {
     Ok(HookScript { path: full.display().to_string(), text })
 }
 
-/// What the file beside a script says, if there is one.
+/// Reads the YAML file beside a script. Returns None if there is none.
 fn beside(script: &Path) -> Result<Option<HookManifest>, Fault> {
     for ending in ["yml", "yaml"] {
         let path = script.with_extension(ending);
@@ -187,7 +187,7 @@ fn beside(script: &Path) -> Result<Option<HookManifest>, Fault> {
     Ok(None)
 }
 
-/// What holds where no file says anything.
+/// Returns the manifest of a script without a YAML file.
 fn unsaid(script: &Path) -> HookManifest {
     let stem = script.file_stem().unwrap_or_default().to_string_lossy();
     HookManifest {
@@ -202,7 +202,7 @@ fn unsaid(script: &Path) -> HookManifest {
 }
 
 impl HookFieldOptions {
-    /// What was said, checked as if it stood in the file.
+    /// Returns the manifest with these options applied, checked as if it were a file.
     fn over(&self, mut manifest: HookManifest) -> Result<HookManifest, Fault> {
         if let Some(name) = &self.name {
             manifest.name.clone_from(name);
@@ -224,7 +224,7 @@ impl HookFieldOptions {
     }
 }
 
-/// As the file beside a script has it.
+/// Serializes a manifest in the format of the file beside a script.
 fn as_file(manifest: &HookManifest) -> Result<String, Fault> {
     let mut value = serde_json::to_value(manifest)?;
     if let Some(fields) = value.as_object_mut() {
@@ -233,12 +233,12 @@ fn as_file(manifest: &HookManifest) -> Result<String, Fault> {
     Ok(value.to_string())
 }
 
-/// What sets a hook off: all of the file, or what it has under `triggers`.
+/// Reads triggers from a file: from its `triggers` field, or else the whole file.
 fn triggers(path: &Path) -> Result<Triggers, Fault> {
     let shown = path.display().to_string();
     let missing = || {
-        Fault::new(Blame::Caller, format!("cannot read {shown}: it is not there"))
-            .hint("name a file that says what sets the hook off")
+        Fault::new(Blame::Caller, format!("cannot read {shown}: it does not exist"))
+            .hint("name a file with the triggers of the hook")
     };
     let text = text(path)?.ok_or_else(missing)?;
     let source = SourceText::new(shown.as_str(), text);
@@ -247,8 +247,8 @@ fn triggers(path: &Path) -> Result<Triggers, Fault> {
     let value = node.map(|node| node.to_value()).ok_or_else(|| wrong(&findings, &shown))?;
     let value = value.get("triggers").cloned().unwrap_or(value);
     serde_json::from_value(value).map_err(|error| {
-        Fault::new(Blame::Caller, format!("{shown} does not say what sets a hook off: {error}"))
-            .hint("it has `principal` and `event`, as `triggers` in the file beside a script")
+        Fault::new(Blame::Caller, format!("{shown} has no valid triggers: {error}"))
+            .hint("write `principal` and `event`, as under `triggers` in the file beside a script")
     })
 }
 
@@ -265,7 +265,7 @@ fn wrong(findings: &Findings, file: &str) -> Fault {
         .hint("nothing was registered")
 }
 
-/// The text of a file, if it is there.
+/// Reads a file as text. Returns None if it does not exist.
 fn text(path: &Path) -> Result<Option<String>, Fault> {
     let unreadable = |error: io::Error| {
         Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))

@@ -1,6 +1,6 @@
-//! `agentry hooks list`, `info`, `invocations` and `stats`: what there is, and what it did.
+//! `agentry hooks list`, `info`, `invocations` and `stats`: event hooks and their history.
 //!
-//! Must never: read a hook's whole past to show its last runnings.
+//! Must never: read a hook's whole history to show its latest invocations.
 
 use std::io::Write;
 
@@ -19,13 +19,13 @@ use crate::limits::SHOWN_INVOCATIONS_MAX;
 
 #[derive(Args)]
 pub(crate) struct HookListOptions {
-    /// Only those that stand so
+    /// Filter by status
     #[arg(long, value_enum, value_name = "STATUS")]
     status: Option<HookStatusArg>,
-    /// Only those that this person or agent made
+    /// Filter by the person or agent that created the hook
     #[arg(long, value_name = "WHO")]
     created_by: Option<String>,
-    /// Also those that were deleted
+    /// Include deleted hooks
     #[arg(long)]
     all: bool,
     /// Print JSON
@@ -35,13 +35,13 @@ pub(crate) struct HookListOptions {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum HookStatusArg {
-    /// Set off, and worked last
+    /// Enabled; the last invocation succeeded
     Active,
-    /// Failed too often, and is left alone for a while
+    /// Paused for a while after repeated failures
     Paused,
-    /// Not set off
+    /// Disabled
     Disabled,
-    /// Set off, and failed last
+    /// Enabled; the last invocation failed
     Errored,
 }
 
@@ -57,8 +57,8 @@ impl HookStatusArg {
 }
 
 #[derive(Args)]
-pub(crate) struct HookShowOptions {
-    /// The hook, by its name, its id or a part of that
+pub(crate) struct HookInfoOptions {
+    /// The hook, by its name, its id or a part of the id
     hook: String,
     /// Print JSON
     #[arg(long)]
@@ -67,15 +67,15 @@ pub(crate) struct HookShowOptions {
 
 #[derive(Args)]
 pub(crate) struct InvocationsOptions {
-    /// The hook, by its name, its id or a part of that
+    /// The hook, by its name, its id or a part of the id
     hook: String,
-    /// At most so many, the newest
+    /// The maximum number of invocations
     #[arg(long, value_name = "N", default_value_t = SHOWN_INVOCATIONS_MAX)]
     last: usize,
-    /// Only those since then: a time such as 1h ago, or a date
+    /// Start time: an age such as 1h, or a date
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only those that did not work
+    /// Only invocations that failed
     #[arg(long)]
     errors_only: bool,
     /// Print JSON
@@ -85,7 +85,7 @@ pub(crate) struct InvocationsOptions {
 
 #[derive(Args)]
 pub(crate) struct HookStatsOptions {
-    /// The hook, by its name, its id or a part of that
+    /// The hook, by its name, its id or a part of the id
     hook: String,
     /// Print JSON
     #[arg(long)]
@@ -105,7 +105,7 @@ pub(super) fn list(ledger: &Ledger, options: &HookListOptions) -> Result<(), Fau
         return Ok(());
     }
     if rows.is_empty() {
-        writeln!(out, "there are no such hooks")?;
+        writeln!(out, "no hooks match")?;
     }
     for row in &rows {
         let EventHook { id, name, mode, version, created_by, .. } = &row.hook;
@@ -120,7 +120,7 @@ pub(super) fn list(ledger: &Ledger, options: &HookListOptions) -> Result<(), Fau
     Ok(())
 }
 
-/// Whether somebody made it.
+/// Returns true if the author is this person or agent.
 fn is_by(author: &Author, who: &str) -> bool {
     let agent = author.agent.as_ref().map(|agent| agent.as_str());
     agent == Some(who) || author.person.as_deref() == Some(who) || author.to_string() == who
@@ -170,7 +170,7 @@ pub(super) fn info(ledger: &Ledger, options: &HookShowOptions) -> Result<(), Fau
         ("script", Some(program.path.clone())),
         ("hash", Some(program.hash.to_string())),
         ("time", Some(format!("at most {} ms", program.timeout_ms))),
-        ("model", program.model.then(|| "it may ask one".to_owned())),
+        ("model", program.model.then(|| "may be called".to_owned())),
         ("made", Some(format!("{} by {}", rfc3339(row.times.created), hook.created_by))),
         ("changed", Some(rfc3339(row.times.updated))),
         ("disabled", row.times.disabled.map(rfc3339)),
@@ -225,7 +225,7 @@ pub(super) fn invocations(
         return Ok(());
     }
     if rows.is_empty() {
-        writeln!(out, "it was not set off")?;
+        writeln!(out, "no invocations")?;
     }
     for row in &rows {
         let what = match &row.invocation {
@@ -268,8 +268,8 @@ pub(super) fn stats(ledger: &Ledger, options: &HookStatsOptions) -> Result<(), F
         return Ok(());
     }
     writeln!(out, "{}", escaped(&row.hook.name))?;
-    writeln!(out, "  fired since it was made: {}", row.trigger_count)?;
-    writeln!(out, "  its last {} runnings:", stats.invocations)?;
+    writeln!(out, "  fired since creation: {}", row.trigger_count)?;
+    writeln!(out, "  last {} invocations:", stats.invocations)?;
     writeln!(out, "    fired: {}, errors: {}", stats.fired, stats.errors)?;
     let (average, p95, p99) = (stats.latency_avg_ms, stats.latency_p95_ms, stats.latency_p99_ms);
     writeln!(out, "    time: {average:.0} ms on average, p95 {p95} ms, p99 {p99} ms")?;

@@ -1,6 +1,6 @@
-//! `agentry hooks test`: runs one event hook by hand on an event from a file, and says what would happen.
+//! `agentry hooks test`: runs an event hook on an event from a file, and reports the result.
 //!
-//! Must never: have something done, or count for the hook.
+//! Must never: cause effects, or count as an invocation of the hook.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -28,18 +28,18 @@ use crate::timezone;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The hook, by its name, its id or a part of that
+    /// The hook, by its name, its id or a part of the id
     hook: String,
-    /// A file with an event as JSON; what it does not say is made up: {"content": "…", "channel": "…", "metadata": {…}}
+    /// An event as JSON: {"content": "…", "channel": "…"}
     #[arg(long, value_name = "FILE")]
     event: PathBuf,
-    /// The project whose policies and agents hold
+    /// The project whose policies and agents apply
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
-    /// The model that the hook may ask
+    /// The model that the hook may call
     #[arg(short, long, value_name = "MODEL")]
     model: Option<String>,
-    /// How it is printed
+    /// Output format of the report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
@@ -71,10 +71,10 @@ pub(super) fn run(host: &CliContext, ledger: Ledger, options: &Options) -> Resul
     Ok(if told.get("error").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// An event from a file; what it does not say is made up.
+/// Reads an event from a file; missing fields get values of a local test event.
 fn event(path: &Path, now: u64) -> Result<Inbound, Fault> {
     let wrong = |why: String| {
-        Fault::new(Blame::Caller, format!("{} is no event: {why}", path.display()))
+        Fault::new(Blame::Caller, format!("{} is not an event: {why}", path.display()))
             .hint("write a JSON object such as {\"channel\": \"send\", \"content\": \"Hello\"}")
     };
     let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
@@ -96,16 +96,16 @@ fn event(path: &Path, now: u64) -> Result<Inbound, Fault> {
 }
 
 fn is_set_off(row: &EventHookRow, inbound: &Inbound, record: &AccessRecord) -> bool {
-    // As if it had always worked: whoever tries a hook wants to see it.
+    // A paused hook is tested too, as if its breaker were closed.
     let active = ActiveHook { hook: row.hook.clone(), circuit: Default::default() };
     let hooks = EventHooks::of(vec![active]);
     !hooks.triggered_by(inbound, &record.principal, record.timestamp).is_empty()
 }
 
-/// The one model that hooks may ask: as it is said here, else that of the project's first agent.
+/// Returns the model for the hook: `asked`, else that of the project's first agent.
 fn asked_model(engine: &ProjectRuntime, asked: Option<&str>) -> Result<String, String> {
     let agent: Option<&Agent> = engine.loaded.library.agents.values().next();
-    let agent = agent.ok_or("there is no agent whose model could be asked")?;
+    let agent = agent.ok_or("there is no agent whose model could be used")?;
     model_choice::model(engine, agent, asked)
         .map(|choice| choice.model)
         .map_err(|none| none.to_string())
@@ -135,8 +135,7 @@ fn tell(
         dispatches.map(|one| json!({ "agent": one.agent, "prompt": one.text })).collect();
     told["would_start"] = json!(dispatches);
     if !plan.dispatches.is_empty() && record.decision.session.is_none() {
-        told["error"] =
-            json!("it fires, but no policy that lets the event in says which session it goes to");
+        told["error"] = json!("it fires, but no policy that allows the event names its session");
     }
     told["would_disable"] = json!(plan.disable.first().map(|one| &one.reason));
 }
@@ -150,11 +149,11 @@ fn print(told: &Value, format: OutputFormat) -> Result<(), Fault> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     writeln!(out, "access: {}", visible(&text(&told["access"])))?;
     if told["let_in"] == false {
-        writeln!(out, "The event would not be let in, so no hook would see it.")?;
+        writeln!(out, "Access would be denied, so no hook would run.")?;
         return Ok(());
     }
     if told["set_off"] == false {
-        writeln!(out, "Its triggers do not hold, so its program would not run.")?;
+        writeln!(out, "Its triggers do not match, so its program would not run.")?;
         return Ok(());
     }
     writeln!(out, "It ran for {} ms.", told["latency_ms"])?;
@@ -170,7 +169,7 @@ fn print(told: &Value, format: OutputFormat) -> Result<(), Fault> {
         all => {
             for one in all {
                 let agent = one["agent"].as_str().unwrap_or("the agent of the session");
-                writeln!(out, "It fires; {} would be told:", visible(agent))?;
+                writeln!(out, "It fires; {} would receive:", visible(agent))?;
                 for line in text(&one["prompt"]).lines() {
                     writeln!(out, "  {}", visible(line))?;
                 }

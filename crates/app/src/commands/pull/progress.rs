@@ -1,6 +1,6 @@
-//! How far a pull has got, for a terminal, for a file, or for a program.
+//! Progress of a download, for a terminal, a log file or a program.
 //!
-//! Must never: write more often than somebody can read.
+//! Must never: write more often than a person can read.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -11,34 +11,34 @@ use serde_json::{Value, json};
 use crate::diagnostics::visible_line;
 use crate::limits::{PULL_LINE_MS, PULL_LINE_PERCENT};
 
-/// For whom lines are written.
+/// Output mode of progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PullOutputMode {
-    /// One line that is written anew.
+    /// One line that is overwritten.
     Terminal,
-    /// A line now and then.
+    /// A new line at intervals.
     Plain,
-    /// JSON lines.
+    /// A JSON line for each change.
     Json,
-    /// Nothing.
+    /// No output.
     Quiet,
 }
 
-/// What was written so far.
+/// Writer of progress, with the state of the output so far.
 pub(super) struct PullReporter {
     look: PullOutputMode,
     about: String,
     waits: bool,
-    /// When a place was asked, and how many bytes were there already.
+    /// The start of the download, and the number of bytes present then.
     since: Option<(Instant, u64)>,
     last: Option<Instant>,
-    /// The part and its percent that were written last.
+    /// The phase and percent that were written last.
     percent: Option<(PullPhase, u64)>,
-    /// How wide the line on the terminal is now.
+    /// The width of the current terminal line, in bytes.
     width: usize,
 }
 
-/// What a pull does: bring, or put together.
+/// Phase of a pull: download, or unpack and verify.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PullPhase {
     Moving,
@@ -55,25 +55,25 @@ impl PullPhase {
 }
 
 impl PullReporter {
-    /// Nothing is written yet; what it is about is said before anything begins.
+    /// Creates a reporter for the model that `about` describes. Writes nothing yet.
     pub(super) fn new(look: PullOutputMode, about: String) -> Self {
         Self { look, about, waits: false, since: None, last: None, percent: None, width: 0 }
     }
 
-    /// Writes what there is to say about this, if it is time.
+    /// Writes a progress report, unless the last one is too recent.
     pub(super) fn told(&mut self, progress: &PullProgress) -> io::Result<()> {
         match progress {
             PullProgress::Waiting if self.waits => Ok(()),
             PullProgress::Waiting => {
                 self.waits = true;
-                let text = "another pull of this model is under way; waiting for it";
+                let text = "another process is downloading this model; waiting for it";
                 self.note(text, || json!({"type": "waiting"}))
             }
             PullProgress::Began { source, bytes, there } => {
                 self.since = Some((Instant::now(), *there));
                 let rest = match there {
                     0 => String::new(),
-                    there => format!(", of which {} are there", sized(*there)),
+                    there => format!(", of which {} are present", sized(*there)),
                 };
                 let text = format!("pulling {} from {source}: {}{rest}", self.about, sized(*bytes));
                 self.note(
@@ -91,7 +91,7 @@ impl PullReporter {
         }
     }
 
-    /// Leaves the line on the terminal.
+    /// Ends the progress line on the terminal with a line break.
     pub(super) fn end(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.width) > 0 {
             writeln!(crate::output::stderr().lock())?;
@@ -127,7 +127,7 @@ impl PullReporter {
             PullOutputMode::Plain => {
                 let step = percent / PULL_LINE_PERCENT;
                 let is_said = match (part, before) {
-                    // It is quick; that it is done says enough.
+                    // Unpacking is quick; one line for it is enough.
                     (PullPhase::Unpacking, before) => before.is_some(),
                     (PullPhase::Moving, before) => {
                         before.map(|one| one / PULL_LINE_PERCENT) == Some(step)
@@ -161,7 +161,7 @@ impl PullReporter {
     }
 }
 
-/// Bytes, percent, rate and the time that is left.
+/// Returns percent, bytes, rate and remaining time as text.
 fn shown(part: PullPhase, done: u64, total: u64, came: u64, time: Duration) -> String {
     let percent = done.saturating_mul(100).checked_div(total).unwrap_or(100);
     let of = format!("{percent:>3} %  {} of {}", sized(done), sized(total));
@@ -176,7 +176,7 @@ fn shown(part: PullPhase, done: u64, total: u64, came: u64, time: Duration) -> S
     }
 }
 
-/// A number of bytes as people say it.
+/// Formats a number of bytes with a decimal unit, such as `1.1 GB`.
 pub(crate) fn sized(bytes: u64) -> String {
     let units = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match units.into_iter().find(|(size, _)| bytes >= *size) {

@@ -1,4 +1,4 @@
-//! `agentry tools list`: all tools of an agent, and why some are left out.
+//! `agentry tools list`: an agent's tools, and the reasons why others are left out.
 //!
 //! Must never: show a tool as usable that would be refused.
 
@@ -24,16 +24,16 @@ use crate::trust::TrustReview;
 pub(crate) struct Options {
     #[command(flatten)]
     whose: AgentDirOptions,
-    /// How the tools are printed
+    /// Output format of the list
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
 }
 
-/// A tool as it is listed.
+/// A row of the list.
 #[derive(Serialize)]
 struct ToolListing {
     name: String,
-    /// `host`, `own` or `mcp`; nothing is known of one that is left out.
+    /// `host`, `own` or `mcp`; None for a tool that is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ struct ToolListing {
     why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<String>,
-    /// For one of the agent's own: whether the owner lets it run as it is.
+    /// For an own tool: true if the owner trusts its current files.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted: Option<bool>,
 }
@@ -126,7 +126,7 @@ fn write(line: &ToolListing, out: &mut dyn Write) -> std::io::Result<()> {
     }
     match trusted {
         Some(true) => text.push_str(", trusted"),
-        Some(false) => text.push_str(", not trusted: nobody has looked at it as it is"),
+        Some(false) => text.push_str(", not trusted: run `agentry trust` to review it"),
         None => {}
     }
     writeln!(out, "{:<16}  {}", visible_line(name), visible_line(&text))

@@ -1,6 +1,6 @@
-//! `agentry tools new`: writes a tool to begin with.
+//! `agentry tools new`: writes a tool from a template.
 //!
-//! Must never: write over a file, or trust what somebody else wrote.
+//! Must never: overwrite a file, or trust files that the owner did not write.
 
 use std::fs;
 use std::io::{self, Write};
@@ -28,14 +28,14 @@ use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
 use crate::trust::TrustReview;
 
-/// Files that are looked at with programs and cannot run anything by themselves.
+/// Files that are reviewed together with programs but run nothing by themselves.
 const DEFINITIONS: [&str; 4] = ["agent.yml", "agentry.toml", "tool-access.json", ".mcp.json"];
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// What the tool is called: letters, digits, `_` and `-`
+    /// The tool's name: letters, digits, `_` and `-`
     name: String,
-    /// The language of its program
+    /// The language of the program
     #[arg(long, value_enum)]
     lang: Language,
     #[command(flatten)]
@@ -55,7 +55,7 @@ enum Language {
 }
 
 impl Language {
-    /// The ending of its files, and a tool written in it.
+    /// Returns the file extension and the template of a tool.
     fn template(self) -> (&'static str, &'static str) {
         match self {
             Self::Sh => ("sh", include_str!("../../../../../sdk/templates/tool.sh")),
@@ -80,7 +80,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     if !manifest.is_file() {
         let what = format!("the agent `{}` has no {}", agent.id, program::FILE);
         return Err(Fault::new(Blame::Caller, what)
-            .hint("only an agent with one lists tools of its own; `agentry init` makes one"));
+            .hint("only an agent with this file can list own tools; `agentry init` creates one"));
     }
     let keeping = ConfirmationKeeper::before(&ledger, &loaded)?;
     let was_owners = was_owners(&TrustReview::at(host, &ledger, (&loaded, &definitions)), agent)?;
@@ -108,7 +108,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the owner has just had written is trusted, if all that was there before was the owner's too.
+/// Trusts the new tool if all programs were trusted before; else asks for a review.
 fn settle(
     host: &CliContext,
     ledger: &Ledger,
@@ -123,18 +123,18 @@ fn settle(
         true => looking.record(looking.seen(agent)?),
         false => {
             let place = trust_arguments(&definitions, agent);
-            writeln!(out, "it does not run until you look at all: agentry trust {place}")?;
+            writeln!(out, "it does not run until you review all programs: agentry trust {place}")?;
             Ok(())
         }
     }
 }
 
-/// Whether the owner let all run that was there, or there was nothing that could.
+/// Returns true if all programs were trusted before, or if there were none.
 fn was_owners(looking: &TrustReview<'_>, agent: &Agent) -> Result<bool, Fault> {
     Ok(match looking.standing(agent)? {
         TrustStatus::Trusted(_) => true,
         TrustStatus::Changed(_) | TrustStatus::Unseen => false,
-        // A program that nothing names may still be read by the new one.
+        // A program without a definition may still be read by the new tool.
         TrustStatus::Nothing => {
             let directory = looking.definitions.directory(agent);
             let Ok(manifest) = agentry_runtime::trust::read(&directory, agent) else {
@@ -165,7 +165,7 @@ fn refuse_name(name: &str) -> Result<(), Fault> {
     match tool::find_known_tool(name) {
         None => Ok(()),
         Some(known) => {
-            let what = format!("`{name}` is a name of the host's tool `{}`", known.name);
+            let what = format!("`{name}` is a name of the host tool `{}`", known.name);
             Err(Fault::new(Blame::Caller, what).hint("give your tool another name"))
         }
     }
@@ -181,7 +181,7 @@ fn refuse_existing(tools: &Path, name: &str) -> Result<(), Fault> {
         let entry = entry.map_err(|error| cannot_write(tools, &error))?.file_name();
         let entry = entry.to_string_lossy();
         if entry == name || entry.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')) {
-            let what = format!("{} is there already", tools.join(&*entry).display());
+            let what = format!("{} already exists", tools.join(&*entry).display());
             return Err(Fault::new(Blame::Caller, what)
                 .hint("choose another name, or remove it; nothing was written"));
         }
@@ -189,7 +189,7 @@ fn refuse_existing(tools: &Path, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes a new file.
+/// Writes a new file with a mode; fails if the file exists.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), Fault> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(|error| cannot_write(directory, &error))?;
@@ -198,7 +198,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), Fault> {
     written.map_err(|error| cannot_write(path, &error))
 }
 
-/// Lists the tool in the agent's definition, if that can be done without changing more.
+/// Lists the tool in the agent's definition. Returns false if that would change more of the file.
 fn listed(manifest: &Path, name: &str) -> Result<bool, Fault> {
     let text = fs::read_to_string(manifest).map_err(|error| {
         Fault::new(Blame::Caller, format!("cannot read {}: {error}", manifest.display()))

@@ -1,4 +1,4 @@
-//! `agentry tools run`: one call of an agent's own tool, made by a person.
+//! `agentry tools run`: calls an agent's own tool once, for a person.
 //!
 //! Must never: exit 0 when the tool did not answer.
 
@@ -27,9 +27,9 @@ use crate::trust;
 
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The tool
+    /// The name of the tool
     name: String,
-    /// Its arguments, as JSON
+    /// The arguments of the call, as JSON
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let stop = CancelToken::new();
     stop_on_signal(&stop)?;
     let hear = |line: &str| {
-        // With nowhere left to write to, the tool goes on all the same.
+        // If stderr is closed, the tool continues.
         writeln!(crate::output::stderr().lock(), "{}", visible_line(line)).unwrap_or_default();
     };
     let trial = ToolTrial { agent, tool: &tool, arguments };
@@ -71,7 +71,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     }))
 }
 
-/// The tool of this name that the agent brings.
+/// Returns the agent's own tool with this name; fails for tools of the host.
 fn own_tool(agent: &Agent, name: &str) -> Result<ToolName, Fault> {
     let tool = ToolName::canonical(name);
     let offered = agent.powers.toolset.iter().find(|one| one.name == tool);
@@ -91,10 +91,10 @@ fn own_tool(agent: &Agent, name: &str) -> Result<ToolName, Fault> {
             let own: Vec<&str> = own.map(|one| one.name.as_str()).collect();
             let fault = Fault::new(
                 Blame::Caller,
-                format!("the agent `{}` brings no tool `{name}`", agent.id),
+                format!("the agent `{}` has no own tool `{name}`", agent.id),
             );
             Err(match own.is_empty() {
-                true => fault.hint(format!("`agentry tools new {name} --lang sh` writes one")),
+                true => fault.hint(format!("`agentry tools new {name} --lang sh` creates one")),
                 false => fault.hint(suggestion(name, &own)),
             })
         }
@@ -102,15 +102,14 @@ fn own_tool(agent: &Agent, name: &str) -> Result<ToolName, Fault> {
 }
 
 fn not_own(name: &str) -> Fault {
-    Fault::new(Blame::Caller, format!("`{name}` is not a tool that the agent brings"))
-        .hint("only the agent's own tools can be tried this way; `agentry tools list` shows them")
+    Fault::new(Blame::Caller, format!("`{name}` is not one of the agent's own tools"))
+        .hint("only own tools can be tried; `agentry tools list` shows them")
 }
 
-/// Ctrl-C ends the tool with all its processes; a second one ends this process.
+/// Stops the tool and all its processes on Ctrl-C; a second Ctrl-C ends this process.
 fn stop_on_signal(stop: &CancelToken) -> Result<(), Fault> {
-    let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(|error| {
-        Fault::new(Blame::Machine, format!("signals cannot be followed: {error}"))
-    })?;
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Fault::new(Blame::Machine, format!("cannot handle signals: {error}")))?;
     let stop = stop.clone();
     thread::spawn(move || {
         for (count, signal) in signals.forever().enumerate() {

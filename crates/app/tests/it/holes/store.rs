@@ -81,14 +81,14 @@ fn an_emptied_ledger_is_reported_and_gone_on_with_only_after_the_loss_is_accepte
     assert_ne!(shown.code, Some(0));
     assert!(shown.err.contains("agentry ledger accept-loss"), "{}", shown.err);
     let accepted = story.out("ledger accept-loss");
-    assert!(accepted.contains("are lost; entry "), "{accepted}");
+    assert!(accepted.contains("are lost; recorded in entry "), "{accepted}");
     let again = story.ran_in("", "ledger accept-loss");
     assert_eq!(again.code, Some(2));
     assert!(again.err.contains("nothing is lost"), "{}", again.err);
     story.out("run Hello --model scripted:s.jsonl");
     let whole = story.out("ledger verify");
     assert!(
-        whole.starts_with("whole: ") && whole.contains("accepted losses of entries: 1"),
+        whole.starts_with("verified: ") && whole.contains("accepted losses of entries: 1"),
         "{whole}"
     );
 }
@@ -126,7 +126,7 @@ fn the_record_can_be_shown_and_verified_in_a_home_that_cannot_be_written() {
     mode(0o700);
     assert_eq!((shown.code, &shown.out), (Some(0), &expected), "{}", shown.err);
     assert_eq!(verified.code, Some(0), "{}", verified.err);
-    assert!(verified.out.starts_with("whole: "), "{}", verified.out);
+    assert!(verified.out.starts_with("verified: "), "{}", verified.out);
 }
 
 /// R4: who verifies is not sent to verify.

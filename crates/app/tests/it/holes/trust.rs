@@ -62,7 +62,7 @@ fn a_cloned_repository_does_not_decide_where_prompts_go() {
         assert!(!attacker.was_called(), "{provider}: {}", ran.err);
         assert!(ran.err.contains("have not trusted"), "{provider}: {}", ran.err);
         let shown = story.ran_in("", "config show r --origin");
-        assert!(shown.out.contains("not trusted: it has no effect"), "{}", shown.out);
+        assert!(shown.out.contains("not trusted, so not used"), "{}", shown.out);
     }
 }
 
@@ -428,7 +428,7 @@ fn a_server_starts_only_from_definitions_that_were_confirmed() {
     project(&story, "p", ALLOW_ALL);
     script(&story, &[]);
     let first = stop(served(&story));
-    assert!(first.err.contains("serves 2 definition files of "), "{}", first.err);
+    assert!(first.err.contains("definitions confirmed: 2 definition files of "), "{}", first.err);
     stop(served(&story));
     // What a run meets is not confirmed by that.
     story.file("p/AGENT.md", b"---\nname: planted\n---\nx\n");
@@ -464,7 +464,7 @@ fn a_server_goes_on_with_the_definitions_that_were_confirmed() {
     });
     assert!(used, "what was confirmed is used");
     let said = stop(server).err;
-    let line = "definitions changed and are not used until they are confirmed: \
+    let line = "definitions changed, not used until confirmed: \
                 .agentry/agents/b/AGENT.md (changed)";
     assert_eq!(said.matches(line).count(), 1, "{said}");
 }

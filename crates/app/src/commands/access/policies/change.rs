@@ -1,6 +1,6 @@
-//! `agentry access policies apply`, `enable` and `disable`: a change is tried before it is written.
+//! `agentry access policies apply`, `enable`, `disable`: checks each change before writing it.
 //!
-//! Must never: write what does not load together with all other policies.
+//! Must never: write a policy that does not load together with all others.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
 use crate::policies::{compile_changed_policies, compile_policies};
 
-/// A file with new content, and what it is about.
+/// New content of a policy file.
 struct PolicyFileChange {
-    /// Where it is written.
+    /// The path of the file to write.
     path: PathBuf,
-    /// How people see it.
+    /// The path as shown to people.
     shown: String,
     bytes: Vec<u8>,
 }
 
-/// What came of a change, for people and programs.
+/// The result of a change, for people (`lines`) and programs (`value`).
 struct PolicyChangeReport {
     lines: Vec<String>,
     value: Value,
@@ -48,7 +48,7 @@ pub(super) fn apply(host: &CliContext, options: &ApplyOptions) -> Result<ExitCod
     })?;
     let name = options.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if !is_policy_file(&name) {
-        let what = format!("{file} would not be read as policies");
+        let what = format!("{file} is not a policy file name");
         return Err(
             Fault::new(Blame::Caller, what).hint("its name must end in .yml, .yaml or .json")
         );
@@ -79,7 +79,7 @@ pub(super) fn apply(host: &CliContext, options: &ApplyOptions) -> Result<ExitCod
     })
 }
 
-/// The policies of the file itself, which must load before anything else is looked at.
+/// Reads the policies of the file alone; they must load before other policies are read.
 fn alone(path: &Path, bytes: &[u8]) -> Result<PolicySet, Fault> {
     let mut findings = Findings::default();
     let mut tree = FileTree::new("");
@@ -105,11 +105,11 @@ fn refuse_doubles(
         if let Some(other) = others().find(|one| one.name.value == policy.name.value) {
             let name = &policy.name.value;
             let what = format!(
-                "the policy `{name}` of {file}:{} is there already, in {}",
+                "the policy `{name}` of {file}:{} already exists in {}",
                 policy.name.origin.line, other.name.origin
             );
             return Err(Fault::new(Blame::Caller, what)
-                .hint("rename one of the two, or remove the one that is there"));
+                .hint("rename one of the two, or remove the existing one"));
         }
     }
     Ok(())
@@ -127,12 +127,12 @@ fn refuse_losses(
     if lost.is_empty() {
         return Ok(());
     }
-    let what = format!("{target} has policies that {file} has not: {}", lost.join(", "));
+    let what = format!("{target} has policies that {file} lacks: {}", lost.join(", "));
     Err(Fault::new(Blame::Caller, what)
-        .hint("add them to the file, or give it another name, or remove the old file first"))
+        .hint("add them to the file, rename the file, or remove the old file first"))
 }
 
-/// The policies of a project that was changed, if all of them hold together.
+/// Returns the policies of a changed project, if all of them load together.
 fn together(project: &FileTree, trees: &DefinitionOverlay) -> Result<AccessPolicies, Fault> {
     let mut findings = Findings::default();
     let both: Vec<&FileTree> = std::iter::once(project).chain(trees.home_tree()).collect();
@@ -151,7 +151,7 @@ pub(super) fn switch(
     let old = compile_policies(&rules, &findings);
     let word = if on { "on" } else { "off" };
     let name = &options.name;
-    // A failing example may be mended by switching, so only policies that cannot be read stop here.
+    // Switching a policy may fix a failing example, so only unreadable policies stop here.
     if !rules.broken.is_empty() {
         old?;
         return Ok(ExitCode::FAILURE);
@@ -161,15 +161,15 @@ pub(super) fn switch(
     };
     if policy.enabled == on {
         let mut out = crate::output::stdout().lock();
-        writeln!(out, "`{name}` is {word} already, in {}", policy.name.origin)?;
+        writeln!(out, "`{name}` is already {word}, in {}", policy.name.origin)?;
         return Ok(ExitCode::SUCCESS);
     }
     let file = policy.name.origin.file.to_string();
     let (path, below, is_home) = trees.place_of(&file).ok_or_else(|| {
-        Fault::new(Blame::Us, format!("cannot tell where {file} lies")).hint("change it by hand")
+        Fault::new(Blame::Us, format!("cannot find the path of {file}")).hint("edit it by hand")
     })?;
     let cannot = || {
-        let what = format!("`{name}` cannot be switched {word} without changing more of {file}");
+        let what = format!("cannot switch `{name}` {word} without changing more of {file}");
         Fault::new(Blame::Caller, what).hint(format!("write `enabled: {on}` there by hand"))
     };
     let bytes = std::fs::read(&path)
@@ -184,7 +184,7 @@ pub(super) fn switch(
     changed.tree_mut(is_home).insert(below, entry);
     let new = together(&changed.project, &changed)?;
     let done = PolicyChangeReport {
-        lines: vec![format!("`{name}` is {word} now")],
+        lines: vec![format!("`{name}` is now {word}")],
         value: json!({ "file": file, "policy": name, "enabled": on }),
     };
     let change = PolicyFileChange { path, shown: file, bytes: text.into_bytes() };
@@ -193,17 +193,17 @@ pub(super) fn switch(
 
 fn no_file_of(name: &str, word: &str, rules: &PolicySet) -> Fault {
     if bundled_policies().iter().any(|one| &*one.name.value == name) {
-        let what = format!("`{name}` ships with agentry, so no file of yours switches it {word}");
+        let what = format!("`{name}` is built in, so no file of yours switches it {word}");
         return Fault::new(Blame::Caller, what).hint(format!(
-            "keep a copy that takes its place: agentry access policies show {name} > \
-             {}/{name}.yml; then switch that",
+            "write a copy that replaces it: agentry access policies show {name} > \
+             {}/{name}.yml; then switch the copy",
             directory()
         ));
     }
     list::unknown(name, rules.policies().iter())
 }
 
-/// Writes the file, and says what is otherwise now.
+/// Writes the file, and reports which recent decisions would differ.
 fn carry_out(
     host: &CliContext,
     json: bool,
@@ -232,7 +232,7 @@ fn carry_out(
         writeln!(out, "  {}", visible_line(line))?;
     }
     if let Some(found) = differences {
-        writeln!(out, "of the last 7 days:")?;
+        writeln!(out, "re-evaluated decisions of the last 7 days:")?;
         found.write(&mut out, replay::ReplayScope::Changed)?;
     }
     Ok(ExitCode::SUCCESS)

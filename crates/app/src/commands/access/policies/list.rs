@@ -1,6 +1,6 @@
 //! `agentry access policies list` and `show`.
 //!
-//! Must never: list a policy that has an error as one that holds.
+//! Must never: list a policy that has an error as active.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -57,14 +57,14 @@ pub(super) fn show(host: &CliContext, options: &PolicyNameOptions) -> Result<Exi
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    // A comment, so that what is printed can be kept as a file of its own.
+    // A comment, so that the output can be saved as a policy file.
     let state = if policy.enabled { "on" } else { "off" };
     let head = format!("# {}, {state}, priority {}", place(policy), policy.priority);
     writeln!(out, "{}\n{}", visible_line(&head), escaped(text))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a policy ships.
+/// Returns true if a policy is built into the binary.
 pub(super) fn ships(policy: &Policy) -> bool {
     STOCK.iter().any(|(file, _)| **file == *policy.name.origin.file)
 }
@@ -85,7 +85,7 @@ fn does(policy: &Policy) -> &'static str {
 
 fn place(policy: &Policy) -> String {
     match ships(policy) {
-        true => format!("ships ({})", policy.name.origin.file),
+        true => format!("built in ({})", policy.name.origin.file),
         false => format!("{}:{}", policy.name.origin.file, policy.name.origin.line),
     }
 }

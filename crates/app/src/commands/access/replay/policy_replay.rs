@@ -1,6 +1,6 @@
-//! Decides again about what was decided before, and gathers what comes out otherwise.
+//! Re-evaluates past access decisions, and groups those that would differ.
 //!
-//! Must never: record anything, or forget a decision because it comes out the same.
+//! Must never: record anything, or skip a decision because it is unchanged.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -15,55 +15,55 @@ use agentry_store::{Error, Ledger, PastDecision};
 
 use crate::limits::{REPLAY_BATCH_MAX, REPLAY_BATCHES_MAX};
 
-/// What is held against the past.
+/// The inputs of a policy replay.
 pub(super) struct PolicyReplay<'a> {
-    /// The policies that decide again.
+    /// The policies that re-evaluate.
     pub(super) new: &'a AccessPolicies,
-    /// The policies that are compared with; none means what was recorded.
+    /// The policies to compare with; None compares with the recorded decisions.
     pub(super) old: Option<&'a AccessPolicies>,
-    /// The tools that there are.
+    /// All tools of the host.
     pub(super) tools: Vec<ToolName>,
-    /// All grants that there ever were.
+    /// All grants, including expired and revoked ones.
     pub(super) grants: Vec<Grant>,
-    /// The owner's clock.
+    /// Converts a time in milliseconds to the owner's local time.
     pub(super) local: &'a dyn Fn(u64) -> LocalTime,
 }
 
-/// Decisions of one kind: who, where, and what came out.
+/// A group of decisions with the same sender, channel and result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PolicyReplayGroup {
-    /// Who.
+    /// The principal, as shown to people.
     pub(crate) who: String,
-    /// The channel.
+    /// The channel of the events.
     pub(crate) channel: String,
-    /// What would be otherwise, in words; the decision itself where nothing would.
+    /// The difference, in words; the effect itself if there is none.
     pub(crate) what: String,
-    /// Whether it would come out otherwise.
+    /// True if the decisions would differ.
     pub(crate) changed: bool,
 }
 
-/// How many there are of a group, and the first.
+/// The size and the first decision of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PolicyReplayCount {
-    /// How many.
+    /// The number of decisions.
     pub(crate) number: u64,
-    /// The event of the first, or its decision if it has none.
+    /// The event of the first decision, or the decision's id if it has no event.
     pub(crate) first: String,
 }
 
-/// What came out.
+/// The result of a policy replay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PolicyReplayReport {
-    /// What there was of each kind.
+    /// The groups, with their sizes.
     pub(crate) groups: BTreeMap<PolicyReplayGroup, PolicyReplayCount>,
-    /// How many decisions.
+    /// The number of re-evaluated decisions.
     pub(crate) decisions: u64,
-    /// How many come out otherwise.
+    /// The number of decisions that would differ.
     pub(crate) changed: u64,
 }
 
-/// Decides again about everything from one time to before another. One thread reads while the other
-/// decides.
+/// Re-evaluates all decisions from `since` to before `until`, in milliseconds. One thread reads
+/// while the other decides.
 pub(super) fn decide(
     ledger: &Ledger,
     trial: &PolicyReplay<'_>,
@@ -78,7 +78,7 @@ pub(super) fn decide(
             let read = ledger.each_decision(since, until, |past| {
                 batch.push(past);
                 if batch.len() == REPLAY_BATCH_MAX {
-                    // Nobody takes them only if the other thread panicked, and then nobody waits.
+                    // This fails only if the other thread panicked; then the batch is not needed.
                     sender.send(std::mem::take(&mut batch)).unwrap_or_default();
                 }
             });
@@ -136,7 +136,7 @@ fn asked(past: &PastDecision, time: LocalTime) -> AccessQuery<'_> {
     }
 }
 
-/// The grants that held at a time. Worked out anew only where one begins or ends.
+/// The grants active at a time; recomputed only when a grant begins or ends.
 struct GrantTimeline<'a> {
     all: &'a [Grant],
     held: Vec<Grant>,
@@ -156,7 +156,7 @@ impl<'a> GrantTimeline<'a> {
                     && grant.revoked_at.is_none_or(|end| time < end)
                     && grant.expires_at.is_none_or(|end| time < end)
             };
-            // One that was taken back later was not yet taken back then.
+            // A grant that was revoked later was not yet revoked at that time.
             let then = |grant: &Grant| Grant { revoked_at: None, ..grant.clone() };
             self.held = self.all.iter().filter(held).map(then).collect();
             let turns = self.all.iter().flat_map(|grant| {
@@ -175,7 +175,7 @@ impl<'a> GrantTimeline<'a> {
     }
 }
 
-/// Who it was, as people call them.
+/// Returns the kind and name of a principal, as shown to people.
 fn who(principal: &Principal, sender: &str) -> String {
     let own = [&principal.name, &principal.entity_id, &principal.source, &principal.agent_id];
     match own.into_iter().flatten().next() {
@@ -185,7 +185,7 @@ fn who(principal: &Principal, sender: &str) -> String {
     }
 }
 
-/// What is otherwise, from before to after.
+/// Describes the difference between two decisions.
 fn in_words(change: &DecisionDiff, before: &Decision, after: &Decision) -> String {
     if let Some((old, new)) = change.effect {
         let reason = match new {
@@ -196,7 +196,7 @@ fn in_words(change: &DecisionDiff, before: &Decision, after: &Decision) -> Strin
             (_, None) => String::new(),
             (Effect::Deny, Some(reason)) => format!(": {reason}"),
             (Effect::Allow, Some(DenyReason::Policy { policy })) => {
-                format!(": `{policy}` does not deny it any more")
+                format!(": `{policy}` no longer denies it")
             }
             (Effect::Allow, Some(_)) => String::new(),
         };
