@@ -36,7 +36,7 @@ Examples:
     /// List hooks
     List(show::HookListOptions),
     /// Show a hook and its versions
-    Info(show::HookInfoOptions),
+    Info(show::HookShowOptions),
     /// Register a new version of a hook
     Update(register::UpdateOptions),
     /// Enable a hook

@@ -57,7 +57,7 @@ impl HookStatusArg {
 }
 
 #[derive(Args)]
-pub(crate) struct HookInfoOptions {
+pub(crate) struct HookShowOptions {
     /// The hook, by its name, its id or a part of the id
     hook: String,
     /// Print JSON
