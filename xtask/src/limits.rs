@@ -37,5 +37,12 @@ pub(crate) const CRASH_LIVES_MAX: u32 = 1_000;
 /// The number of approvals that the quick start gives before it reports an endless agent.
 pub(crate) const QUICKSTART_ANSWERS_MAX: usize = 5;
 
+/// The size of the recording, which readers load with README.md.
+pub(crate) const PICTURE_TERMINAL_BYTES_MAX: u64 = 60 * 1024;
+/// The size of the screenshot, which readers load with README.md.
+pub(crate) const PICTURE_CONSOLE_BYTES_MAX: u64 = 200 * 1024;
+/// The longest wait for a step of the recording, which takes a second on a machine under load.
+pub(crate) const PICTURE_WAIT_TIME_MAX: Duration = Duration::from_secs(60);
+
 /// The number of places that a finding lists.
 pub(crate) const FINDING_PLACES_MAX: usize = 12;

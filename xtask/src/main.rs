@@ -1,5 +1,5 @@
 //! The developer commands: `cargo xtask test`, `quickstart`, `console`, `bench`, `crash`,
-//! `mutants`, `fuzz-api`, `check-macos` and `tidy`.
+//! `mutants`, `fuzz-api`, `pictures`, `check-macos` and `tidy`.
 //!
 //! Each command is one file beside this one; this file only chooses between them.
 //!
@@ -15,6 +15,7 @@ mod limits;
 mod macos;
 mod mutants;
 mod packages;
+mod pictures;
 mod quickstart;
 mod server_client;
 mod test;
@@ -50,7 +51,10 @@ Commands:
                      Audits: authority, confinement, shell, guard, trust.
   fuzz-api [--binary FILE]
                      Send the server what its own document allows, and what it does not; see
-                     that it never breaks down. Needs python3 with venv.";
+                     that it never breaks down. Needs python3 with venv.
+  pictures [--binary FILE]
+                     Make the pictures of README.md from real sessions: the chat in a terminal and
+                     the console in a browser. Needs tmux, python3 and chromium.";
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -84,6 +88,8 @@ fn run(arguments: &[OsString]) -> Result<(), CommandFailure> {
         ["mutants", audits @ ..] => mutants::run(&root()?, audits),
         ["fuzz-api"] => fuzz_api::run(&root()?, None),
         ["fuzz-api", "--binary", binary] => fuzz_api::run(&root()?, Some(binary)),
+        ["pictures"] => pictures::run(&root()?, None),
+        ["pictures", "--binary", binary] => pictures::run(&root()?, Some(binary)),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(())

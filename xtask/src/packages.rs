@@ -42,6 +42,13 @@ pub(crate) const CONSOLE: [SystemPackage; 1] =
 pub(crate) const BROWSER: [SystemPackage; 1] =
     [SystemPackage { name: "chromium", is_there: || answers("/usr/bin/chromium") }];
 
+/// The programs that the pictures of README.md show or are made with.
+pub(crate) const PICTURES: [SystemPackage; 3] = [
+    SystemPackage { name: "tmux", is_there: || child::answers(Command::new("tmux").arg("-V")) },
+    SystemPackage { name: "python3", is_there: || answers("/usr/bin/python3") },
+    SystemPackage { name: "chromium", is_there: || answers("/usr/bin/chromium") },
+];
+
 fn answers(program: &str) -> bool {
     child::answers(Command::new(program).arg("--version"))
 }

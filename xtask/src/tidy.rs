@@ -21,6 +21,7 @@ mod lengths;
 mod limits;
 mod machine_paths;
 mod names;
+mod pictures;
 mod rust_text;
 mod tree;
 mod type_names;
@@ -103,6 +104,7 @@ const CHECKS: &[fn(&SourceTree) -> Vec<TidyFinding>] = &[
     limits::check,
     machine_paths::check,
     names::check,
+    pictures::check,
     words::check,
 ];
 
