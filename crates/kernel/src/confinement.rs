@@ -6,11 +6,9 @@
 //! Must never: widen because of a request, access the file system, or guess the target of a path.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use agentry_agentfile::manifest::config::{SandboxLevel, SandboxLimits, SandboxProfile, Security};
 use agentry_agentfile::sandbox::{self, SandboxLayer};
-use agentry_agentfile::source::Origin;
 use agentry_protocol::AgentId;
 use agentry_protocol::access::Bounds;
 use agentry_protocol::confinement::{
@@ -21,9 +19,11 @@ use agentry_protocol::confinement::{
 mod denied_paths;
 mod domain;
 mod path;
+mod refusal;
 mod sharing;
 
 pub use denied_paths::{HOME_DENIED, TOOLCHAINS};
+pub use refusal::{ConfinementError, DroppedSetting};
 
 /// The surroundings of a confined process. All paths are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,44 +53,6 @@ pub struct ConfinementContext {
     /// The secrets and variables that the operator's settings pass to programs, with receivers.
     pub credentials: Vec<String>,
 }
-
-/// A requested setting that was dropped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DroppedSetting {
-    /// The name of the setting.
-    pub key: &'static str,
-    /// The requested value.
-    pub asked: String,
-    /// The file and line of the request.
-    pub origin: Origin,
-    /// A complete explanation, with what to do.
-    pub text: String,
-}
-
-impl fmt::Display for DroppedSetting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.text, self.origin)
-    }
-}
-
-/// An error in settings that cannot be enforced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfinementError {
-    /// A description of the problem.
-    pub what: String,
-    /// The file and line of the setting.
-    pub origin: Origin,
-    /// The suggested correction.
-    pub help: String,
-}
-
-impl fmt::Display for ConfinementError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({}); {}", self.what, self.origin, self.help)
-    }
-}
-
-impl std::error::Error for ConfinementError {}
 
 /// Resolves the ceiling and all requests into a confinement and the dropped settings.
 pub fn resolve(

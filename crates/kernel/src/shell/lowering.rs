@@ -4,11 +4,12 @@
 //!
 //! Must never: leave out a command that some path through the text would execute.
 
+mod words;
+
 use brush_parser::ast;
 use brush_parser::ast::{
-    AndOr, AssignmentName, AssignmentValue, BinaryPredicate, Command,
-    CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, ExtendedTestExpr,
-    SourceLocation,
+    AndOr, BinaryPredicate, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand,
+    CompoundList, ExtendedTestExpr, SourceLocation,
 };
 
 use super::parse::{ParsedScript, parse};
@@ -411,68 +412,6 @@ impl LoweringContext {
         );
         self.dir = dir;
         (start..self.commands.len()).collect()
-    }
-
-    fn argument(
-        &mut self,
-        parsed: &ParsedScript,
-        written: &str,
-        simple: &mut ShellCommand,
-        around: &ShellContext,
-    ) {
-        let (word, fed) = self.word(parsed, written, around);
-        simple.words.push(word);
-        simple.fed_by.extend(fed);
-    }
-
-    fn assignment(
-        &mut self,
-        parsed: &ParsedScript,
-        assignment: &ast::Assignment,
-        simple: &mut ShellCommand,
-        around: &ShellContext,
-    ) {
-        let name = match &assignment.name {
-            AssignmentName::VariableName(name) => name.clone(),
-            AssignmentName::ArrayElementName(name, index) => {
-                self.sum(parsed, index, around);
-                name.clone()
-            }
-        };
-        let values: Vec<&str> = match &assignment.value {
-            AssignmentValue::Scalar(word) => vec![&word.value],
-            AssignmentValue::Array(words) => words.iter().map(|(_, word)| &*word.value).collect(),
-        };
-        for value in values {
-            let (word, fed) = self.word(parsed, value, around);
-            simple.fed_by.extend(fed);
-            simple.assigns.push((name.clone(), word));
-        }
-    }
-
-    /// Lowers one word, and the commands whose output it contains.
-    pub(super) fn word(
-        &mut self,
-        parsed: &ParsedScript,
-        written: &str,
-        around: &ShellContext,
-    ) -> (ShellWord, Vec<usize>) {
-        self.scanned(&parsed.written(written), Kind::Word, around)
-    }
-
-    pub(super) fn scanned(
-        &mut self,
-        written: &str,
-        kind: Kind,
-        around: &ShellContext,
-    ) -> (ShellWord, Vec<usize>) {
-        let scanned = scan(written, kind);
-        let mut fed = Vec::new();
-        for code in &scanned.code {
-            fed.extend(self.inner(code, &ShellContext { input: None, ..around.clone() }));
-        }
-        scanned.opaque.into_iter().for_each(|why| self.opaque(why));
-        (scanned.word(), fed)
     }
 
     /// Adds a complete command: wrappers are removed, code inside is followed.
