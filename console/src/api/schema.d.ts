@@ -11,8 +11,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * What would be decided about a message; nothing is recorded
-         * @description For the owner, with a key that opens `audit`.
+         * Decision about a hypothetical message; nothing is recorded
+         * @description Requires a key of the owner with the scope `audit`.
          */
         post: operations["postApiAccessWhatIf"];
         delete?: never;
@@ -29,8 +29,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All agents, and what is wrong with the project
-         * @description For the owner, with a key that opens `read`.
+         * All agents, and the diagnostics of the project
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiAgents"];
         put?: never;
@@ -49,8 +49,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an agent resolves to, and its prompt
-         * @description For the owner, with a key that opens `read`.
+         * An agent's resolved definition and prompt
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiAgentsId"];
         put?: never;
@@ -69,8 +69,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The commits of an agent's folder
-         * @description For the owner, with a key that opens `read`.
+         * Commits of an agent's folder
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiAgentsIdHistory"];
         put?: never;
@@ -89,8 +89,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a commit changed there
-         * @description For the owner, with a key that opens `read`.
+         * A commit's changes in an agent's folder
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiAgentsIdHistoryCommit"];
         put?: never;
@@ -111,8 +111,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back what a commit changed there, with a commit
-         * @description For the owner, with a key that opens `admin`. The key needs `approve` too.
+         * Revert a commit's changes in an agent's folder with a new commit
+         * @description Requires a key of the owner with the scope `admin`. Also needs the scope `approve`.
          */
         post: operations["postApiAgentsIdHistoryCommitRevert"];
         delete?: never;
@@ -129,8 +129,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Questions that wait for a person, or all
-         * @description For the owner, with a key that opens `read`.
+         * Approvals that wait for a person, or all
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiApprovals"];
         put?: never;
@@ -149,8 +149,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One question, with what would change
-         * @description For the owner, with a key that opens `read`.
+         * An approval, with a diff of its changes
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiApprovalsId"];
         put?: never;
@@ -171,8 +171,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer a question
-         * @description For the owner, with a key that opens `approve`.
+         * Answer an approval
+         * @description Requires a key of the owner with the scope `approve`.
          */
         post: operations["postApiApprovalsIdAnswer"];
         delete?: never;
@@ -189,8 +189,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file that the record keeps, as a download
-         * @description For the owner, with a key that opens `read`.
+         * Download of a file that the ledger keeps
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiArtifactsHash"];
         put?: never;
@@ -209,8 +209,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was decided about who may, newest first
-         * @description For the owner, with a key that opens `audit`.
+         * Access decisions, newest first
+         * @description Requires a key of the owner with the scope `audit`.
          */
         get: operations["getApiAudit"];
         put?: never;
@@ -229,8 +229,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The whole record of a decision
-         * @description For the owner, with a key that opens `audit`.
+         * An access decision, with its policies
+         * @description Requires a key of the owner with the scope `audit`.
          */
         get: operations["getApiAuditId"];
         put?: never;
@@ -249,8 +249,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Entries of the ledger, in order
-         * @description With a key that opens `read`; each gets their own.
+         * Ledger entries, in order
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiEntries"];
         put?: never;
@@ -269,8 +269,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One entry, whole
-         * @description For the owner, with a key that opens `read`.
+         * A ledger entry, with all its fields
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiEntriesSeq"];
         put?: never;
@@ -290,7 +290,7 @@ export interface paths {
         };
         /**
          * The decisions that led to an entry
-         * @description For the owner, with a key that opens `read`.
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiEntriesSeqWhy"];
         put?: never;
@@ -309,8 +309,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Powers given for a time
-         * @description For the owner, with a key that opens `read`.
+         * Grants: extra permissions for a limited time
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiGrants"];
         put?: never;
@@ -331,8 +331,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a grant back
-         * @description For the owner, with a key that opens `admin`.
+         * Revoke a grant
+         * @description Requires a key of the owner with the scope `admin`.
          */
         post: operations["postApiGrantsIdRevoke"];
         delete?: never;
@@ -349,8 +349,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the server is
-         * @description For the owner, with a key that opens `read`.
+         * Health of the server
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiHealth"];
         put?: never;
@@ -369,8 +369,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What came in, newest first
-         * @description For the owner, with a key that opens `read`.
+         * Inbound events, newest first
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiInbounds"];
         put?: never;
@@ -391,8 +391,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Turn a code into a cookie
-         * @description Without a key.
+         * Sign in: exchange a code for a cookie
+         * @description Requires no key.
          */
         post: operations["postApiLogin"];
         delete?: never;
@@ -412,7 +412,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description With any key.
+         * @description Requires any key.
          */
         post: operations["postApiLogout"];
         delete?: never;
@@ -429,8 +429,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who calls, and what the key opens
-         * @description With any key.
+         * The caller, and the scopes of the key
+         * @description Requires any key.
          */
         get: operations["getApiMe"];
         put?: never;
@@ -449,8 +449,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What became of a message
-         * @description With a key that opens `read`; each gets their own.
+         * State of a message
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiMessagesId"];
         put?: never;
@@ -469,8 +469,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which models an agent may use
-         * @description For the owner, with a key that opens `read`.
+         * Models that an agent may use
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiModels"];
         put?: never;
@@ -489,8 +489,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * This document
-         * @description With a key that opens `read`; each gets their own.
+         * This OpenAPI document
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiOpenapiJson"];
         put?: never;
@@ -509,8 +509,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The access policies, and who is known
-         * @description For the owner, with a key that opens `read`.
+         * All access policies and known entities
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiPolicies"];
         put?: never;
@@ -529,8 +529,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What others ask for, or ever asked for
-         * @description For the owner, with a key that opens `read`.
+         * Permission requests that wait, or all
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiRequests"];
         put?: never;
@@ -549,8 +549,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Runs, the newest first
-         * @description For the owner, with a key that opens `read`.
+         * Runs, newest first
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiRuns"];
         put?: never;
@@ -570,7 +570,7 @@ export interface paths {
         };
         /**
          * A run, with its steps, turns and calls
-         * @description With a key that opens `read`; each gets their own.
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiRunsId"];
         put?: never;
@@ -591,8 +591,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask a run to end
-         * @description With a key that opens `submit`; each gets their own.
+         * Cancel a run
+         * @description Requires a key with the scope `submit`; keys of others are limited to their own sessions.
          */
         post: operations["postApiRunsIdCancel"];
         delete?: never;
@@ -609,8 +609,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The events of a run as they come; `Last-Event-ID` goes on after a break
-         * @description With a key that opens `read`; each gets their own.
+         * Events of a run as they happen; `Last-Event-ID` resumes the stream
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiRunsIdEvents"];
         put?: never;
@@ -631,8 +631,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change the mode of a run under way
-         * @description For the owner, with a key that opens `submit`. A key needs `approve` too for `mode`, `maxIterations` where it leaves fewer questions to a person.
+         * Change the mode of a running run
+         * @description Requires a key of the owner with the scope `submit`. Also needs the scope `approve` if `mode`, `maxIterations` reduces approval questions.
          */
         post: operations["postApiRunsIdMode"];
         delete?: never;
@@ -651,8 +651,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Play a run to today's program and files
-         * @description For the owner, with a key that opens `read`.
+         * Replay a run with the current program and files
+         * @description Requires a key of the owner with the scope `read`.
          */
         post: operations["postApiRunsIdReplay"];
         delete?: never;
@@ -671,8 +671,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take up a run that no process works on
-         * @description For the owner, with a key that opens `submit`.
+         * Resume a run that no process works on
+         * @description Requires a key of the owner with the scope `submit`.
          */
         post: operations["postApiRunsIdResume"];
         delete?: never;
@@ -689,14 +689,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sessions, the last used first
-         * @description With a key that opens `read`; each gets their own.
+         * Sessions, last used first
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiSessions"];
         put?: never;
         /**
-         * Say something in a session of its own
-         * @description With a key that opens `submit`; each gets their own. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
+         * Send a message to a new session
+         * @description Requires a key with the scope `submit`; keys of others are limited to their own sessions. Also needs the scope `approve` if `mode` reduces approval questions.
          */
         post: operations["postApiSessions"];
         delete?: never;
@@ -714,7 +714,7 @@ export interface paths {
         };
         /**
          * A session, with the turns of its branch
-         * @description With a key that opens `read`; each gets their own.
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiSessionsId"];
         put?: never;
@@ -735,8 +735,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Put the older turns of a session into one text, and wait for it
-         * @description For the owner, with a key that opens `submit`.
+         * Summarize the older turns of a session; waits for the result
+         * @description Requires a key of the owner with the scope `submit`.
          */
         post: operations["postApiSessionsIdCompact"];
         delete?: never;
@@ -755,8 +755,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say something in a session
-         * @description With a key that opens `submit`; each gets their own. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
+         * Send a message to a session
+         * @description Requires a key with the scope `submit`; keys of others are limited to their own sessions. Also needs the scope `approve` if `mode` reduces approval questions.
          */
         post: operations["postApiSessionsIdMessages"];
         delete?: never;
@@ -773,8 +773,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was done, in spans of time
-         * @description For the owner, with a key that opens `read`.
+         * Activity per time span
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiStats"];
         put?: never;
@@ -793,8 +793,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Entries as they are recorded; `Last-Event-ID` goes on after a break
-         * @description With a key that opens `read`; each gets their own.
+         * Entries as they are recorded; `Last-Event-ID` resumes the stream
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getApiStream"];
         put?: never;
@@ -814,7 +814,7 @@ export interface paths {
         };
         /**
          * All tasks
-         * @description For the owner, with a key that opens `read`.
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiTasks"];
         put?: never;
@@ -835,8 +835,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Have a task done, in a session of its own
-         * @description For the owner, with a key that opens `submit`. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
+         * Run a task in a new session
+         * @description Requires a key of the owner with the scope `submit`. Also needs the scope `approve` if `mode` reduces approval questions.
          */
         post: operations["postApiTasksIdRuns"];
         delete?: never;
@@ -853,14 +853,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The keys that there are
-         * @description For the owner, with a key that opens `admin`.
+         * All keys
+         * @description Requires a key of the owner with the scope `admin`.
          */
         get: operations["getApiTokens"];
         put?: never;
         /**
-         * Make a key; it is shown once
-         * @description For the owner, with a key that opens `admin`.
+         * Create a key; its text is returned once
+         * @description Requires a key of the owner with the scope `admin`.
          */
         post: operations["postApiTokens"];
         delete?: never;
@@ -879,8 +879,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a key back
-         * @description For the owner, with a key that opens `admin`.
+         * Revoke a key
+         * @description Requires a key of the owner with the scope `admin`.
          */
         post: operations["postApiTokensIdRevoke"];
         delete?: never;
@@ -897,8 +897,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One event through all stages
-         * @description For the owner, with a key that opens `read`.
+         * The trace of an event through all stages
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getApiTracesEventId"];
         put?: never;
@@ -919,8 +919,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Begin a new session that goes on from a turn
-         * @description For the owner, with a key that opens `submit`.
+         * Fork a turn: start a new session that continues from it
+         * @description Requires a key of the owner with the scope `submit`.
          */
         post: operations["postApiTurnsIdFork"];
         delete?: never;
@@ -938,7 +938,7 @@ export interface paths {
         };
         /**
          * Counters for Prometheus
-         * @description For the owner, with a key that opens `read`.
+         * @description Requires a key of the owner with the scope `read`.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -959,8 +959,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a prompt; with `Accept: text/event-stream` its events follow
-         * @description With a key that opens `submit`; each gets their own. A key needs `approve` too for `mode` where it leaves fewer questions to a person.
+         * Run a prompt; `Accept: text/event-stream` streams its events
+         * @description Requires a key with the scope `submit`; keys of others are limited to their own sessions. Also needs the scope `approve` if `mode` reduces approval questions.
          */
         post: operations["postRun"];
         delete?: never;
@@ -977,8 +977,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The events of the run that answers a message; `Last-Event-ID` goes on after a break
-         * @description With a key that opens `read`; each gets their own.
+         * Events of the run that answers a message; `Last-Event-ID` resumes the stream
+         * @description Requires a key with the scope `read`; keys of others are limited to their own sessions.
          */
         get: operations["getRunMessage"];
         put?: never;
@@ -999,8 +999,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer a question of a run
-         * @description For the owner, with a key that opens `approve`.
+         * Answer an approval of a run
+         * @description Requires a key of the owner with the scope `approve`.
          */
         post: operations["postRunsIdApprovals"];
         delete?: never;
@@ -1019,8 +1019,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask a run to end
-         * @description With a key that opens `submit`; each gets their own.
+         * Cancel a run
+         * @description Requires a key with the scope `submit`; keys of others are limited to their own sessions.
          */
         post: operations["postRunsIdCancel"];
         delete?: never;
@@ -1039,8 +1039,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a call of a program that the settings name under `webhooks`
-         * @description Signed by who calls, or with a key that opens `submit`.
+         * Accept a call of a source that the settings name under `webhooks`
+         * @description Requires a signed body, or a key with the scope `submit`.
          */
         post: operations["postWebhooksSource"];
         delete?: never;
@@ -1053,546 +1053,544 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A decision about who may reach an agent. */
+        /** @description The id of an access decision. */
         AccessId: string;
-        /** @description One decision as the audit keeps it. */
+        /** @description An access decision in the form of the audit. */
         AccessRecord: {
-            /** @description Which account of ours heard it. */
+            /** @description The account of this installation that received the event. */
             account?: string | null;
-            /** @description Where it was said. */
+            /** @description The channel of the event. */
             channel: string;
-            /** @description Which credentials may be used. */
+            /** @description The credentials that may be used. */
             credentials: components["schemas"]["Credentials"];
-            /** @description How much may be told. */
-            data: components["schemas"]["AttributedDataLevel"];
-            /** @description Why it was denied. */
+            /** @description The level of the owner's data that may be disclosed. */
+            data: components["schemas"]["AttributedDisclosureLevel"];
+            /** @description The reason of a denial; none if the event is allowed. */
             deny_reason?: components["schemas"]["DenyReason"] | null;
-            /** @description The outcome. */
+            /** @description Allow or deny. */
             effect: components["schemas"]["Effect"];
-            /** @description The event, if there is one. */
+            /** @description The event; none if the decision was about no event. */
             event_id?: components["schemas"]["EventId"] | null;
-            /** @description Commands that a grant lets run. */
+            /** @description The commands that grants allow. */
             exec?: components["schemas"]["AttributedName"][];
-            /** @description The grants that were active. */
+            /** @description The grants that were active at the decision. */
             grants?: components["schemas"]["GrantId"][];
-            /** @description Which record. */
+            /** @description The id of the record. */
             id: components["schemas"]["AccessId"];
-            /** @description The policies that matched, the first in rank first, each with its part. */
+            /** @description The policies that matched, each with its part, by rank from the first. */
             matched: components["schemas"]["PolicyContribution"][];
-            /** @description How it is handled. */
+            /** @description The changes of policies to the handling of the event. */
             modifiers?: components["schemas"]["Modifiers"];
-            /** @description What the other side is. */
+            /** @description The kind of conversation. */
             peer_kind?: components["schemas"]["PeerKind"] | null;
-            /** @description The policies that were looked at. */
+            /** @description The policies that were evaluated. */
             policies_evaluated: string[];
-            /** @description Who it was. */
+            /** @description The principal that the sender was identified as. */
             principal: components["schemas"]["Principal"];
             /**
              * Format: double
-             * @description How long it took, in milliseconds.
+             * @description The time of the evaluation, in milliseconds.
              */
             processing_time_ms: number;
-            /** @description The tools that were there, sorted into two heaps. */
+            /** @description The tools of the agent at that time, split by the decision. */
             resolved?: components["schemas"]["ResolvedTools"] | null;
-            /** @description Who the channel says it was. */
+            /** @description The id of the sender, as the channel reports it. */
             sender_identifier: string;
-            /** @description Where it goes; the canonical session if no policy says. */
+            /** @description The session; the canonical one if no policy names one. */
             session?: components["schemas"]["SessionChoice"] | null;
             /**
              * Format: uint64
-             * @description When it was decided, in milliseconds since 1970.
+             * @description The time of the decision, in milliseconds since 1970.
              */
             timestamp: number;
-            /** @description Which tools may be called. */
+            /** @description The tools that may be called. */
             tools: components["schemas"]["ToolBounds"];
         };
-        /** @description An agent with all that is known of it. */
+        /** @description An agent with its resolved definition. */
         AgentDetails: {
             /** @description The agent. */
             agent: components["schemas"]["AgentSummary"];
-            /** @description What it resolves to, each value with its origin; empty if it does not load. */
+            /** @description Resolved values, each with its origin; empty if the agent does not load. */
             definition: components["schemas"]["DefinitionField"][];
-            /** @description What is wrong with its files. */
+            /** @description Diagnostics of its files. */
             diagnostics: components["schemas"]["AgentDiagnostic"][];
-            /** @description The voices that it may wear. */
+            /** @description Personas that it can use. */
             personas: components["schemas"]["PersonaSummary"][];
-            /** @description Why there is no prompt, if there is none. */
+            /** @description Reason why there is no prompt; null if there is one. */
             promptProblem: string | null;
-            /** @description Its prompt, section by section, as a turn would begin with it. */
+            /** @description Prompt at the start of a turn, section by section. */
             sections: components["schemas"]["AgentPromptSection"][];
-            /** @description Its skills. */
+            /** @description Skills of the agent. */
             skills: components["schemas"]["DefinitionSummary"][];
-            /** @description The tasks that it may invoke. */
+            /** @description Tasks that the agent can start. */
             tasks: components["schemas"]["DefinitionSummary"][];
-            /** @description Its tools, and what its rules say of each. */
+            /** @description Tools, each with the verdict of the agent's rules. */
             tools: components["schemas"]["ToolSummary"][];
         };
-        /** @description Something that is wrong with a file. */
+        /** @description A diagnostic: an error, a warning or a note about a file. */
         AgentDiagnostic: {
-            /** @description What is wrong, for programs; `agentry explain` knows more. */
+            /** @description Code of the diagnostic; `agentry explain CODE` explains it. */
             code: string;
             /**
              * Format: uint
-             * @description The column, from one.
+             * @description Column, from one.
              */
             column: number;
-            /** @description The file. */
+            /** @description Path of the file. */
             file: string;
-            /** @description What to do about it. */
+            /** @description Suggested fix; null if there is none. */
             help: string | null;
             /**
              * Format: uint
-             * @description The line, from one.
+             * @description Line, from one.
              */
             line: number;
-            /** @description What is wrong, for people. */
+            /** @description Description of the problem. */
             message: string;
-            /** @description The excerpt with the place marked, as plain text. */
+            /** @description Excerpt of the file with the position marked, as plain text. */
             rendered: string;
             /** @description error, warning or note. */
             severity: string;
         };
-        /** @description One section of a prompt. */
+        /** @description A section of a prompt. */
         AgentPromptSection: {
             /**
              * Format: uint
-             * @description Its length in bytes.
+             * @description Length in bytes.
              */
             bytes: number;
-            /** @description Why it is left out, if it is. */
+            /** @description Reason why the section is omitted; null if it is not. */
             leftOut: string | null;
-            /** @description Which one. */
+            /** @description Name of the section, for programs. */
             name: string;
-            /** @description Where it begins. */
+            /** @description Place where the text begins; null if no file holds it. */
             origin: components["schemas"]["DefinitionLocation"] | null;
-            /** @description Whether it belongs to the beginning that stays the same from turn to turn, so that it is paid once. */
+            /** @description True if it belongs to the stable beginning of the prompt, which providers can cache. */
             stable: boolean;
-            /** @description Its text. */
+            /** @description Text of the section. */
             text: string;
-            /** @description The name for people. */
+            /** @description Title of the section, for people. */
             title: string;
             /**
              * Format: uint
-             * @description About how many tokens it has.
+             * @description Approximate number of tokens.
              */
             tokens: number;
         };
-        /** @description All agents. */
+        /** @description All agents of the project. */
         AgentsResponse: {
-            /** @description The agents, by id; those that do not load too. */
+            /** @description Agents, by id, including those that do not load. */
             agents: components["schemas"]["AgentSummary"][];
-            /** @description What is wrong with the project. */
+            /** @description Diagnostics of the whole project. */
             diagnostics: components["schemas"]["AgentDiagnostic"][];
         };
         /** @description An agent in a list. */
         AgentSummary: {
-            /** @description What it is for. */
+            /** @description Description of its purpose. */
             description: string | null;
             /**
              * Format: uint
-             * @description How many errors its files have; one that has some may not load.
+             * @description Number of errors in its files; an agent with errors may not load.
              */
             errors: number;
-            /** @description Its first file. */
+            /** @description Path of its main file. */
             file: string;
-            /** @description Its id. */
+            /** @description Id of the agent. */
             id: string;
-            /** @description Whether it loads. */
+            /** @description True if the agent loads. */
             loads: boolean;
-            /** @description The model that it gets; null if none can be asked. */
+            /** @description Model that the agent uses; null if none is available. */
             model: string | null;
-            /** @description What it is called. */
+            /** @description Name of the agent. */
             name: string;
-            /** @description Whether the owner looked at the programs that it brings, as they are now. */
+            /** @description True if the owner trusts the programs of the agent as they are now. */
             trusted: boolean;
             /**
              * Format: uint
-             * @description How many warnings its files have.
+             * @description Number of warnings in its files.
              */
             warnings: number;
         };
-        /** @description An answer. */
+        /** @description An answer to an approval. */
         AnswerBody: {
-            /** @description Yes or no. */
+            /** @description True to allow the call. */
             allow: boolean;
-            /** @description The digest of the question that was looked at. */
+            /** @description `digest` of the approval that the person read. */
             digest: string;
-            /** @description Arguments that take the place of those of the call; only with a yes to this call. */
+            /** @description Arguments to use instead of those of the call; only with `allow`. */
             edit?: unknown;
             /**
-             * @description How far a yes reaches: a call once or for the session, a request once, for a day or always.
+             * @description Reach of a yes: a call once or for the session; a request once, for a day or always.
              * @default once
              */
             reach: components["schemas"]["ApprovalScope"];
-            /** @description Why; told to the agent with a no. */
+            /** @description Reason, sent to the agent with a no. */
             reason?: string | null;
         };
-        /** @description A question that was answered. */
+        /** @description The approval after the answer. */
         AnswerResponse: {
-            /** @description The question, as it stands now. */
+            /** @description The approval, as it is now. */
             approval: components["schemas"]["ApprovalDetails"];
-            /** @description The command that goes on with its run, if no server does. */
+            /** @description Command that resumes the run; null if a server resumes it. */
             next: string | null;
         };
-        /** @description Why a request is not done. */
+        /** @description The reason why a request failed. */
         ApiError: {
-            /** @description For programs. */
+            /** @description The kind of the error, for programs. */
             code: components["schemas"]["ApiErrorCode"];
-            /** @description For people: what to do. */
+            /** @description A suggestion what to do about it, for people. */
             hint: string | null;
-            /** @description For people: what happened. */
+            /** @description A description of the error, for people. */
             message: string;
         };
-        /** @description What the answer to a refused request holds. */
+        /** @description The body of an error response. */
         ApiErrorBody: {
-            /** @description Why. */
+            /** @description The error. */
             error: components["schemas"]["ApiError"];
         };
-        /** @description What kind of refusal it is. */
+        /** @description The kind of an API error. */
         ApiErrorCode: "unauthenticated" | "forbidden" | "csrf" | "wrong_host" | "not_found" | "wrong_method" | "conflict" | "too_large" | "unsupported" | "invalid" | "rate_limited" | "timeout" | "unavailable" | "storage_full" | "internal";
-        /** @description An answer. */
+        /** @description An answer to an approval. */
         ApprovalAnswer: {
-            /** @description Yes or no. */
+            /** @description True for yes, false for no. */
             allow: boolean;
-            /** @description Where it was given: the channel, or the key to the server. */
+            /** @description The origin of the answer: the channel, or the key to the server. */
             by?: string | null;
-            /** @description Arguments that take the place of those of the call; only with a yes. */
+            /** @description The arguments that replace those of the call; only with a yes. */
             edit?: unknown;
-            /** @description Nobody answered in time; it counts as a no, and not as a denial. */
+            /** @description True if no answer came in time; counts as a no, but not as a denial. */
             expired?: boolean;
             /**
-             * @description How far a yes reaches.
+             * @description The reach of a yes.
              * @default once
              */
             reach: components["schemas"]["ApprovalScope"];
-            /** @description Why; told to the model with a no. */
+            /** @description The reason; the model gets it with a no. */
             reason?: string | null;
         };
-        /** @description A question to a person about one call. */
+        /** @description An approval: a question to a person about one call. */
         ApprovalDetails: {
-            /** @description The agent. */
+            /** @description Id of the agent. */
             agent: string | null;
-            /** @description The answer, if there is one. */
+            /** @description Answer; null if there is none yet. */
             answer: components["schemas"]["ApprovalAnswer"] | null;
             /**
              * Format: uint64
-             * @description When it was answered, in milliseconds since 1970.
+             * @description Time of the answer, in milliseconds since 1970.
              */
             answeredAt: number | null;
             /**
              * Format: uint64
-             * @description When it was asked, in milliseconds since 1970.
+             * @description Time of the question, in milliseconds since 1970.
              */
             askedAt: number;
             /**
              * Format: uint64
-             * @description The entry that asked.
+             * @description Sequence number of the entry that asked.
              */
             askedSeq: number;
             /**
              * Format: uint64
-             * @description The same in bytes.
+             * @description Length of the same text in bytes.
              */
             bytes: number;
-            /** @description Its id. */
+            /** @description Id of the call. */
             callId: string;
             /**
              * Format: uint64
-             * @description How long the command, or else the arguments as JSON, are in characters.
+             * @description Length of the command, or else of the arguments as JSON, in characters.
              */
             chars: number;
-            /** @description What the call would change, as a unified diff; null in lists, and where nothing can be said. */
+            /** @description Changes that the call would make, as a unified diff; null in lists, or if unknown. */
             diff: string | null;
-            /** @description The hash of tool and arguments; an answer names it. */
+            /** @description Hash of tool and arguments; an answer must repeat it. */
             digest: string;
             /**
              * Format: uint64
-             * @description From then on nobody can answer; null if it waits as long as its run.
+             * @description Expiry time of the question; null if it waits as long as its run.
              */
             expiresAt: number | null;
-            /** @description What each stage said. */
+            /** @description Findings of all stages. */
             findings: components["schemas"]["StageFinding"][];
-            /** @description Its id. */
+            /** @description Id of the approval. */
             id: string;
-            /** @description Its arguments. */
+            /** @description Arguments of the call. */
             input: unknown;
-            /** @description call: may the agent make it; request: may somebody have it made who has no permission. */
+            /** @description call: approval of an agent's call; request: a permission request of a sender without it. */
             kind: string;
-            /** @description The arguments as text in which everything can be seen: escaped, with long runs folded. */
+            /** @description Arguments as text without hidden content: escaped, with long runs folded. */
             legible: string;
-            /** @description What is easily overlooked: hosts that are not what they look like, mixed alphabets. */
+            /** @description Details that are easily overlooked: look-alike host names, mixed alphabets. */
             notes: string[];
-            /** @description Why, in words. */
+            /** @description Reason, in words. */
             reason: string;
-            /** @description Who lacks the permission, if it is a request for one. */
+            /** @description Requester without the permission; null unless this is a permission request. */
             requester: components["schemas"]["Requester"] | null;
-            /** @description How much harm a call of this tool can do: low, medium or high. */
+            /** @description Potential harm of a call of this tool: low, medium or high. */
             risk: components["schemas"]["Risk"];
-            /** @description The rule that wants it so; null for what is built in. */
+            /** @description Rule that requires the approval; null for a built-in rule. */
             rule: components["schemas"]["SourceQuote"] | null;
-            /** @description The run. */
+            /** @description Id of the run. */
             runId: string | null;
-            /** @description The session. */
+            /** @description Id of the session. */
             sessionId: string | null;
             /** @description waiting, allowed, denied, expired or withdrawn. */
             status: string;
-            /** @description The tool. */
+            /** @description Name of the tool. */
             tool: string;
-            /** @description The turn. */
+            /** @description Id of the turn. */
             turnId: string | null;
         };
-        /** @description How far a yes reaches. */
+        /** @description The reach of a yes. */
         ApprovalScope: "once" | "session" | "day" | "always";
-        /** @description Which questions are wanted. */
+        /** @description Filter of a list of approvals. */
         ApprovalsQuery: {
             /**
              * Format: uint
-             * @description At most so many.
+             * @description Most approvals in the list. Default: 100.
              */
             limit?: number | null;
-            /** @description Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said. */
+            /** @description Waiting approvals, oldest first; or all, newest first. Default: waiting. */
             status?: components["schemas"]["ApprovalStatusFilter"] | null;
         };
-        /** @description Questions. */
+        /** @description Approvals. */
         ApprovalsResponse: {
-            /** @description The questions; without what they would change. */
+            /** @description Approvals, without diffs. */
             approvals: components["schemas"]["ApprovalDetails"][];
         };
-        /** @description How a question that is wanted stands. */
+        /** @description State of the listed approvals. */
         ApprovalStatusFilter: "waiting" | "all";
-        /** @description How much may be told, and who says so. */
-        AttributedDataLevel: {
-            /** @description Who says so. */
+        /** @description A data level with its source. */
+        AttributedDisclosureLevel: {
+            /** @description The policy or grant that sets the level. */
             from: components["schemas"]["PermissionSource"];
-            /** @description How much. */
-            level: components["schemas"]["DataLevel"];
+            /** @description The level of the owner's data that may be disclosed. */
+            level: components["schemas"]["DisclosureLevel"];
         };
-        /** @description A name, and where it came from. */
+        /** @description A name with its source. */
         AttributedName: {
-            /** @description Who says so. */
+            /** @description The policy or grant that gives it. */
             from: components["schemas"]["PermissionSource"];
-            /** @description The name. */
+            /** @description The name, or the pattern of a command. */
             name: string;
         };
-        /** @description Which decisions are wanted: those that fit all that is said. */
+        /** @description Filter of the audit log: decisions that match all given fields. */
         AuditQuery: {
-            /** @description On this channel. */
+            /** @description Channel of the decisions. */
             channel?: string | null;
-            /** @description Only what was allowed, or only what was denied. */
+            /** @description Effect of the decisions: allow or deny. Default: both. */
             effect?: components["schemas"]["Effect"] | null;
             /**
              * Format: uint
-             * @description At most so many, the newest.
+             * @description Most decisions in the list; the newest count. Default: 100.
              */
             limit?: number | null;
-            /** @description In which this policy had a part. */
+            /** @description Policy that contributed to the decisions. */
             policy?: string | null;
-            /** @description About somebody, by id or name. */
+            /** @description Principal of the decisions, by id or name. */
             principal?: string | null;
             /**
              * Format: uint64
-             * @description From this time on, in milliseconds since 1970.
+             * @description Earliest time, in milliseconds since 1970.
              */
             since?: number | null;
             /**
              * Format: uint64
-             * @description Before this time.
+             * @description End of the time range (exclusive), in milliseconds since 1970.
              */
             until?: number | null;
         };
-        /** @description Who somebody is. */
+        /** @description The identity of a caller. */
         CallerIdentity: {
-            /** @description The entity. */
+            /** @description Id of the entity; null if the caller is not a registered one. */
             entityId: string | null;
-            /** @description What kind of speaker it is. */
+            /** @description Kind of principal. */
             kind: components["schemas"]["PrincipalKind"];
-            /** @description What people call it. */
+            /** @description Display name; null if unknown. */
             name: string | null;
         };
-        /** @description A channel. */
+        /** @description A message channel. */
         ChannelHealth: {
-            /** @description Whether its program runs and does not say that it is cut off. */
+            /** @description True if its program runs and does not report a lost connection. */
             connected: boolean;
-            /** @description What went wrong last. */
+            /** @description Last error. */
             error: string | null;
             /**
              * Format: uint64
-             * @description How many of its events the filters kept out.
+             * @description Number of its events that the filters dropped.
              */
             filtered: number;
             /**
              * Format: uint64
-             * @description When something came in last, in milliseconds since 1970.
+             * @description Time of the last event, in milliseconds since 1970.
              */
             lastEventAt: number | null;
-            /** @description Its name. */
+            /** @description Name of the channel. */
             name: string;
             /**
              * Format: uint64
-             * @description When its program is started again.
+             * @description Time of the next restart of its program, in milliseconds since 1970.
              */
             nextTryAt: number | null;
             /**
              * Format: uint64
-             * @description How many of its lines were refused.
+             * @description Number of its lines that were rejected.
              */
             refused: number;
             /**
              * Format: uint64
-             * @description How often its program was started again.
+             * @description Number of restarts of its program.
              */
             restarts: number;
         };
-        /** @description What a commit changed in a folder. */
+        /** @description A commit, with its changes in the folder. */
         CommitDetails: {
             /** @description The commit. */
             commit: components["schemas"]["CommitSummary"];
-            /** @description The files. */
+            /** @description Changed files. */
             files: components["schemas"]["FileChange"][];
         };
-        /** @description The commits of a folder. */
+        /** @description The commits of an agent's folder. */
         CommitHistory: {
-            /** @description The newest first. */
+            /** @description Commits, newest first. */
             commits: components["schemas"]["CommitSummary"][];
-            /** @description Whether something in the folder is not committed. */
+            /** @description True if the folder has uncommitted changes. */
             dirty: boolean;
-            /** @description Why there is no history, if there is none. */
+            /** @description Reason why there is no history; null if there is one. */
             why: string | null;
         };
-        /** @description How many commits are wanted. */
+        /** @description Size of a list of commits. */
         CommitsQuery: {
             /**
              * Format: uint
-             * @description At most so many.
+             * @description Most commits in the list. Default: 50.
              */
             limit?: number | null;
         };
-        /** @description One commit. */
+        /** @description A commit that changed an agent's folder. */
         CommitSummary: {
-            /** @description Who wrote it. */
+            /** @description Name of the author. */
             author: string;
             /**
              * Format: uint
-             * @description How many files of the folder it changed.
+             * @description Number of changed files in the folder.
              */
             files: number;
-            /** @description Its id. */
+            /** @description Id of the commit. */
             id: string;
-            /** @description The first line of its message. */
+            /** @description First line of the message. */
             summary: string;
             /**
              * Format: uint64
-             * @description When, in milliseconds since 1970.
+             * @description Time of the commit, in milliseconds since 1970.
              */
             time: number;
         };
-        /** @description What the summary is to be like. */
+        /** @description The emphasis of a compaction. */
         CompactionBody: {
-            /** @description What it gives most room to. */
+            /** @description Topic to describe in most detail. */
             focus?: string | null;
         };
-        /** @description What came of it. */
+        /** @description The result of a compaction. */
         CompactionResponse: {
-            /** @description Whether there was anything to sum up. */
+            /** @description True if the session had turns to summarize. */
             compacted: boolean;
-            /** @description The run that did it. */
+            /** @description Id of the run that did the compaction; null if there was nothing to summarize. */
             runId: string | null;
         };
-        /** @description Which credentials may be used. */
+        /** @description The credentials that may be used. */
         Credentials: {
             all: components["schemas"]["PermissionSource"];
         } | {
             named: components["schemas"]["AttributedName"][];
         };
-        /** @description Who calls. */
+        /** @description The caller of this request, and the server. */
         CurrentCaller: {
-            /** @description Whether the server asks nobody for a key. */
+            /** @description True if the server requires no key. */
             insecure: boolean;
-            /** @description Who it is. */
+            /** @description The caller. */
             principal: components["schemas"]["CallerIdentity"];
-            /** @description What the key opens. */
+            /** @description Scopes of the key. */
             scopes: components["schemas"]["TokenScope"][];
             /** @description The server. */
             server: components["schemas"]["ServerDescription"];
         };
-        /** @description How much may be told to somebody, the least first. */
-        DataLevel: "none" | "minimal" | "contextual" | "full";
-        /** @description A decision with the policies that had a part in it. */
+        /** @description A decision, with the policies that contributed to it. */
         DecisionDetails: {
-            /** @description The policies, as they stand now; one that is gone is left out. */
+            /** @description The policies in their current form; deleted ones are missing. */
             policies: components["schemas"]["PolicyExcerpt"][];
-            /** @description The record. */
+            /** @description The record of the decision. */
             record: components["schemas"]["AccessRecord"];
         };
-        /** @description Decisions. */
+        /** @description Decisions of the audit log. */
         DecisionsResponse: {
-            /** @description The newest first. */
+            /** @description Decisions, newest first. */
             records: components["schemas"]["DecisionSummary"][];
         };
         /** @description A decision in a list. */
         DecisionSummary: {
-            /** @description The channel. */
+            /** @description Name of the channel. */
             channel: string;
             /** @description allow or deny. */
             effect: components["schemas"]["Effect"];
-            /** @description The event that it is about. */
+            /** @description Id of the event; null if the decision is not about an event. */
             eventId: string | null;
-            /** @description Its id. */
+            /** @description Id of the decision. */
             id: string;
-            /** @description The kind of principal. */
+            /** @description Kind of principal. */
             kind: string;
-            /** @description What people call it. */
+            /** @description Display name of the principal. */
             name: string | null;
-            /** @description The entity. */
+            /** @description Id of the entity; null for an unknown principal. */
             principal: string | null;
             /**
              * Format: uint64
-             * @description The entry that holds it.
+             * @description Sequence number of its entry.
              */
             seq: number;
             /**
              * Format: uint64
-             * @description When, in milliseconds since 1970.
+             * @description Time of the decision, in milliseconds since 1970.
              */
             time: number;
         };
-        /** @description One value of an agent. */
+        /** @description A resolved value of an agent. */
         DefinitionField: {
-            /** @description What it is. */
+            /** @description Name of the value. */
             field: string;
-            /** @description What it belongs to, such as models or approval. */
+            /** @description Group of the value, such as models or approval. */
             group: string;
-            /** @description Where it was said; null for what is built in or set elsewhere. */
+            /** @description Place of the definition; null for a built-in or externally set value. */
             origin: components["schemas"]["DefinitionLocation"] | null;
-            /** @description Who said it, where no file did. */
+            /** @description Source of a value that no file defines. */
             saidBy: string | null;
-            /** @description The value, in words. */
+            /** @description The value, as text. */
             value: string;
         };
-        /** @description A place in a definition. */
+        /** @description A place in a definition file. */
         DefinitionLocation: {
-            /** @description The file, as people see it from the project's directory. */
+            /** @description Path of the file, relative to the project. */
             file: string;
             /**
              * Format: uint
-             * @description The line, from one.
+             * @description Line, from one.
              */
             line: number;
         };
-        /** @description Something with an id. */
+        /** @description A skill or a task in a list. */
         DefinitionSummary: {
-            /** @description What it does. */
+            /** @description Description of its purpose. */
             description: string | null;
-            /** @description Its id. */
+            /** @description Id of the skill or task. */
             id: string;
         };
-        /** @description How a message reaches a session that is busy. */
+        /** @description The way in which a message reaches a busy session. */
         Delivery: "steer" | "followup" | "collect" | "interrupt";
-        /** @description Why an event was denied. */
+        /** @description The reason why an event was denied. */
         DenyReason: {
             /** @constant */
             kind: "policy";
-            /** @description Its name. */
+            /** @description The name of the policy. */
             policy: string;
         } | {
             /** @constant */
@@ -1602,7 +1600,7 @@ export interface components {
             kind: "missing_value";
             /** @description The policy with the key. */
             policy: string;
-            /** @description What is not known. */
+            /** @description The name of the missing value. */
             variable: string;
         } | {
             /** @constant */
@@ -1610,1326 +1608,1328 @@ export interface components {
             /** @description The policy with the key. */
             policy: string;
         };
-        /** @description Whether an event may reach an agent. */
+        /** @description The levels of the owner's data that may be disclosed to a sender, the least first. */
+        DisclosureLevel: "none" | "minimal" | "contextual" | "full";
+        /** @description The effect of access on an event. */
         Effect: "allow" | "deny";
-        /** @description How a turn or a run ended. */
+        /** @description The way in which a turn or a run ended. */
         Ending: "done" | "failed" | "denied" | "limit_reached" | "model_failed" | "cancelled";
         /** @description A page of entries. */
         EntryPage: {
-            /** @description They, in order. */
+            /** @description Entries, in order. */
             entries: unknown[];
             /**
              * Format: uint64
-             * @description The first of them.
+             * @description Sequence number of the first entry; null if the page is empty.
              */
             first: number | null;
             /**
              * Format: uint64
-             * @description The last of them.
+             * @description Sequence number of the last entry; null if the page is empty.
              */
             last: number | null;
-            /** @description Whether there is more in the direction that was asked for. */
+            /** @description True if there are more entries in the requested direction. */
             more: boolean;
         };
-        /** @description Which entries are wanted. */
+        /** @description Filter and page of a list of entries. */
         EntryQuery: {
             /**
              * Format: uint64
-             * @description Those after this one.
+             * @description Entries after this sequence number, the first of them. Not together with `before`.
              */
             after?: number | null;
             /**
              * Format: uint64
-             * @description Those before this one; the last of them.
+             * @description Entries before this sequence number, the last of them. Not together with `after`.
              */
             before?: number | null;
-            /** @description With all that they have. */
+            /** @description True to include large fields and uncut texts. Default: false. */
             full?: boolean | null;
             /**
              * Format: uint
-             * @description At most so many.
+             * @description Most entries in the page. Default: 500.
              */
             limit?: number | null;
-            /** @description Of this run. */
+            /** @description Only entries of this run. */
             run?: string | null;
-            /** @description Of this session. */
+            /** @description Only entries of this session. */
             session?: string | null;
-            /** @description Of this turn. */
+            /** @description Only entries of this turn. */
             turn?: string | null;
         };
-        /** @description Which entries somebody listens to. */
+        /** @description The entries to stream, and the entry to begin after. */
         EntryStreamQuery: {
             /**
              * Format: uint64
-             * @description Those after this one; the header `Last-Event-ID` wins. Without either, those from now on.
+             * @description Sequence number to start after; `Last-Event-ID` has priority. Default: new entries only.
              */
             after?: number | null;
-            /** @description Also pieces of answers under way. */
+            /** @description Also pieces of answers in progress, as `delta` events. Default: false. */
             deltas?: boolean | null;
-            /** @description Those of this run. */
+            /** @description Only entries of this run; has priority over `session`. */
             run?: string | null;
-            /** @description Those of this session. */
+            /** @description Only entries of this session. */
             session?: string | null;
         };
         /** @description The id of an event: `{channel}:{source_id}`. */
         EventId: string;
-        /** @description What a commit changed in a file. */
+        /** @description The change of a file. */
         FileChange: {
-            /** @description Whether the diff is longer than it is shown. */
+            /** @description True if the diff was cut. */
             cut: boolean;
-            /** @description The change, as a unified diff; empty for what is no text. */
+            /** @description Unified diff; empty for a binary file. */
             diff: string;
-            /** @description The file, below the folder. */
+            /** @description Path of the file. */
             path: string;
             /** @description added, deleted, modified or changed. */
             status: string;
         };
-        /** @description What the new session is to be called. */
+        /** @description The key of the new session. */
         ForkBody: {
-            /** @description Its name; made up if none is said. */
+            /** @description Key of the new session. Default: a generated key. */
             key?: string | null;
         };
-        /** @description A session that was begun. */
+        /** @description The new session of a fork. */
         ForkResponse: {
-            /** @description What people call it. */
+            /** @description Key of the session. */
             key: string;
-            /** @description Which one. */
+            /** @description Id of the session. */
             sessionId: string;
         };
-        /** @description An answer, as seed 003's clients give it. */
+        /** @description An answer to an approval, in the form of AgentEvent protocol clients. */
         GateAnswerBody: {
-            /** @description Whether the call may be made. */
+            /** @description True to allow the call. */
             allow: boolean;
-            /** @description The question. */
+            /** @description Id of the approval. */
             gateId: string;
-            /** @description Why not. */
+            /** @description Reason of a no. */
             reason?: string | null;
-            /** @description Whether a yes holds for the same call for the rest of the session. */
+            /** @description True to allow this exact call for the rest of the session. */
             session?: boolean | null;
         };
-        /** @description A power given for a time. */
+        /** @description The id of a grant. */
         GrantId: string;
-        /** @description Which grants are wanted. */
+        /** @description Filter of a list of grants. */
         GrantsQuery: {
-            /** @description Also those that are over or were taken back. */
+            /** @description True to include expired and revoked grants. Default: false. */
             all?: boolean | null;
         };
         /** @description Grants. */
         GrantsResponse: {
-            /** @description The newest first. */
+            /** @description Grants, newest first. */
             grants: components["schemas"]["GrantSummary"][];
         };
-        /** @description A power given for a time. */
+        /** @description A grant: extra permissions, usually for a limited time. */
         GrantSummary: {
-            /** @description Whether it holds now. */
+            /** @description True if the grant is active now. */
             active: boolean;
-            /** @description Only on this channel. */
+            /** @description Channel to which the grant is limited; null for any. */
             channel: string | null;
             /**
              * Format: uint64
-             * @description When it was given, in milliseconds since 1970.
+             * @description Time of the grant, in milliseconds since 1970.
              */
             createdAt: number;
             /**
              * Format: uint64
-             * @description When it ends.
+             * @description Expiry time, in milliseconds since 1970; null if it does not expire.
              */
             expiresAt: number | null;
-            /** @description Who gave it. */
+            /** @description Giver of the grant. */
             grantedBy: string;
-            /** @description Its id. */
+            /** @description Id of the grant. */
             id: string;
-            /** @description To whom, such as person:mom. */
+            /** @description Principal that has the grant, such as person:mom. */
             principal: string;
-            /** @description Why. */
+            /** @description Reason for the grant. */
             reason: string | null;
-            /** @description The request that it was asked for with. */
+            /** @description Id of the permission request behind the grant. */
             request: string | null;
-            /** @description What, such as tool:web_fetch. */
+            /** @description Granted resources, such as tool:web_fetch. */
             resources: string[];
             /**
              * Format: uint64
-             * @description When it was taken back.
+             * @description Time of revocation, in milliseconds since 1970; null if it is not revoked.
              */
             revokedAt: number | null;
-            /** @description Only in the session with this key. */
+            /** @description Key of the session to which the grant is limited; null for any. */
             session: string | null;
         };
-        /** @description Hooks that look at events. */
+        /** @description Event hooks. */
         HookHealth: {
             /**
              * Format: uint64
-             * @description How many are set off.
+             * @description Number of enabled hooks.
              */
             enabled: number;
             /**
              * Format: uint64
-             * @description How many of them failed last, or are left alone for a while because they did.
+             * @description Number of enabled hooks that failed last, or are paused after failures.
              */
             failing: number;
         };
-        /** @description How many rows are wanted. */
+        /** @description Size of a list of inbound events. */
         InboundsQuery: {
             /**
              * Format: uint
-             * @description At most so many, the newest.
+             * @description Most events in the list; the newest count. Default: 100.
              */
             limit?: number | null;
         };
-        /** @description What came in. */
+        /** @description Inbound events. */
         InboundsResponse: {
-            /** @description The newest first. */
+            /** @description Inbound events, newest first. */
             inbounds: components["schemas"]["InboundSummary"][];
         };
-        /** @description Something that came in, or that was sent. */
+        /** @description A received event, or a message that an agent sent. */
         InboundSummary: {
-            /** @description The channel. */
+            /** @description Name of the channel. */
             channel: string;
-            /** @description Its id. */
+            /** @description Id of the event. */
             eventId: string;
-            /** @description The run that is about it. */
+            /** @description Id of its run. */
             runId: string | null;
-            /** @description Who said it: the name that the channel gives, else its id of them. */
+            /** @description Display name of the sender, or else its id on the channel. */
             sender: string;
             /**
              * Format: uint64
-             * @description The entry that it came in with.
+             * @description Sequence number of its first entry.
              */
             seq: number;
-            /** @description The session that it went to. */
+            /** @description Id of the session to which it was routed. */
             sessionId: string | null;
-            /** @description How far it is: received, denied, waiting, running, answered and so on. */
+            /** @description State: received, denied, waiting, running, answered and others. */
             status: string;
-            /** @description The beginning of what was said. */
+            /** @description Beginning of the text. */
             text: string;
             /**
              * Format: uint64
-             * @description When that was written, in milliseconds since 1970.
+             * @description Time of that entry, in milliseconds since 1970.
              */
             time: number;
-            /** @description Why it has no turn, if it has none. */
+            /** @description Reason why it gets no turn; null if it has one or waits for one. */
             why: string | null;
         };
-        /** @description What a key is to be. */
+        /** @description The key to create. */
         KeyBody: {
-            /** @description The entity that speaks with it; the owner if none is named. */
+            /** @description Id of the entity that uses the key. Default: the owner. */
             entityId?: string | null;
-            /** @description What people call it. */
+            /** @description Name of the key. */
             name: string;
-            /** @description What it opens; not more than the key that makes it. */
+            /** @description Scopes of the key; at most those of the key that creates it. */
             scopes: components["schemas"]["TokenScope"][];
             /**
              * Format: uint64
-             * @description How long it holds, in milliseconds; until it is taken back if nothing is said.
+             * @description Lifetime in milliseconds. Default: until the key is revoked.
              */
             validMs?: number | null;
         };
-        /** @description A key that was just made. */
+        /** @description A new key. */
         KeyResponse: {
-            /** @description The key, as it is sent; it is never shown again. */
+            /** @description The key as clients send it; returned only once. */
             key: string;
-            /** @description What is recorded of it. */
+            /** @description The key's properties. */
             token: components["schemas"]["KeySummary"];
         };
-        /** @description Keys. */
+        /** @description All keys. */
         KeysResponse: {
-            /** @description They, the oldest first. */
+            /** @description Keys, oldest first. */
             tokens: components["schemas"]["KeySummary"][];
         };
-        /** @description A key, without what would open anything. */
+        /** @description A key, without its secret. */
         KeySummary: {
             /**
              * Format: uint64
-             * @description When it was made.
+             * @description Time of creation, in milliseconds since 1970.
              */
             createdAt: number;
-            /** @description The entity that speaks with it; null is the owner. */
+            /** @description Id of the entity that uses the key; null for the owner. */
             entityId: string | null;
             /**
              * Format: uint64
-             * @description Until when it holds.
+             * @description Expiry time, in milliseconds since 1970; null if the key does not expire.
              */
             expiresAt: number | null;
-            /** @description Which one. */
+            /** @description Id of the key. */
             id: string;
             /** @description bearer, cookie or code. */
             kind: string;
-            /** @description What people call it. */
+            /** @description Name of the key. */
             name: string;
             /**
              * Format: uint64
-             * @description When it was taken back.
+             * @description Time of revocation, in milliseconds since 1970; null if the key is valid.
              */
             revokedAt: number | null;
-            /** @description What it opens. */
+            /** @description Scopes of the key. */
             scopes: components["schemas"]["TokenScope"][];
         };
         /** @description The last run of a session. */
         LastRun: {
-            /** @description Which one. */
+            /** @description Id of the run. */
             id: string;
-            /** @description The mode. */
+            /** @description Mode of the run: structured or wiggum. */
             mode: string;
-            /** @description The model. */
+            /** @description Model of the run. */
             model: string;
-            /** @description How it stands. */
+            /** @description State of the run. */
             status: string;
         };
-        /** @description The record. */
+        /** @description The ledger. */
         LedgerHealth: {
             /**
              * Format: uint64
-             * @description How large its file is.
+             * @description Size of the ledger's files, in bytes.
              */
             bytes: number;
-            /** @description Where it is. */
+            /** @description Directory of this home. */
             home: string;
             /**
              * Format: uint64
-             * @description The last entry.
+             * @description Sequence number of the last entry.
              */
             lastSeq: number;
         };
-        /** @description A code that `agentry console` made. */
+        /** @description A sign-in with a code from `agentry console`. */
         LoginBody: {
-            /** @description The code. */
+            /** @description One-time code. */
             code: string;
         };
-        /** @description Nothing is left. */
+        /** @description Confirmation of the sign-out: an empty object. */
         LogoutResponse: Record<string, never>;
-        /** @description A key by which a policy says whom and when it concerns. */
+        /** @description A key by which a policy selects its principals, places and times. */
         MatchKey: "is_user" | "relationship" | "tags" | "person_id" | "unknown" | "system" | "webhook" | "agent" | "channel" | "peer_kind" | "account" | "guild" | "time" | "hook_id" | "event_type";
-        /** @description What is said in a session. */
+        /** @description A message to a session. */
         MessageBody: {
-            /** @description How it reaches a busy session: steer, followup, collect or interrupt. */
+            /** @description Delivery to a busy session: steer, followup, collect or interrupt. */
             delivery?: string | null;
-            /** @description The mode, if it begins a run; `wiggum` needs a key that opens `approve`. */
+            /** @description Mode, if the message starts a run; `wiggum` needs a key with the scope `approve`. */
             mode?: components["schemas"]["ModeSchema"] | null;
-            /** @description The model, if it begins a run. */
+            /** @description Model, if the message starts a run. */
             model?: string | null;
-            /** @description What is said. */
+            /** @description Text of the message. */
             text: string;
         };
-        /** @description How long somebody waits for a message. */
+        /** @description The time to wait for a message. */
         MessageQuery: {
             /**
              * Format: uint64
-             * @description How long to wait until it has a session or is settled, in milliseconds.
+             * @description Time to wait until the message has a run or is settled, in milliseconds. Default: 0.
              */
             waitMs?: number | null;
         };
-        /** @description Something that was taken in. */
+        /** @description An accepted message. */
         MessageReceipt: {
-            /** @description The message. */
+            /** @description Id of the message. */
             eventId: components["schemas"]["EventId"];
             /**
              * Format: uint64
-             * @description Its entry.
+             * @description Sequence number of its entry.
              */
             seq: number;
         };
-        /** @description What became of a message. */
+        /** @description The state of a message. */
         MessageStatus: {
-            /** @description What was answered. */
+            /** @description Text of the answer; null if there is none yet. */
             answer: string | null;
-            /** @description The message. */
+            /** @description Id of the message. */
             eventId: components["schemas"]["EventId"];
-            /** @description The run that answers it. */
+            /** @description Id of the run that answers it; null if there is none yet. */
             runId: string | null;
-            /** @description Its session. */
+            /** @description Id of its session; null before it is routed. */
             sessionId: string | null;
-            /** @description How far it is. */
+            /** @description State: received, denied, waiting, running, answered and others. */
             status: string;
-            /** @description Why it has no turn. */
+            /** @description Reason why the message gets no run; null if it has one or waits for one. */
             why: string | null;
         };
-        /** @description The mode that is wanted. */
+        /** @description The mode to change to. */
         ModeBody: {
             /**
              * Format: uint32
-             * @description The most iterations from now on; needs a key that opens `approve`.
+             * @description Most iterations from now on; needs a key with the scope `approve`.
              */
             maxIterations?: number | null;
-            /** @description The mode; `wiggum` needs a key that opens `approve`. */
+            /** @description Mode; `wiggum` needs a key with the scope `approve`. */
             mode: components["schemas"]["ModeSchema"];
         };
-        /** @description One model. */
+        /** @description A model, and its availability. */
         ModelAvailability: {
-            /** @description Whether the agent may use it and the provider can be asked. */
+            /** @description True if the agent may use it and its provider is available. */
             allowed: boolean;
-            /** @description Whether it is the one that the agent gets. */
+            /** @description True if the agent uses it by default. */
             default: boolean;
-            /** @description The provider and the model, as they are asked for. */
+            /** @description Provider and model, as `provider/model`. */
             name: string;
-            /** @description The provider. */
+            /** @description Id of the provider. */
             provider: string;
-            /** @description Why it is not to be had, if it is not. */
+            /** @description Reason why it is unavailable; null if it is available. */
             why: string | null;
         };
-        /** @description Which agent is meant. */
+        /** @description The agent whose models to list. */
         ModelsQuery: {
-            /** @description The agent; models of the settings alone, if none is named. */
+            /** @description Id of the agent. Default: none, only the settings count. */
             agent?: string | null;
         };
         /** @description Models. */
         ModelsResponse: {
-            /** @description Those that are known. */
+            /** @description Known models. */
             models: components["schemas"]["ModelAvailability"][];
         };
-        /** @description How a mode is written. */
+        /** @description Mode of a run. */
         ModeSchema: "structured" | "wiggum";
-        /** @description How an event is handled. */
+        /** @description The changes of policies to the handling of an event. */
         Modifiers: {
-            /** @description Whether the answer waits until the quiet time is over. */
+            /** @description True if the answer is held back until the quiet time ends. */
             delay_response?: components["schemas"]["Said_boolean"] | null;
-            /** @description How it reaches a busy session. */
+            /** @description The delivery to a busy session. */
             delivery?: components["schemas"]["Said_Delivery"] | null;
         };
         /** @description Names or patterns with `*` and `?`, from one policy or grant. */
         NameList: {
-            /** @description Who says so. */
+            /** @description The policy or grant with these names. */
             from: components["schemas"]["PermissionSource"];
-            /** @description The names. */
+            /** @description The names or patterns. */
             names: string[];
         };
-        /** @description A route that takes no query or no body. */
+        /** @description Parameters of a route without a query or without a body. */
         NoParams: Record<string, never>;
-        /** @description The schema of an answer that is not ours to describe. */
+        /** @description The schema of the OpenAPI document itself: any JSON. */
         OpenApiDocument: unknown;
-        /** @description What the other side is. */
+        /** @description The kind of conversation. */
         PeerKind: "dm" | "group" | "channel";
-        /** @description Requests for permission. */
+        /** @description Permission requests. */
         PermissionRequestsResponse: {
-            /** @description The requests; those that wait are answered as approvals. */
+            /** @description Permission requests; waiting ones are answered as approvals. */
             requests: components["schemas"]["ApprovalDetails"][];
         };
-        /** @description Who gave a power. */
+        /** @description The source of a power. */
         PermissionSource: {
             policy: string;
         } | {
             grant: components["schemas"]["GrantId"];
         } | "default";
-        /** @description Somebody who is known. */
+        /** @description A known entity: a person, or another sender. */
         Person: {
-            /** @description The id that policies and grants name. */
+            /** @description Id that policies and grants use. */
             id: string;
-            /** @description Who it is on each channel. */
+            /** @description Identities, one per channel and account. */
             identities: components["schemas"]["PersonIdentity"][];
-            /** @description Whether it is the owner. */
+            /** @description True if this is the owner. */
             isUser: boolean;
-            /** @description What people call it. */
+            /** @description Display name. */
             name: string;
-            /** @description What it is to the owner. */
+            /** @description Relationship to the owner, such as friend. */
             relationship: string | null;
-            /** @description Words that policies and grants may ask for. */
+            /** @description Tags that policies and grants can match. */
             tags: string[];
         };
-        /** @description A voice. */
+        /** @description A persona of an agent. */
         PersonaSummary: {
-            /** @description The first line of its text. */
+            /** @description First line of its text. */
             description: string | null;
-            /** @description Its id. */
+            /** @description Id of the persona. */
             id: string;
-            /** @description Whether it is worn unless somebody says otherwise. */
+            /** @description True if the agent uses it by default. */
             isDefault: boolean;
-            /** @description What it is called. */
+            /** @description Name of the persona. */
             name: string;
         };
-        /** @description Who somebody is on one channel. */
+        /** @description The identity of an entity on one channel. */
         PersonIdentity: {
-            /** @description Our account that knows them so; null means any. */
+            /** @description Account of the owner on which the identity is known; null for any. */
             account: string | null;
-            /** @description The channel. */
+            /** @description Name of the channel. */
             channel: string;
-            /** @description The channel's id of them. */
+            /** @description Id of the entity on the channel. */
             identifier: string;
         };
-        /** @description One policy's part in a decision. */
+        /** @description The part of one policy in a decision. */
         PolicyContribution: {
-            /** @description Its part. */
+            /** @description The outcome of its evaluation. */
             part: components["schemas"]["PolicyOutcome"];
-            /** @description The policy. */
+            /** @description The name of the policy. */
             policy: string;
         };
-        /** @description What one policy says. */
+        /** @description The outcome of one policy. */
         PolicyEvaluation: {
-            /** @description Whether it had a say. */
+            /** @description True if the policy contributed to the decision. */
             matched: boolean;
-            /** @description Its part, in words. */
+            /** @description Outcome, in words. */
             part: string;
-            /** @description The policy. */
+            /** @description Name of the policy. */
             policy: string;
         };
-        /** @description A policy, as far as a decision names it. */
+        /** @description The name, place and text of a policy. */
         PolicyExcerpt: {
-            /** @description Whether it lets through or stops. */
+            /** @description Effect: allow or deny. */
             effect: components["schemas"]["Effect"];
-            /** @description Its file; one that ships has a name that is no path. */
+            /** @description Path of its file; for a bundled policy, a name that is not a path. */
             file: string;
             /**
              * Format: uint
-             * @description The line, from one.
+             * @description Line, from one.
              */
             line: number;
-            /** @description Its name. */
+            /** @description Name of the policy. */
             name: string;
-            /** @description Its text, as it stands in the file. */
+            /** @description Text of the policy in its file. */
             text: string;
         };
-        /** @description What a policy did. */
+        /** @description The outcome of the evaluation of one policy. */
         PolicyOutcome: "disabled" | {
             not_matched: components["schemas"]["MatchKey"];
         } | "allowed" | "denied" | "modified";
-        /** @description Policies and people. */
+        /** @description Access policies and known entities. */
         PolicyOverview: {
-            /** @description All who are known. */
+            /** @description All known entities. */
             people: components["schemas"]["Person"][];
-            /** @description All policies, the first in rank first. */
+            /** @description All policies, in order of rank. */
             policies: components["schemas"]["PolicySummary"][];
         };
-        /** @description A policy. */
+        /** @description An access policy. */
         PolicySummary: {
-            /** @description What it is for. */
+            /** @description Description of its purpose. */
             description: string | null;
-            /** @description Whether it lets through or stops. */
+            /** @description Effect: allow or deny. */
             effect: components["schemas"]["Effect"];
-            /** @description Whether it holds. */
+            /** @description True if the policy is enabled. */
             enabled: boolean;
-            /** @description Its file; one that ships has a name that is no path. */
+            /** @description Path of its file; for a bundled policy, a name that is not a path. */
             file: string;
-            /** @description What it gives: tools, credentials, data, the session and how messages wait. */
+            /** @description Permissions: tools, credentials, data, session and queue mode. */
             grants: unknown;
             /**
              * Format: uint64
-             * @description When it last had one, in milliseconds since 1970.
+             * @description Time of the last such decision, in milliseconds since 1970.
              */
             lastUsedAt: number | null;
             /**
              * Format: uint
-             * @description The line, from one.
+             * @description Line, from one.
              */
             line: number;
-            /** @description Whom it concerns, where and when, in words. */
+            /** @description Principals and conditions that it matches, in words. */
             matches: string;
-            /** @description Its name. */
+            /** @description Name of the policy. */
             name: string;
             /**
              * Format: uint8
-             * @description The higher, the earlier.
+             * @description Priority; higher ones are evaluated first.
              */
             priority: number;
-            /** @description Its text, as it stands in the file. */
+            /** @description Text of the policy in its file. */
             text: string;
             /**
              * Format: uint64
-             * @description In how many decisions that are kept it had a part.
+             * @description Number of recorded decisions to which it contributed.
              */
             uses: number;
         };
-        /** @description Who speaks. */
+        /** @description A principal: the sender of a message. */
         Principal: {
-            /** @description The agent, for an agent. */
+            /** @description The id of the agent, for an agent. */
             agent_id?: string | null;
-            /** @description The entity, when it is known. */
+            /** @description The id of the entity, if it is known. */
             entity_id?: string | null;
-            /** @description What kind of speaker it is. */
+            /** @description The kind of principal. */
             kind: components["schemas"]["PrincipalKind"];
-            /** @description What the owner calls it. */
+            /** @description The name that the owner gave it. */
             name?: string | null;
-            /** @description What it is to the owner: `partner`, `family`, `friend`, `work`. */
+            /** @description The relationship to the owner: `partner`, `family`, `friend`, `work`. */
             relationship?: string | null;
-            /** @description The program, for a webhook. */
+            /** @description The name of the program, for a webhook. */
             source?: string | null;
-            /** @description The owner's words for it. */
+            /** @description The tags that the owner gave it. */
             tags?: string[];
         };
-        /** @description What kind of speaker it is. */
+        /** @description The kind of principal. */
         PrincipalKind: "owner" | "known" | "unknown" | "system" | "webhook" | "agent";
-        /** @description The process. */
+        /** @description The server's process. */
         ProcessHealth: {
             /**
              * Format: uint64
-             * @description How much memory it has; null where the system does not say.
+             * @description Resident memory in bytes; null if the system does not report it.
              */
             rssBytes: number | null;
             /**
              * Format: uint64
-             * @description When it began, in milliseconds since 1970.
+             * @description Start time, in milliseconds since 1970.
              */
             startedAt: number;
             /**
              * Format: uint64
-             * @description How many streams of events it has open.
+             * @description Number of open event streams.
              */
             streams: number;
             /**
              * Format: uint64
-             * @description How many threads it has; null where the system does not say.
+             * @description Number of threads; null if the system does not report it.
              */
             threads: number | null;
         };
-        /** @description A prompt, as seed 003 has it, and what else may be said about the run. */
+        /** @description A prompt and optional run settings. */
         PromptBody: {
-            /** @description Who is to answer. Only for the owner. */
+            /** @description Id of the agent that answers. Owner only. */
             agent?: string | null;
-            /** @description The mode. Only for the owner; `wiggum` needs a key that opens `approve`. */
+            /** @description Mode of the run. Owner only; `wiggum` needs a key with the scope `approve`. */
             mode?: components["schemas"]["ModeSchema"] | null;
-            /** @description The model. Only for the owner. */
+            /** @description Model of the run. Owner only. */
             model?: string | null;
-            /** @description What is said. */
+            /** @description Text of the prompt. */
             prompt: string;
-            /** @description The session, by its name; one of its own if none is named. Only for the owner. */
+            /** @description Key of the session. Default: a new session. Owner only. */
             session?: string | null;
         };
-        /** @description Why something happened. */
+        /** @description The provenance of an entry: the decisions that led to it. */
         Provenance: {
-            /** @description What led to it, in the order in which one led to the other. */
+            /** @description Steps that led to the entry, from cause to effect. */
             links: components["schemas"]["ProvenanceLink"][];
             /**
              * Format: uint64
-             * @description The entry.
+             * @description Sequence number of the entry.
              */
             seq: number;
         };
-        /** @description One step on the way to an entry. */
+        /** @description A step on the way to an entry. */
         ProvenanceLink: {
-            /** @description What there is to know. */
+            /** @description Details of the step. */
             detail: string;
             /**
              * Format: uint64
-             * @description The entry that says it; null for what only follows from one.
+             * @description Sequence number of the entry that records the step; null if it only follows from one.
              */
             seq: number | null;
-            /** @description What kind of step it is. */
+            /** @description Kind of the step. */
             stage: components["schemas"]["ProvenanceStage"];
-            /** @description What stands there now; null if the file has no such line any more. */
+            /** @description Current text of that line; null if the file no longer has it. */
             text: string | null;
-            /** @description What it is, in a few words. */
+            /** @description Title of the step. */
             title: string;
-            /** @description What was decided, if it is a decision. */
+            /** @description Verdict; null if the step is not a decision. */
             verdict: components["schemas"]["Verdict"] | null;
-            /** @description The rule that said so. */
+            /** @description Place of the rule behind the step; null if there is none. */
             where: components["schemas"]["DefinitionLocation"] | null;
         };
-        /** @description What kind of step it is. */
+        /** @description Kind of a step on the way to an entry. */
         ProvenanceStage: "received" | "access" | "grant" | "route" | "agent" | "rule" | "guard" | "hook" | "approval" | "confinement" | "result";
-        /** @description Who serves models. */
+        /** @description A provider of models. */
         ProviderHealth: {
-            /** @description Whether it can be asked. */
+            /** @description True if requests can be sent to it. */
             configured: boolean;
-            /** @description What it speaks. */
+            /** @description Protocol of the provider. */
             kind: string;
             /**
              * Format: uint
-             * @description How many models it is known to have.
+             * @description Number of models that it is known to have.
              */
             models: number;
-            /** @description Its name in the settings. */
+            /** @description Name of the provider in the settings. */
             name: string;
-            /** @description Why it cannot be asked. */
+            /** @description Reason why no requests can be sent to it; null if they can. */
             problem: string | null;
         };
-        /** @description Something that waits. */
+        /** @description A message in the queue of a session. */
         QueuedMessage: {
-            /** @description How it reaches a busy session. */
+            /** @description Delivery to a busy session: steer, followup, collect or interrupt. */
             delivery: string | null;
-            /** @description The message. */
+            /** @description Id of the message. */
             eventId: string;
-            /** @description By whom. */
+            /** @description Name of the sender, or its id on the channel. */
             from: string;
             /**
              * Format: uint64
-             * @description When.
+             * @description Time of arrival, in milliseconds since 1970.
              */
             receivedAt: number;
-            /** @description What was said. */
+            /** @description Text of the message. */
             text: string;
         };
-        /** @description What runs and waits. */
+        /** @description Numbers of runs and messages. */
         QueueHealth: {
             /**
              * Format: uint64
-             * @description Runs that wait for a person.
+             * @description Runs that wait for an approval.
              */
             paused: number;
             /**
              * Format: uint64
-             * @description Runs under way.
+             * @description Running runs.
              */
             running: number;
             /**
              * Format: uint
-             * @description How many turns run at once at most.
+             * @description Most turns that run at the same time.
              */
             runningMax: number;
             /**
              * Format: uint64
-             * @description Answers that are to be sent.
+             * @description Answers that are not delivered yet.
              */
             undelivered: number;
             /**
              * Format: uint64
-             * @description Messages that wait.
+             * @description Messages that wait for a turn.
              */
             waiting: number;
         };
-        /** @description What came of a replay. */
+        /** @description The result of a replay. */
         ReplayResponse: {
-            /** @description Whether every move is the same. */
+            /** @description True if all moves are the same. */
             identical: boolean;
             /**
              * Format: uint64
-             * @description How many are, before the first that is not.
+             * @description Number of moves that are the same, before the first difference.
              */
             moves: number;
-            /** @description What was recorded there. */
+            /** @description Recorded move at the difference; null if there is none. */
             recorded: string | null;
-            /** @description What would be done today. */
+            /** @description Today's move at the difference; null if there is none. */
             today: string | null;
         };
-        /** @description Who lacks a permission. */
+        /** @description The sender of a permission request. */
         Requester: {
-            /** @description Where they wrote. */
+            /** @description Channel of the message. */
             channel: string;
-            /** @description The kind of principal. */
+            /** @description Kind of principal. */
             kind: string;
-            /** @description What they wrote. */
+            /** @description Text of the message. */
             message: string;
-            /** @description What people call them. */
+            /** @description Display name of the requester. */
             name: string;
-            /** @description Why they lack it. */
+            /** @description Reason why the requester lacks the permission. */
             reason: string;
-            /** @description What a yes that lasts would give. */
+            /** @description Resources that an approval with reach would grant. */
             resources: string[];
         };
-        /** @description The tools that were there when it was decided. */
+        /** @description The tools of the agent at the time of a decision. */
         ResolvedTools: {
-            /** @description Those that may be called. */
+            /** @description The tools that may be called. */
             tools_allowed: string[];
-            /** @description Those that may not. */
+            /** @description The tools that may not be called. */
             tools_denied: string[];
         };
-        /** @description A change that was taken back. */
+        /** @description The result of a revert. */
         RevertResponse: {
-            /** @description The commit that takes it back. */
+            /** @description Id of the new commit that reverts the change. */
             commit: string;
         };
-        /** @description Why a grant is taken back. */
+        /** @description The reason for a revocation. */
         RevokeBody: {
-            /** @description Why. */
+            /** @description Reason, in words. */
             reason?: string | null;
         };
-        /** @description How much harm a call can do; shown with an approval, decides nothing by itself. */
+        /** @description The harm that a call can do; shown with an approval, decides nothing by itself. */
         Risk: "low" | "medium" | "high";
-        /** @description A call of a tool. */
+        /** @description A tool call of a run. */
         RunCall: {
             /**
              * Format: uint64
-             * @description The entry that settled it.
+             * @description Sequence number of the entry that settled it; null if it is not settled.
              */
             finishedSeq: number | null;
-            /** @description Which one. */
+            /** @description Id of the call. */
             id: string;
             /**
              * Format: uint64
-             * @description The entry that proposed it.
+             * @description Sequence number of the entry that proposed it.
              */
             proposedSeq: number;
             /**
              * Format: uint64
-             * @description The entry that started it.
+             * @description Sequence number of the entry that started it; null if it did not start.
              */
             startedSeq: number | null;
-            /** @description How it stands. */
+            /** @description State of the call. */
             status: string;
-            /** @description The tool. */
+            /** @description Name of the tool. */
             tool: string;
-            /** @description Its turn. */
+            /** @description Id of its turn. */
             turnId: string | null;
         };
-        /** @description What was asked of a run. */
+        /** @description The record of a request to a run. */
         RunControlReceipt: {
             /**
              * Format: uint64
-             * @description The entry.
+             * @description Sequence number of its entry.
              */
             seq: number;
         };
-        /** @description A run with what it consists of. */
+        /** @description A run with its steps, turns and calls. */
         RunDetails: {
-            /** @description The calls of tools, in the order they were proposed. */
+            /** @description Tool calls, in the order in which they were proposed. */
             calls: components["schemas"]["RunCall"][];
             /** @description The run. */
             run: components["schemas"]["RunSummary"];
-            /** @description The steps of its task, in order. */
+            /** @description Steps of its task, in order. */
             steps: components["schemas"]["RunStep"][];
-            /** @description What took time, in the order it began. */
+            /** @description Timed spans, in order of their start. */
             timeline: components["schemas"]["TimelineSpan"][];
-            /** @description Its turns, in the order they began. */
+            /** @description Turns, in order of their start. */
             turns: components["schemas"]["TurnSummary"][];
         };
         /** @description A page of runs. */
         RunPage: {
-            /** @description What to say as `before` for the next page; null if there is none. */
+            /** @description `before` for the next page; null on the last page. */
             next: string | null;
-            /** @description They. */
+            /** @description Runs, newest first. */
             runs: components["schemas"]["RunSummary"][];
         };
-        /** @description Which runs are wanted. */
+        /** @description Filter and page of a list of runs. */
         RunsQuery: {
-            /** @description Those after this run, which ended the page before. */
+            /** @description Runs after this one: `next` of the page before. */
             before?: string | null;
             /**
              * Format: uint
-             * @description At most so many.
+             * @description Most runs in the page. Default: 50.
              */
             limit?: number | null;
-            /** @description Those that stand so. */
+            /** @description State of the listed runs. Default: any. */
             status?: components["schemas"]["RunStatusFilter"] | null;
         };
         /**
-         * @description How a run stands.
+         * @description State of a run.
          * @enum {string}
          */
         RunStatusFilter: "planned" | "running" | "paused_for_approval" | "completed" | "failed" | "canceled";
         /** @description A step of a task. */
         RunStep: {
-            /** @description Who does it. */
+            /** @description Id of the agent. */
             agent: string;
-            /** @description Its name. */
+            /** @description Name of the step. */
             id: string;
             /**
              * Format: uint32
-             * @description Its place, from zero.
+             * @description Index of the step, from zero.
              */
             index: number;
-            /** @description How it stands. */
+            /** @description State of the step. */
             status: string;
-            /** @description The last turn that worked on it. */
+            /** @description Id of the last turn that worked on it. */
             turnId: string | null;
-            /** @description What it uses. */
+            /** @description Source of the step: `prompt`, or `step:` with a file of the task. */
             uses: string;
         };
         /** @description A run. */
         RunSummary: {
-            /** @description Who does it. */
+            /** @description Id of the agent. */
             agent: string;
             /**
              * Format: uint64
-             * @description When it came to be.
+             * @description Time of creation, in milliseconds since 1970.
              */
             createdAt: number;
             /**
              * Format: uint64
-             * @description When it ended.
+             * @description End time, in milliseconds since 1970; null while the run goes on.
              */
             endedAt: number | null;
-            /** @description How it ended. */
+            /** @description Ending; null while the run goes on. */
             ending: components["schemas"]["Ending"] | null;
-            /** @description Which one. */
+            /** @description Id of the run. */
             id: string;
-            /** @description The mode. */
+            /** @description Mode of the run: structured or wiggum. */
             mode: string;
-            /** @description The model. */
+            /** @description Model of the run. */
             model: string;
-            /** @description The beginning of what was asked. */
+            /** @description Beginning of the prompt. */
             prompt: string;
-            /** @description Its session. */
+            /** @description Id of its session. */
             sessionId: string | null;
-            /** @description How it stands. */
+            /** @description State of the run. */
             status: string;
-            /** @description The task, if it is one. */
+            /** @description Id of the task; null if the run is of a prompt. */
             task: string | null;
-            /** @description What it cost. */
+            /** @description Tokens and cost of the run. */
             usage: components["schemas"]["UsageSummary"];
         };
-        /** @description A value, and the policy that says it. */
+        /** @description A value with its policy. */
         Said_boolean: {
-            /** @description The policy. */
+            /** @description The policy that sets the value. */
             policy: string;
-            /** @description The value. */
+            /** @description The value of the setting. */
             value: boolean;
         };
-        /** @description A value, and the policy that says it. */
+        /** @description A value with its policy. */
         Said_Delivery: {
-            /** @description The policy. */
+            /** @description The policy that sets the value. */
             policy: string;
-            /** @description The value. */
+            /** @description The value of the setting. */
             value: components["schemas"]["Delivery"];
         };
-        /** @description Something that was tried. */
+        /** @description An escape test, or a limit. */
         SandboxCheck: {
-            /** @description What came of it. */
+            /** @description Result, in words. */
             detail: string;
-            /** @description What. */
+            /** @description Name of the check. */
             name: string;
-            /** @description Whether it is as it should be. */
+            /** @description True if the escape was blocked, or the kernel enforces the limit. */
             ok: boolean;
         };
-        /** @description What confines the processes of agents. */
+        /** @description The sandbox for the processes of agents. */
         SandboxHealth: {
-            /** @description What was tried, and what limits are worth. */
+            /** @description Results of the escape tests, and the strength of the limits. */
             checks: components["schemas"]["SandboxCheck"][];
-            /** @description The release of the kernel, if a sandbox was tried. */
+            /** @description Release of the kernel, if the sandbox was tested. */
             kernel: string | null;
-            /** @description ns, bwrap, seatbelt or landlock; off if the operator wants none; missing if there is none. */
+            /** @description ns, bwrap, seatbelt or landlock; off if the operator disabled it; missing if unavailable. */
             level: string;
         };
-        /** @description The server. */
+        /** @description The server that answers. */
         ServerDescription: {
-            /** @description The directory of the definitions; only for the owner. */
+            /** @description Directory of the definitions; null unless the caller is the owner. */
             project: string | null;
-            /** @description What confines the programs of agents. */
+            /** @description Sandbox level: ns, bwrap, seatbelt, landlock, off or missing. */
             sandbox: string;
             /**
              * Format: uint64
-             * @description When it began.
+             * @description Start time of the server, in milliseconds since 1970.
              */
             startedAt: number;
-            /** @description Its version. */
+            /** @description Version of Agentry. */
             version: string;
         };
-        /** @description How the server is. */
+        /** @description Health of the server. */
         ServerHealth: {
-            /** @description Where messages come in. */
+            /** @description Message channels. */
             channels: components["schemas"]["ChannelHealth"][];
-            /** @description Hooks that look at events. */
+            /** @description Event hooks. */
             hooks: components["schemas"]["HookHealth"];
-            /** @description The record. */
+            /** @description Ledger of this home. */
             ledger: components["schemas"]["LedgerHealth"];
-            /** @description What is not as it should be, in words. */
+            /** @description Problems, in words. */
             problems: string[];
-            /** @description The process. */
+            /** @description The server's process. */
             process: components["schemas"]["ProcessHealth"];
-            /** @description Who serves models. */
+            /** @description Providers of models. */
             providers: components["schemas"]["ProviderHealth"][];
-            /** @description What runs and waits. */
+            /** @description Numbers of runs and messages that are running or waiting. */
             queue: components["schemas"]["QueueHealth"];
-            /** @description What confines the processes of agents. */
+            /** @description Sandbox for the processes of agents. */
             sandbox: components["schemas"]["SandboxHealth"];
-            /** @description ok, or degraded if there are problems. */
+            /** @description ok; or degraded if there are problems. */
             status: string;
-            /** @description What works, and holds less than it could, in words. */
+            /** @description Degraded protections and other warnings, in words. */
             warnings: string[];
         };
-        /** @description Where an event goes. */
+        /** @description The session that an event goes to. */
         SessionChoice: {
-            /** @description The session's key, with all values in their places. */
+            /** @description The key of the session, with all placeholders filled in. */
             key: string;
-            /** @description Who answers there. */
+            /** @description The persona that answers in the session; none means the agent's own choice. */
             persona?: string | null;
-            /** @description The policy that says so. */
+            /** @description The policy that names the session. */
             policy: string;
         };
         /** @description A session with its turns. */
         SessionDetails: {
-            /** @description The turns of its branch, the oldest first; of a long branch the last ones. */
+            /** @description Turns of its branch, oldest first; the last ones of a long branch. */
             branch: components["schemas"]["TurnSummary"][];
-            /** @description How much of the model's window the last request took. */
+            /** @description Context window usage of the last request; null if unknown. */
             context: components["schemas"]["WindowUsage"] | null;
-            /** @description What waits for its turn. */
+            /** @description Messages that wait for their turn. */
             queue: components["schemas"]["QueuedMessage"][];
             /** @description The session. */
             session: components["schemas"]["SessionSummary"];
         };
         /** @description A page of sessions. */
         SessionPage: {
-            /** @description What to say as `before` for the next page; null if there is none. */
+            /** @description `before` for the next page; null on the last page. */
             next: string | null;
-            /** @description They. */
+            /** @description Sessions, last used first. */
             sessions: components["schemas"]["SessionSummary"][];
         };
-        /** @description Which sessions are wanted. */
+        /** @description Filter and page of a list of sessions. */
         SessionsQuery: {
-            /** @description Those after this session, which ended the page before. */
+            /** @description Sessions after this one: `next` of the page before. */
             before?: string | null;
             /**
              * Format: uint
-             * @description At most so many.
+             * @description Most sessions in the page. Default: 50.
              */
             limit?: number | null;
-            /** @description Those whose name, agent or last prompt has this text. */
+            /** @description Text to find in the key, agent or last prompt of a session. */
             q?: string | null;
         };
-        /** @description What begins a session. */
+        /** @description The first message of a new session. */
         SessionStartBody: {
-            /** @description Who is to answer. */
+            /** @description Id of the agent that answers. Default: the agent that the policies choose. */
             agent?: string | null;
-            /** @description What the session is to be called. */
+            /** @description Key of the new session. Default: a generated key. */
             key?: string | null;
-            /** @description The mode; `wiggum` needs a key that opens `approve`. */
+            /** @description Mode of the run; `wiggum` needs a key with the scope `approve`. */
             mode?: components["schemas"]["ModeSchema"] | null;
-            /** @description The model. */
+            /** @description Model of the run. */
             model?: string | null;
-            /** @description What is said. */
+            /** @description Text of the message. */
             text: string;
         };
         /** @description A session. */
         SessionSummary: {
-            /** @description Who it is with. */
+            /** @description Id of the agent. */
             agent: string;
             /**
              * Format: uint
-             * @description How many questions wait for a person.
+             * @description Number of approvals that wait for a person.
              */
             approvals: number;
             /**
              * Format: uint64
-             * @description When it was opened.
+             * @description Time of creation, in milliseconds since 1970.
              */
             createdAt: number;
-            /** @description Which one. */
+            /** @description Id of the session. */
             id: string;
-            /** @description What people call it. */
+            /** @description Key of the session, chosen by a person or generated. */
             key: string;
             /**
              * Format: uint64
-             * @description The last entry about it.
+             * @description Sequence number of the last entry about the session.
              */
             lastSeq: number;
-            /** @description Its last run. */
+            /** @description Last run; null before the first one. */
             run: components["schemas"]["LastRun"] | null;
             /** @description idle, running, waiting, queued or failed. */
             state: string;
-            /** @description The beginning of what was last asked. */
+            /** @description Beginning of the last prompt; empty before the first run. */
             title: string;
             /**
              * Format: uint64
-             * @description How many turns its branch has.
+             * @description Number of turns in its branch.
              */
             turns: number;
             /**
              * Format: uint64
-             * @description When a turn last began or ended.
+             * @description Time at which a turn last began or ended, in milliseconds since 1970.
              */
             updatedAt: number;
-            /** @description What it cost. */
+            /** @description Tokens and cost of the session. */
             usage: components["schemas"]["UsageSummary"];
             /**
              * Format: uint
-             * @description How many messages wait.
+             * @description Number of messages in its queue.
              */
             waiting: number;
         };
-        /** @description A place in a definition, with what stands there. */
+        /** @description A place in a definition file, with its current text. */
         SourceQuote: {
-            /** @description The file. */
+            /** @description Path of the file. */
             file: string;
             /**
              * Format: uint
-             * @description The line, from one.
+             * @description Line, from one.
              */
             line: number;
-            /** @description What the line says now; null if the file has no such line any more. */
+            /** @description Current text of the line; null if the file no longer has it. */
             text: string | null;
         };
-        /** @description What one stage said about a call. */
+        /** @description The finding of one stage about a call. */
         StageFinding: {
-            /** @description The rule that said so, as `file:line`, or `built-in` and its name. */
+            /** @description Rule behind the finding, as `file:line`, or `built-in` and its name. */
             rule: string | null;
-            /** @description The stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook. */
+            /** @description Stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook. */
             source: string;
             /** @description allow, ask or deny. */
             verdict: string;
-            /** @description Why, in words. */
+            /** @description Reason, in words. */
             why: string;
         };
-        /** @description What was done, in spans of time. */
+        /** @description Activity per time span. */
         Stats: {
             /**
              * Format: uint64
-             * @description How long each span is.
+             * @description Length of a span, in milliseconds.
              */
             bucketMs: number;
-            /** @description The spans, the oldest first; those in which nothing happened too. */
+            /** @description Spans, oldest first, including those without activity. */
             buckets: components["schemas"]["StatsBucket"][];
         };
-        /** @description What was done in a span of time. */
+        /** @description Activity in a time span. */
         StatsBucket: {
             /**
              * Format: uint64
-             * @description Calls that were made.
+             * @description Number of tool calls.
              */
             calls: number;
             /**
              * Format: double
-             * @description What is known of the cost.
+             * @description Known part of the cost, in US dollars.
              */
             costUsd: number;
             /**
              * Format: uint64
-             * @description Entries that were written.
+             * @description Number of ledger entries.
              */
             events: number;
             /**
              * Format: uint64
-             * @description Runs that did not do what they should.
+             * @description Number of runs that failed.
              */
             failed: number;
             /**
              * Format: uint64
-             * @description Tokens that models read.
+             * @description Input tokens.
              */
             inputTokens: number;
             /**
              * Format: uint64
-             * @description Tokens that models wrote.
+             * @description Output tokens.
              */
             outputTokens: number;
             /**
              * Format: uint64
-             * @description When it begins, in milliseconds since 1970.
+             * @description Start time, in milliseconds since 1970.
              */
             t: number;
             /**
              * Format: uint64
-             * @description Turns that ended.
+             * @description Number of turns that ended.
              */
             turns: number;
         };
-        /** @description How far back. */
+        /** @description Time range of the statistics. */
         StatsQuery: {
             /**
              * Format: uint64
-             * @description So many hours; a day, if nothing is said.
+             * @description Number of hours up to now. Default: 24.
              */
             hours?: number | null;
         };
         /** @description An input of a task. */
         TaskInput: {
-            /** @description The value when none is given; without it the input is required. */
+            /** @description Default value; null if the input is required. */
             default: string | null;
-            /** @description What it is. */
+            /** @description Description of the input. */
             description: string;
-            /** @description Its name. */
+            /** @description Name of the input. */
             name: string;
         };
-        /** @description What a task is to be done with. */
+        /** @description The inputs and settings of a task run. */
         TaskRunBody: {
-            /** @description Who does the steps that name nobody. */
+            /** @description Id of the agent for steps that name none. */
             agent?: string | null;
             /**
-             * @description Its inputs, by name; those with a default may be left out.
+             * @description Values by input name; inputs with a default are optional.
              * @default {}
              */
             inputs: {
                 [key: string]: string;
             };
-            /** @description The mode; `wiggum` needs a key that opens `approve`. */
+            /** @description Mode of the run; `wiggum` needs a key with the scope `approve`. */
             mode?: components["schemas"]["ModeSchema"] | null;
-            /** @description The model. */
+            /** @description Model of the run. */
             model?: string | null;
         };
         /** @description Tasks. */
         TasksResponse: {
-            /** @description All that load. */
+            /** @description All tasks that load. */
             tasks: components["schemas"]["TaskSummary"][];
         };
-        /** @description One task. */
+        /** @description A task. */
         TaskSummary: {
-            /** @description The agent of its first step; null means the one that is asked. */
+            /** @description Id of the agent of its first step; null for the agent that the request names. */
             agent: string | null;
-            /** @description What it does. */
+            /** @description Description of its purpose. */
             description: string | null;
-            /** @description Its id. */
+            /** @description Id of the task. */
             id: string;
-            /** @description What it is given. */
+            /** @description Inputs of the task. */
             inputs: components["schemas"]["TaskInput"][];
         };
-        /** @description Something that took time. */
+        /** @description A timed span of a run. */
         TimelineSpan: {
-            /** @description The call. */
+            /** @description Id of the call; null unless it is a tool call. */
             callId: string | null;
             /**
              * Format: uint64
-             * @description When it ended; null while it goes on.
+             * @description End time, in milliseconds since 1970; null while it runs.
              */
             endedAt: number | null;
             /**
              * Format: uint64
-             * @description Tokens that the model read.
+             * @description Input tokens; null unless it is a model request.
              */
             inputTokens: number | null;
             /** @description model, tool, approval, hook or check. */
             kind: string;
-            /** @description What, in a word. */
+            /** @description Label, such as the name of the tool. */
             label: string;
             /**
              * Format: uint64
-             * @description Tokens that the model wrote.
+             * @description Output tokens; null unless it is a model request.
              */
             outputTokens: number | null;
             /**
              * Format: uint64
-             * @description The entry it began with.
+             * @description Sequence number of its first entry.
              */
             seq: number;
             /**
              * Format: uint64
-             * @description When it began.
+             * @description Start time, in milliseconds since 1970.
              */
             startedAt: number;
-            /** @description running, done, or what became of it. */
+            /** @description running, done, or the outcome. */
             status: string;
-            /** @description The turn. */
+            /** @description Id of the turn. */
             turnId: string | null;
         };
-        /** @description What a key opens. None of them holds another. */
+        /** @description A scope that a key opens. No scope includes another. */
         TokenScope: "read" | "submit" | "approve" | "admin" | "audit" | "executor";
-        /** @description Which tools may be called, as lists that are asked in turn. */
+        /** @description The tools that may be called, as lists for the kernel to compare with a tool's name. */
         ToolBounds: {
-            /** @description A tool on one of these is allowed. */
+            /** @description A tool on one of these lists is allowed. */
             allow?: components["schemas"]["NameList"][];
-            /** @description A tool must be on each of these. */
+            /** @description A tool must be on each of these lists. */
             ceilings?: components["schemas"]["NameList"][];
-            /** @description A tool on one of these is refused, whatever else holds. */
+            /** @description A tool on one of these lists is denied; no other list overrides this. */
             deny?: components["schemas"]["NameList"][];
-            /** @description A tool on one of these is allowed by a grant unless it is denied by name. */
+            /** @description A grant allows a tool on one of these lists unless it is denied by name. */
             granted?: components["schemas"]["NameList"][];
-            /** @description A tool must be on each of these, since a policy denies all others. */
+            /** @description A tool must be on each of these lists, since a policy denies all others. */
             only?: components["schemas"]["NameList"][];
         };
         /** @description A tool of an agent. */
         ToolSummary: {
-            /** @description Its name. */
+            /** @description Name of the tool. */
             name: string;
-            /** @description allow: every call goes ahead; ask: a person is asked about some or all; deny: it is not offered. */
+            /** @description allow: no call needs approval; ask: some or all calls do; deny: the tool is not offered. */
             verdict: string;
-            /** @description Why. */
+            /** @description Reason for the verdict. */
             why: string;
         };
         /** @description A turn of a branch. */
         TurnSummary: {
-            /** @description Whether it only sums up those before it. */
+            /** @description True if the turn is a compaction: it only summarizes the turns before it. */
             compaction: boolean;
             /**
              * Format: uint64
-             * @description When it ended.
+             * @description End time, in milliseconds since 1970; null while the turn runs.
              */
             endedAt: number | null;
             /**
              * Format: uint64
-             * @description The entry it ended with.
+             * @description Sequence number of its last entry; null while the turn runs.
              */
             endedSeq: number | null;
-            /** @description How it ended. */
+            /** @description Ending; null while the turn runs. */
             ending: components["schemas"]["Ending"] | null;
-            /** @description The turn before. */
+            /** @description Id of the turn before it in the branch. */
             parentId: string | null;
-            /** @description What was asked. */
+            /** @description Text of the prompt. */
             prompt: string;
-            /** @description Its run. */
+            /** @description Id of its run. */
             runId: string | null;
             /**
              * Format: uint64
-             * @description When it began.
+             * @description Start time, in milliseconds since 1970.
              */
             startedAt: number;
             /**
              * Format: uint64
-             * @description The entry it began with.
+             * @description Sequence number of its first entry.
              */
             startedSeq: number;
-            /** @description Which one. */
+            /** @description Id of the turn. */
             turnId: string;
-            /** @description What it cost. */
+            /** @description Tokens and cost of the turn. */
             usage: components["schemas"]["UsageSummary"];
         };
-        /** @description What something cost. */
+        /** @description Tokens and cost. */
         UsageSummary: {
             /**
              * Format: uint64
-             * @description Tokens read that the provider still had.
+             * @description Input tokens that the provider read from its cache.
              */
             cachedTokens: number;
             /**
              * Format: double
-             * @description What is known of the price, in dollars; null if nothing is.
+             * @description Known part of the cost in US dollars; null if no price is known.
              */
             costUsd: number | null;
             /**
              * Format: uint64
-             * @description Tokens read.
+             * @description Input tokens.
              */
             inputTokens: number;
             /**
              * Format: uint64
-             * @description Tokens written.
+             * @description Output tokens.
              */
             outputTokens: number;
         };
-        /** @description Ordered: the strictest wins, so combining is `max`. */
+        /** @description A verdict about a call. Ordered: the strictest wins, so combining is `max`. */
         Verdict: "allow" | "ask" | "deny";
-        /** @description A call that was taken. */
+        /** @description An accepted call. */
         WebhookReceipt: {
-            /** @description The event that it is. */
+            /** @description Id of the event that the call became. */
             eventId: components["schemas"]["EventId"];
-            /** @description Whether it was taken before; then nothing new happens. */
+            /** @description True if the call was accepted before; it then has no effect. */
             repeated: boolean;
             /**
              * Format: uint64
-             * @description Its entry.
+             * @description Sequence number of its entry.
              */
             seq: number;
         };
-        /** @description A message that nobody sent. */
+        /** @description A hypothetical message to decide about. */
         WhatIfBody: {
-            /** @description The channel. */
+            /** @description Name of the channel. */
             channel: string;
-            /** @description The server or workspace. */
+            /** @description Id of the server or workspace. */
             guild?: string | null;
-            /** @description The other side: a person, a group, a channel. */
+            /** @description Id of the peer: a person, a group or a channel. */
             peer?: string | null;
-            /** @description What the other side is. */
+            /** @description Kind of peer: a direct message, a group or a channel. */
             peerKind?: components["schemas"]["PeerKind"] | null;
-            /** @description The channel's id of who speaks. */
+            /** @description Id of the sender on the channel. Default: an unknown sender. */
             sender?: string | null;
-            /** @description What the speaker is called there. */
+            /** @description Name of the sender on the channel. */
             senderName?: string | null;
-            /** @description What is said. */
+            /** @description Text of the message. */
             text?: string | null;
             /**
              * Format: uint64
-             * @description When, in milliseconds since 1970; now, if nothing is said.
+             * @description Time of the message, in milliseconds since 1970. Default: now.
              */
             time?: number | null;
         };
-        /** @description What would be decided. */
+        /** @description The decision about a hypothetical message. */
         WhatIfResponse: {
-            /** @description What each policy says, the first in rank first. */
+            /** @description Outcome of each policy, in order of rank. */
             parts: components["schemas"]["PolicyEvaluation"][];
-            /** @description The decision, in the form of the audit. */
+            /** @description Decision, in the form of the audit log. */
             record: components["schemas"]["AccessRecord"];
-            /** @description Where the message would go, in words. */
+            /** @description Route that the message would take, in words. */
             route: string;
-            /** @description The tools of this host, and whether the sender could have them called. */
+            /** @description Tools of this host, each with the permission of the sender. */
             tools: components["schemas"]["WhatIfTool"][];
         };
-        /** @description Whether a tool could be called. */
+        /** @description The sender's permission for a tool. */
         WhatIfTool: {
-            /** @description Whether it could. */
+            /** @description True if the sender may use the tool. */
             allowed: boolean;
-            /** @description The tool. */
+            /** @description Name of the tool. */
             name: string;
-            /** @description Why. */
+            /** @description Reason, in words. */
             why: string;
         };
-        /** @description How full the model's window is. */
+        /** @description Usage of the model's context window. */
         WindowUsage: {
             /**
              * Format: uint64
-             * @description Tokens that the last request had.
+             * @description Tokens of the last request and its reply.
              */
             usedTokens: number;
             /**
              * Format: uint64
-             * @description Tokens that the model takes.
+             * @description Size of the window, in tokens.
              */
             windowTokens: number;
         };
     };
     responses: {
-        /** @description Why it is not done */
+        /** @description Error response */
         Refused: {
             headers: {
                 [name: string]: unknown;
@@ -2959,7 +2959,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What would be decided about a message; nothing is recorded */
+            /** @description Decision about a hypothetical message; nothing is recorded */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2980,7 +2980,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All agents, and what is wrong with the project */
+            /** @description All agents, and the diagnostics of the project */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3003,7 +3003,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What an agent resolves to, and its prompt */
+            /** @description An agent's resolved definition and prompt */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3018,7 +3018,7 @@ export interface operations {
     getApiAgentsIdHistory: {
         parameters: {
             query?: {
-                /** @description At most so many. */
+                /** @description Most commits in the list. Default: 50. */
                 limit?: number;
             };
             header?: never;
@@ -3029,7 +3029,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The commits of an agent's folder */
+            /** @description Commits of an agent's folder */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3053,7 +3053,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What a commit changed there */
+            /** @description A commit's changes in an agent's folder */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3077,7 +3077,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take back what a commit changed there, with a commit */
+            /** @description Revert a commit's changes in an agent's folder with a new commit */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3092,9 +3092,9 @@ export interface operations {
     getApiApprovals: {
         parameters: {
             query?: {
-                /** @description At most so many. */
+                /** @description Most approvals in the list. Default: 100. */
                 limit?: number;
-                /** @description Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said. */
+                /** @description Waiting approvals, oldest first; or all, newest first. Default: waiting. */
                 status?: components["schemas"]["ApprovalStatusFilter"];
             };
             header?: never;
@@ -3103,7 +3103,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Questions that wait for a person, or all */
+            /** @description Approvals that wait for a person, or all */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3126,7 +3126,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One question, with what would change */
+            /** @description An approval, with a diff of its changes */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3153,7 +3153,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Answer a question */
+            /** @description Answer an approval */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3176,7 +3176,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A file that the record keeps, as a download */
+            /** @description Download of a file that the ledger keeps */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3191,19 +3191,19 @@ export interface operations {
     getApiAudit: {
         parameters: {
             query?: {
-                /** @description On this channel. */
+                /** @description Channel of the decisions. */
                 channel?: string;
-                /** @description Only what was allowed, or only what was denied. */
+                /** @description Effect of the decisions: allow or deny. Default: both. */
                 effect?: components["schemas"]["Effect"];
-                /** @description At most so many, the newest. */
+                /** @description Most decisions in the list; the newest count. Default: 100. */
                 limit?: number;
-                /** @description In which this policy had a part. */
+                /** @description Policy that contributed to the decisions. */
                 policy?: string;
-                /** @description About somebody, by id or name. */
+                /** @description Principal of the decisions, by id or name. */
                 principal?: string;
-                /** @description From this time on, in milliseconds since 1970. */
+                /** @description Earliest time, in milliseconds since 1970. */
                 since?: number;
-                /** @description Before this time. */
+                /** @description End of the time range (exclusive), in milliseconds since 1970. */
                 until?: number;
             };
             header?: never;
@@ -3212,7 +3212,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was decided about who may, newest first */
+            /** @description Access decisions, newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3235,7 +3235,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The whole record of a decision */
+            /** @description An access decision, with its policies */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3250,19 +3250,19 @@ export interface operations {
     getApiEntries: {
         parameters: {
             query?: {
-                /** @description Those after this one. */
+                /** @description Entries after this sequence number, the first of them. Not together with `before`. */
                 after?: number;
-                /** @description Those before this one; the last of them. */
+                /** @description Entries before this sequence number, the last of them. Not together with `after`. */
                 before?: number;
-                /** @description With all that they have. */
+                /** @description True to include large fields and uncut texts. Default: false. */
                 full?: boolean;
-                /** @description At most so many. */
+                /** @description Most entries in the page. Default: 500. */
                 limit?: number;
-                /** @description Of this run. */
+                /** @description Only entries of this run. */
                 run?: string;
-                /** @description Of this session. */
+                /** @description Only entries of this session. */
                 session?: string;
-                /** @description Of this turn. */
+                /** @description Only entries of this turn. */
                 turn?: string;
             };
             header?: never;
@@ -3271,7 +3271,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Entries of the ledger, in order */
+            /** @description Ledger entries, in order */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3294,7 +3294,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One entry, whole */
+            /** @description A ledger entry, with all its fields */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3332,7 +3332,7 @@ export interface operations {
     getApiGrants: {
         parameters: {
             query?: {
-                /** @description Also those that are over or were taken back. */
+                /** @description True to include expired and revoked grants. Default: false. */
                 all?: boolean;
             };
             header?: never;
@@ -3341,7 +3341,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Powers given for a time */
+            /** @description Grants: extra permissions for a limited time */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3368,7 +3368,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Take a grant back */
+            /** @description Revoke a grant */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3389,7 +3389,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How the server is */
+            /** @description Health of the server */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3404,7 +3404,7 @@ export interface operations {
     getApiInbounds: {
         parameters: {
             query?: {
-                /** @description At most so many, the newest. */
+                /** @description Most events in the list; the newest count. Default: 100. */
                 limit?: number;
             };
             header?: never;
@@ -3413,7 +3413,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What came in, newest first */
+            /** @description Inbound events, newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3438,7 +3438,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Turn a code into a cookie */
+            /** @description Sign in: exchange a code for a cookie */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3480,7 +3480,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who calls, and what the key opens */
+            /** @description The caller, and the scopes of the key */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3495,7 +3495,7 @@ export interface operations {
     getApiMessagesId: {
         parameters: {
             query?: {
-                /** @description How long to wait until it has a session or is settled, in milliseconds. */
+                /** @description Time to wait until the message has a run or is settled, in milliseconds. Default: 0. */
                 waitMs?: number;
             };
             header?: never;
@@ -3506,7 +3506,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What became of a message */
+            /** @description State of a message */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3521,7 +3521,7 @@ export interface operations {
     getApiModels: {
         parameters: {
             query?: {
-                /** @description The agent; models of the settings alone, if none is named. */
+                /** @description Id of the agent. Default: none, only the settings count. */
                 agent?: string;
             };
             header?: never;
@@ -3530,7 +3530,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Which models an agent may use */
+            /** @description Models that an agent may use */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3551,7 +3551,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description This document */
+            /** @description This OpenAPI document */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3572,7 +3572,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The access policies, and who is known */
+            /** @description All access policies and known entities */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3587,9 +3587,9 @@ export interface operations {
     getApiRequests: {
         parameters: {
             query?: {
-                /** @description At most so many. */
+                /** @description Most approvals in the list. Default: 100. */
                 limit?: number;
-                /** @description Those that wait, the oldest first; or all, the newest first. Those that wait, if nothing is said. */
+                /** @description Waiting approvals, oldest first; or all, newest first. Default: waiting. */
                 status?: components["schemas"]["ApprovalStatusFilter"];
             };
             header?: never;
@@ -3598,7 +3598,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What others ask for, or ever asked for */
+            /** @description Permission requests that wait, or all */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3613,11 +3613,11 @@ export interface operations {
     getApiRuns: {
         parameters: {
             query?: {
-                /** @description Those after this run, which ended the page before. */
+                /** @description Runs after this one: `next` of the page before. */
                 before?: string;
-                /** @description At most so many. */
+                /** @description Most runs in the page. Default: 50. */
                 limit?: number;
-                /** @description Those that stand so. */
+                /** @description State of the listed runs. Default: any. */
                 status?: components["schemas"]["RunStatusFilter"];
             };
             header?: never;
@@ -3626,7 +3626,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Runs, the newest first */
+            /** @description Runs, newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3672,7 +3672,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Ask a run to end */
+            /** @description Cancel a run */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3695,7 +3695,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events of a run as they come; `Last-Event-ID` goes on after a break */
+            /** @description Events of a run as they happen; `Last-Event-ID` resumes the stream */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3722,7 +3722,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Change the mode of a run under way */
+            /** @description Change the mode of a running run */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3745,7 +3745,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Play a run to today's program and files */
+            /** @description Replay a run with the current program and files */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3768,7 +3768,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take up a run that no process works on */
+            /** @description Resume a run that no process works on */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3783,11 +3783,11 @@ export interface operations {
     getApiSessions: {
         parameters: {
             query?: {
-                /** @description Those after this session, which ended the page before. */
+                /** @description Sessions after this one: `next` of the page before. */
                 before?: string;
-                /** @description At most so many. */
+                /** @description Most sessions in the page. Default: 50. */
                 limit?: number;
-                /** @description Those whose name, agent or last prompt has this text. */
+                /** @description Text to find in the key, agent or last prompt of a session. */
                 q?: string;
             };
             header?: never;
@@ -3796,7 +3796,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Sessions, the last used first */
+            /** @description Sessions, last used first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3821,7 +3821,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Say something in a session of its own */
+            /** @description Send a message to a new session */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3871,7 +3871,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Put the older turns of a session into one text, and wait for it */
+            /** @description Summarize the older turns of a session; waits for the result */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3898,7 +3898,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Say something in a session */
+            /** @description Send a message to a session */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3913,7 +3913,7 @@ export interface operations {
     getApiStats: {
         parameters: {
             query?: {
-                /** @description So many hours; a day, if nothing is said. */
+                /** @description Number of hours up to now. Default: 24. */
                 hours?: number;
             };
             header?: never;
@@ -3922,7 +3922,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was done, in spans of time */
+            /** @description Activity per time span */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3937,13 +3937,13 @@ export interface operations {
     getApiStream: {
         parameters: {
             query?: {
-                /** @description Those after this one; the header `Last-Event-ID` wins. Without either, those from now on. */
+                /** @description Sequence number to start after; `Last-Event-ID` has priority. Default: new entries only. */
                 after?: number;
-                /** @description Also pieces of answers under way. */
+                /** @description Also pieces of answers in progress, as `delta` events. Default: false. */
                 deltas?: boolean;
-                /** @description Those of this run. */
+                /** @description Only entries of this run; has priority over `session`. */
                 run?: string;
-                /** @description Those of this session. */
+                /** @description Only entries of this session. */
                 session?: string;
             };
             header?: never;
@@ -3952,7 +3952,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Entries as they are recorded; `Last-Event-ID` goes on after a break */
+            /** @description Entries as they are recorded; `Last-Event-ID` resumes the stream */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4000,7 +4000,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Have a task done, in a session of its own */
+            /** @description Run a task in a new session */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4021,7 +4021,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The keys that there are */
+            /** @description All keys */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4046,7 +4046,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Make a key; it is shown once */
+            /** @description Create a key; its text is returned once */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4069,7 +4069,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Take a key back */
+            /** @description Revoke a key */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4092,7 +4092,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One event through all stages */
+            /** @description The trace of an event through all stages */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4119,7 +4119,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Begin a new session that goes on from a turn */
+            /** @description Fork a turn: start a new session that continues from it */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4165,7 +4165,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Run a prompt; with `Accept: text/event-stream` its events follow */
+            /** @description Run a prompt; `Accept: text/event-stream` streams its events */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4188,7 +4188,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events of the run that answers a message; `Last-Event-ID` goes on after a break */
+            /** @description Events of the run that answers a message; `Last-Event-ID` resumes the stream */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4215,7 +4215,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Answer a question of a run */
+            /** @description Answer an approval of a run */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4238,7 +4238,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Ask a run to end */
+            /** @description Cancel a run */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4265,7 +4265,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Take a call of a program that the settings name under `webhooks` */
+            /** @description Accept a call of a source that the settings name under `webhooks` */
             202: {
                 headers: {
                     [name: string]: unknown;
