@@ -12,6 +12,7 @@ mod atomic_write;
 mod bash;
 mod edit;
 mod fetch;
+mod fetch_rules;
 mod glob;
 mod grep;
 mod html;
@@ -27,7 +28,7 @@ mod write;
 
 pub use arguments::normalize_arguments;
 pub use atomic_write::unified_diff;
-pub use fetch::FetchRules;
+pub use fetch_rules::FetchRules;
 pub use sandbox_session::{FILE_TOOLS, SandboxSession, ToolSandbox, serve_files};
 pub use toolset::{Tool, ToolContext, ToolLimits, Toolset};
 pub use workspace::{Error, Workspace};

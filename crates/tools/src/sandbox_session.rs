@@ -17,7 +17,7 @@ use agentry_sandbox::{CancelToken, Sandbox, SandboxedService, ServiceError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fetch::FetchRules;
+use crate::fetch_rules::FetchRules;
 use crate::limits::{FILE_TOOL_MS_MAX, PREVIEW_WAIT_MS_MAX};
 use crate::toolset::{ToolContext, ToolLimits, Toolset};
 use crate::workspace::Workspace;

@@ -12,7 +12,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fetch::FetchRules;
+use crate::fetch_rules::FetchRules;
 use crate::limits::{
     FETCH_BYTES_MAX, FETCH_MS_MAX, FETCH_OUTPUT_CHARS_MAX, READ_BYTES_MAX, SEARCH_ENTRIES_MAX,
     SEARCH_FILE_BYTES_MAX, SEARCH_MS_MAX, SEARCH_RESULTS_MAX, SHELL_OUTPUT_CHARS_MAX,
