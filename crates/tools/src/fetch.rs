@@ -29,7 +29,7 @@ use crate::limits::{
     FETCH_URL_BYTES_MAX,
 };
 use crate::output::cut_end;
-use crate::toolset::{Tool, ToolContext, ToolLimits, spec};
+use crate::tool::{Tool, ToolContext, ToolLimits, spec};
 
 pub(crate) struct WebFetch {
     spec: ToolSpec,
