@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod approval_rule;
 pub mod config;
 pub mod context_folder;
 pub mod diagnostic;

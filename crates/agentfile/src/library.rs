@@ -15,6 +15,7 @@ use agentry_protocol::tool::ToolName;
 
 use crate::access;
 use crate::agent::Agent;
+use crate::approval_rule::ExampleChecker;
 use crate::config::Settings;
 use crate::context_folder;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
@@ -24,7 +25,6 @@ use crate::mcp::{self, McpServer};
 use crate::name_index::{DefinitionHealth, NameIndex};
 use crate::pack;
 use crate::program::{self, ResolveContext};
-use crate::scope::ExampleChecker;
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
 use crate::source::{SourceText, SourcedValue, Span};
 use crate::task::{self, Task, TaskDraft};
