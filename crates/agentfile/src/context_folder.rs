@@ -100,7 +100,7 @@ pub fn read(
             hooks: Vec::new(),
             capabilities: CapabilitySwitches::default(),
             access,
-            confinement: sandbox::of_agent(around.settings, &[], findings),
+            confinement: sandbox::of_agent(around.settings.sandbox(), &[], findings),
         },
         personas: AgentPersonas::default(),
         skills: crate::pack::skills_of(&scope, around.index),

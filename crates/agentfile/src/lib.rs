@@ -18,6 +18,7 @@ pub mod event_hook;
 pub mod file_tree;
 pub mod front_matter;
 pub mod json;
+mod layered_values;
 pub mod layout;
 pub mod library;
 pub mod limits;

@@ -106,7 +106,11 @@ fn powers(
         hooks: Vec::new(),
         capabilities: CapabilitySwitches::default(),
         access,
-        confinement: sandbox::of_agent(around.settings, &[(&doc.source, &doc.node)], findings),
+        confinement: sandbox::of_agent(
+            around.settings.sandbox(),
+            &[(&doc.source, &doc.node)],
+            findings,
+        ),
     }
 }
 

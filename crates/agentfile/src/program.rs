@@ -103,7 +103,7 @@ impl ProgramReader<'_> {
         }
         let front_file = front.iter().map(|front| (&front.source, &front.node));
         let files: Vec<_> = [(&yml.source, &yml.node)].into_iter().chain(front_file).collect();
-        let confinement = sandbox::of_agent(self.around.settings, &files, findings);
+        let confinement = sandbox::of_agent(self.around.settings.sandbox(), &files, findings);
         let manifest = &yml.manifest;
         let skill_ids = self.skill_ids(&skills, &scope);
         let agent = Agent {
