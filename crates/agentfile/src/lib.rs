@@ -30,6 +30,7 @@ pub mod node;
 pub mod pack;
 mod pattern;
 pub mod program;
+pub mod resolution;
 pub mod sandbox;
 pub mod schema;
 pub mod scope;
