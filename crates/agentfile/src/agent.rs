@@ -12,9 +12,9 @@ use agentry_protocol::{AgentId, ContentHash, PersonaId, SkillId, TaskId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::approval_rule::ApprovalRule;
 use crate::manifest::agent_yml::PersonaRouter;
 use crate::sandbox::SandboxLayer;
-use crate::scope::ApprovalRule;
 use crate::source::{Origin, SourcedValue};
 use crate::tool_access::ToolAccess;
 

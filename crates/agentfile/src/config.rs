@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
+use crate::layered_values::LayeredValues;
 use crate::manifest::config::{Config, ProviderToml};
 use crate::node::{Kind, Node, pointer_part};
 use crate::sandbox::{self, SandboxLayer, SettingsAuthor};
@@ -22,10 +23,7 @@ use crate::toml;
 
 pub mod channels;
 mod environment;
-pub(crate) mod layered_values;
 mod spending;
-
-use layered_values::LayeredValues;
 
 /// The name of the file.
 pub const FILE: &str = "agentry.toml";

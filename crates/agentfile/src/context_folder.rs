@@ -17,7 +17,7 @@ use crate::json;
 use crate::manifest::agent_yml::CapabilitiesYml;
 use crate::markdown;
 use crate::node::{Kind, Node};
-use crate::program::ResolveContext;
+use crate::resolution::{ResolveContext, skills_of, tasks_of};
 use crate::sandbox;
 use crate::schema::{self, FileKind};
 use crate::scope::{DefinitionScope, NameSelection};
@@ -100,11 +100,11 @@ pub fn read(
             hooks: Vec::new(),
             capabilities: CapabilitySwitches::default(),
             access,
-            confinement: sandbox::of_agent(around.settings, &[], findings),
+            confinement: sandbox::of_agent(around.settings.sandbox(), &[], findings),
         },
         personas: AgentPersonas::default(),
-        skills: crate::pack::skills_of(&scope, around.index),
-        tasks: crate::pack::tasks_of(&scope, around.index),
+        skills: skills_of(&scope, around.index),
+        tasks: tasks_of(&scope, around.index),
         values: AgentValues { args: around.settings.args(), ..AgentValues::default() },
     })
 }

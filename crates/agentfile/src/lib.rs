@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod approval_rule;
 pub mod config;
 pub mod context_folder;
 pub mod diagnostic;
@@ -17,6 +18,7 @@ pub mod event_hook;
 pub mod file_tree;
 pub mod front_matter;
 pub mod json;
+mod layered_values;
 pub mod layout;
 pub mod library;
 pub mod limits;
@@ -28,6 +30,7 @@ pub mod node;
 pub mod pack;
 mod pattern;
 pub mod program;
+pub mod resolution;
 pub mod sandbox;
 pub mod schema;
 pub mod scope;

@@ -15,6 +15,7 @@ use agentry_protocol::tool::ToolName;
 
 use crate::access;
 use crate::agent::Agent;
+use crate::approval_rule::ExampleChecker;
 use crate::config::Settings;
 use crate::context_folder;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
@@ -23,8 +24,8 @@ use crate::limits::{READERS_MAX, SKILLS_PER_READER_MIN};
 use crate::mcp::{self, McpServer};
 use crate::name_index::{DefinitionHealth, NameIndex};
 use crate::pack;
-use crate::program::{self, ResolveContext};
-use crate::scope::ExampleChecker;
+use crate::program;
+use crate::resolution::ResolveContext;
 use crate::skill::{self, Skill, SkillDraft, SkillLevel};
 use crate::source::{SourceText, SourcedValue, Span};
 use crate::task::{self, Task, TaskDraft};
@@ -32,6 +33,7 @@ use crate::trust;
 
 mod discovery;
 mod ids;
+mod settings_references;
 
 use discovery::{DefinitionKind, FoundDefinition};
 
@@ -430,7 +432,7 @@ impl LibraryReader<'_> {
         }
     }
 
-    /// Reports refused files outside of agents, and references from the settings.
+    /// Reports refused files outside of agents, and broken references from the settings.
     fn report_rest(&self, found: &[FoundDefinition<'_>], findings: &mut Findings) {
         let mut own = Findings::default();
         self.input.project.report_refusals(&mut own);
@@ -448,54 +450,7 @@ impl LibraryReader<'_> {
         {
             findings.append(own);
         }
-        self.check_persona(findings);
-        if let Some(default) = &self.input.settings.config.agent.default {
-            let pointer = "/agent/default";
-            match self.index.agents.get(default) {
-                Some(DefinitionHealth::Valid) => {}
-                Some(DefinitionHealth::Broken(file)) => {
-                    let text =
-                        FindingText::new(format!("the default agent `{default}` does not load"))
-                            .help(format!("mend {file} first"));
-                    self.input.settings.report(
-                        DiagnosticCode::BrokenReference,
-                        pointer,
-                        text,
-                        findings,
-                    );
-                }
-                None => {
-                    let known: Vec<&str> = self.index.agents.keys().map(String::as_str).collect();
-                    let text = FindingText::new(format!("no agent has the id `{default}`"))
-                        .help(crate::diagnostic::suggestion(default, &known));
-                    self.input.settings.report(
-                        DiagnosticCode::UnknownAgent,
-                        pointer,
-                        text,
-                        findings,
-                    );
-                }
-            }
-        }
-    }
-
-    /// Checks that the persona of the settings is one of an agent's.
-    fn check_persona(&self, findings: &mut Findings) {
-        let Some(persona) = &self.input.settings.config.agent.persona else { return };
-        let agents = self.library.agents.values();
-        let known: Vec<&str> = agents
-            .flat_map(|agent| agent.personas.available.iter().map(|persona| persona.id.as_str()))
-            .collect();
-        if !self.library.agents.is_empty() && !known.contains(&persona.as_str()) {
-            let text = FindingText::new(format!("no agent here has the persona `{persona}`"))
-                .help(crate::diagnostic::suggestion(persona, &known));
-            self.input.settings.report(
-                DiagnosticCode::UnknownPersona,
-                "/agent/persona",
-                text,
-                findings,
-            );
-        }
+        settings_references::check(&self.input.settings, &self.index, &self.library, findings);
     }
 }
 

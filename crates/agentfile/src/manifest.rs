@@ -10,6 +10,7 @@ pub mod agent_md;
 pub mod agent_yml;
 pub mod approvals;
 pub mod channels;
+pub mod command;
 pub mod config;
 pub mod event_hook_yml;
 pub mod hooks;

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_protocol::tool::{self, ToolName};
 
+use crate::approval_rule::ExampleChecker;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
-use crate::scope::ExampleChecker;
 use crate::source::{SourceText, Span};
 
 /// The state of a definition.

@@ -4,13 +4,11 @@
 //!
 //! Must never: take an id from the file; it comes from the directory.
 
-use std::collections::HashSet;
-
-use agentry_protocol::{AgentId, SkillId, TaskId};
+use agentry_protocol::AgentId;
 use serde_json::Value;
 
 use crate::agent::{
-    Agent, AgentForm, AgentIdentity, AgentModels, AgentPermissions, AgentPersonas, AgentValues,
+    Agent, AgentForm, AgentIdentity, AgentPermissions, AgentPersonas, AgentValues,
     CapabilitySwitches, PromptTexts,
 };
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
@@ -19,12 +17,11 @@ use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::CapabilitiesYml;
 use crate::manifest::names::InheritableNames;
 use crate::markdown::{self, FrontMatterStrictness};
-use crate::name_index::{DefinitionHealth, NameIndex};
-use crate::program::ResolveContext;
+use crate::resolution::{ResolveContext, each_once, models_of, skills_of, tasks_of};
 use crate::sandbox;
 use crate::schema::{self, FileKind, ManifestFile};
 use crate::scope::{self, DefinitionScope};
-use crate::source::{Origin, SourcedValue, Span};
+use crate::source::{Origin, Span};
 use crate::tool_access;
 use crate::toolset::{ToolsetBuilder, report_left_out};
 
@@ -106,58 +103,10 @@ fn powers(
         hooks: Vec::new(),
         capabilities: CapabilitySwitches::default(),
         access,
-        confinement: sandbox::of_agent(around.settings, &[(&doc.source, &doc.node)], findings),
+        confinement: sandbox::of_agent(
+            around.settings.sandbox(),
+            &[(&doc.source, &doc.node)],
+            findings,
+        ),
     }
-}
-
-/// Returns the models that the front matter names.
-pub(crate) fn models_of(doc: &ManifestFile<AgentMd>) -> AgentModels {
-    let manifest = &doc.manifest;
-    let allowed = manifest.allowed_models.iter().enumerate();
-    AgentModels {
-        candidates: manifest.model.iter().map(|name| doc.sourced("/model", name.clone())).collect(),
-        allowed: allowed
-            .map(|(at, name)| doc.sourced(&format!("/allowed_models/{at}"), name.clone()))
-            .collect(),
-        bound: manifest.model.is_some() || !manifest.allowed_models.is_empty(),
-        temperature: manifest.temperature.map(|value| doc.sourced("/temperature", value)),
-        max_tokens: manifest.max_tokens.map(|value| doc.sourced("/max_tokens", value)),
-    }
-}
-
-/// Returns the models without repetitions; the first of equals stays.
-pub(crate) fn each_once(models: Vec<SourcedValue<String>>) -> Vec<SourcedValue<String>> {
-    let mut seen = HashSet::new();
-    models.into_iter().filter(|model| seen.insert(model.value.clone())).collect()
-}
-
-/// Returns the skills of a scope that load.
-pub(crate) fn skills_of(scope: &DefinitionScope, index: &NameIndex) -> Vec<SourcedValue<SkillId>> {
-    let ids = chosen(&scope.skills, &index.skills);
-    ids.into_iter().map(|(id, origin)| SourcedValue::new(SkillId::new(id), origin)).collect()
-}
-
-/// Returns the tasks of a scope that load.
-pub(crate) fn tasks_of(scope: &DefinitionScope, index: &NameIndex) -> Vec<SourcedValue<TaskId>> {
-    let ids = chosen(&scope.tasks, &index.tasks);
-    ids.into_iter().map(|(id, origin)| SourcedValue::new(TaskId::new(id), origin)).collect()
-}
-
-fn chosen(
-    choice: &scope::NameSelection,
-    known: &std::collections::BTreeMap<String, DefinitionHealth>,
-) -> Vec<(String, Origin)> {
-    let good = |id: &str| known.get(id) == Some(&DefinitionHealth::Valid);
-    let mut ids: Vec<(String, Origin)> = choice
-        .names
-        .iter()
-        .filter(|name| good(&name.value))
-        .map(|name| (name.value.clone(), name.origin.clone()))
-        .collect();
-    if choice.inherit {
-        let named: HashSet<String> = ids.iter().map(|(id, _)| id.clone()).collect();
-        let inherited = known.keys().filter(|id| good(id) && !named.contains(*id));
-        ids.extend(inherited.map(|id| (id.clone(), Origin::named("inherit"))));
-    }
-    ids
 }

@@ -5,7 +5,7 @@
 //!
 //! Must never: treat a broken optional file as absent.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AgentId, SkillId};
@@ -15,18 +15,17 @@ use crate::agent::{
     Agent, AgentForm, AgentIdentity, AgentModels, AgentPermissions, AgentValues,
     CapabilitySwitches, PromptTexts,
 };
-use crate::config::Settings;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
 use crate::file_tree::FileTree;
 use crate::manifest::agent_md::AgentMd;
 use crate::manifest::agent_yml::AgentYml;
 use crate::markdown::{self, FrontMatterStrictness, MarkdownFile};
-use crate::name_index::NameIndex;
 use crate::node::{Kind, MapEntry, Node};
+use crate::resolution::{ResolveContext, each_once, models_of, skills_of, tasks_of};
 use crate::sandbox;
 use crate::schema::{self, FileKind, ManifestFile};
 use crate::scope::{self, DefinitionScope};
-use crate::skill::{self, Skill, SkillLevel};
+use crate::skill::{self, Skill};
 use crate::source::{Origin, SourcedValue, Span};
 use crate::tool_access::{self, ToolAccess};
 use crate::toolset::ToolsetBuilder;
@@ -45,20 +44,6 @@ pub(crate) use values::{diary, yaml_value};
 
 /// The file that makes a directory an agent program.
 pub const FILE: &str = "agent.yml";
-
-/// The names and settings against which an agent is resolved.
-pub struct ResolveContext<'a> {
-    /// All names that a reference may use.
-    pub index: &'a NameIndex,
-    /// The project's and the user's settings.
-    pub settings: &'a Settings,
-    /// The environment variables that limit the tools.
-    pub environment: &'a BTreeMap<String, String>,
-    /// The strictness for skills.
-    pub level: SkillLevel,
-    /// The rules of the workspace.
-    pub rules: Option<&'a SourcedValue<String>>,
-}
 
 /// Reads an agent program and its own skills. `None` if too much of it is defective; with an error
 /// among the findings it does not load.
@@ -103,7 +88,7 @@ impl ProgramReader<'_> {
         }
         let front_file = front.iter().map(|front| (&front.source, &front.node));
         let files: Vec<_> = [(&yml.source, &yml.node)].into_iter().chain(front_file).collect();
-        let confinement = sandbox::of_agent(self.around.settings, &files, findings);
+        let confinement = sandbox::of_agent(self.around.settings.sandbox(), &files, findings);
         let manifest = &yml.manifest;
         let skill_ids = self.skill_ids(&skills, &scope);
         let agent = Agent {
@@ -127,7 +112,7 @@ impl ProgramReader<'_> {
             powers: AgentPermissions { hooks, confinement, ..powers },
             personas,
             skills: skill_ids,
-            tasks: crate::pack::tasks_of(&scope, self.around.index),
+            tasks: tasks_of(&scope, self.around.index),
             values,
         };
         Some((agent, skills))
@@ -277,14 +262,10 @@ impl ProgramReader<'_> {
             check_model_name(yml, "/model/default", &name, findings);
             candidates.push(yml.sourced("/model/default", name));
         }
-        let front = front.map(crate::pack::models_of).unwrap_or_default();
+        let front = front.map(models_of).unwrap_or_default();
         candidates.extend(front.candidates);
         candidates.extend(self.around.settings.default_model());
-        AgentModels {
-            candidates: crate::pack::each_once(candidates),
-            allowed: front.allowed,
-            ..front
-        }
+        AgentModels { candidates: each_once(candidates), allowed: front.allowed, ..front }
     }
 
     fn powers(
@@ -360,7 +341,7 @@ impl ProgramReader<'_> {
         let own =
             own.iter().map(|skill| SourcedValue::new(skill.id.clone(), skill.name.origin.clone()));
         let mut ids: Vec<SourcedValue<SkillId>> = own.collect();
-        for skill in crate::pack::skills_of(scope, self.around.index) {
+        for skill in skills_of(scope, self.around.index) {
             if !ids.iter().any(|known| known.value == skill.value) {
                 ids.push(skill);
             }

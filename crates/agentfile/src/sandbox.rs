@@ -11,9 +11,8 @@ use agentry_protocol::confinement::{GitAccess, ReadAccess};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::config::Settings;
-use crate::config::layered_values::LayeredValues;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
+use crate::layered_values::LayeredValues;
 use crate::manifest::config::{
     HomePersistence, SandboxLevel, SandboxProfile, SandboxToml, Security,
 };
@@ -145,11 +144,10 @@ impl SandboxLayer {
 /// Returns the requests of an agent's files: its own settings, and the fields of the files that
 /// define it. Defects of the fields go to the findings.
 pub(crate) fn of_agent(
-    settings: &Settings,
+    layers: &SandboxLayers,
     files: &[(&SourceText, &Node)],
     findings: &mut Findings,
 ) -> Vec<SandboxLayer> {
-    let layers = settings.sandbox();
     let own =
         layers.requests.iter().filter(|layer| layer.speaker == SettingsAuthor::Agent).cloned();
     let fields = files.iter().map(|(source, node)| {

@@ -3,8 +3,8 @@
 //! Must never: leave out a value that affects the agent.
 
 use agentry_agentfile::agent::{Agent, HookSwitch, ToolKind};
+use agentry_agentfile::approval_rule::ApprovalRule;
 use agentry_agentfile::library::Library;
-use agentry_agentfile::scope::ApprovalRule;
 use agentry_agentfile::source::Origin;
 use serde_json::json;
 

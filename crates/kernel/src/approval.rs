@@ -8,11 +8,11 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use agentry_agentfile::limits::REGEX_BYTES_MAX;
-use agentry_agentfile::manifest::approvals::Matcher;
-use agentry_agentfile::scope::{
+use agentry_agentfile::approval_rule::{
     ApprovalRule, COMMAND, ExampleDefect, ExpectedVerdict, RuleKind, SHELL,
 };
+use agentry_agentfile::limits::REGEX_BYTES_MAX;
+use agentry_agentfile::manifest::approvals::Matcher;
 use agentry_protocol::call_facts::CallFacts;
 use agentry_protocol::verdict::Verdict;
 use regex::{Regex, RegexBuilder};

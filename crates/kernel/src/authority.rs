@@ -11,10 +11,11 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use agentry_agentfile::agent::{Agent, ExcludedTool};
+use agentry_agentfile::approval_rule::{ApprovalRule, COMMAND, SHELL};
 use agentry_agentfile::diagnostic::suggestion;
 use agentry_agentfile::library::Library;
 use agentry_agentfile::manifest::tool_access::AccessMode;
-use agentry_agentfile::scope::{ApprovalRule, COMMAND, DefinitionScope, SHELL};
+use agentry_agentfile::scope::DefinitionScope;
 use agentry_agentfile::skill::SkillForm;
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::task::Task;

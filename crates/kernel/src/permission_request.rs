@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use agentry_agentfile::scope::{COMMAND, SHELL};
+use agentry_agentfile::approval_rule::{COMMAND, SHELL};
 use agentry_protocol::access::{Bounds, RequestLimits, RequestQuota, Resource};
 use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalKind, ApprovalScope};
 use agentry_protocol::principal::{Principal, PrincipalKind};

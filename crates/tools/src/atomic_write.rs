@@ -12,7 +12,7 @@ use similar::TextDiff;
 
 use crate::limits::{PREVIEW_CHARS_MAX, PREVIEW_MS_MAX, TEMPORARY_NAMES_MAX};
 use crate::output::cut_end;
-use crate::toolset::ToolContext;
+use crate::tool::ToolContext;
 use crate::workspace::{Error, Workspace, kind, parent, shown};
 
 /// The target of a write: a path without links, and the permissions of the file if it exists.

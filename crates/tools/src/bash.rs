@@ -27,8 +27,8 @@ use serde_json::{Value, json};
 use crate::arguments::run_parsed;
 use crate::limits::{DENIALS_MAX, SHELL_COMMAND_BYTES_MAX};
 use crate::output::of_process;
-use crate::sandbox_session::{SandboxSession, ToolSandbox};
-use crate::toolset::{Tool, ToolContext, no_sandbox, spec};
+use crate::sandbox_session::{SandboxSession, ToolSandbox, no_sandbox};
+use crate::tool::{Tool, ToolContext, spec};
 use crate::workspace::Error;
 
 /// Maximum of bytes in a character.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::arguments::{parse, run_parsed};
 use crate::atomic_write::{content, diff, replace, target};
 use crate::limits::MATCH_LINES_MAX;
-use crate::toolset::{Tool, ToolContext, spec};
+use crate::tool::{Tool, ToolContext, spec};
 use crate::workspace::{Error, shown};
 
 pub(crate) struct EditFile {

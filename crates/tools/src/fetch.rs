@@ -5,18 +5,15 @@
 //!
 //! Must never: use a proxy of the environment, follow a redirect unchecked, or read without limit.
 
-use std::collections::BTreeSet;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::confinement::NetworkAccess;
 use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
 };
 use agentry_sandbox::address::refusal;
-use agentry_sandbox::egress::EgressRules;
 use reqwest::Url;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, LOCATION};
@@ -25,50 +22,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arguments::parse;
+use crate::fetch_rules::FetchRules;
 use crate::html::to_markdown;
 use crate::limits::{
     FETCH_CONNECT_MS_MAX, FETCH_HOPS_MAX, FETCH_STACK_BYTES, FETCH_STOP_LOOK_MS,
     FETCH_URL_BYTES_MAX,
 };
 use crate::output::cut_end;
-use crate::toolset::{Tool, ToolContext, ToolLimits, spec};
-
-/// Hosts that may be fetched although their addresses are not public, and limits on others.
-#[derive(Clone, Debug, Default)]
-pub struct FetchRules {
-    allow: BTreeSet<String>,
-    /// The only allowed hosts; None means all public hosts.
-    hosts: Option<EgressRules>,
-}
-
-impl FetchRules {
-    /// Allows these hosts, each as `host:port` as in URLs: `localhost:8080`, `[::1]:80`.
-    pub fn allowing<T: Into<String>>(hosts: impl IntoIterator<Item = T>) -> Self {
-        let allow = hosts.into_iter().map(|host| host.into().to_lowercase()).collect();
-        Self { allow, hosts: None }
-    }
-
-    /// Allows only the hosts that a confinement can reach. An invalid list allows none.
-    #[must_use]
-    pub fn within(self, network: &NetworkAccess) -> Self {
-        let none = || EgressRules::new(&NetworkAccess::None).expect("no list is a list");
-        Self { hosts: Some(EgressRules::new(network).unwrap_or_else(|_| none())), ..self }
-    }
-
-    /// Returns the reason why a host is refused, or None.
-    fn refuses(&self, host: &str, port: u16) -> Option<String> {
-        let hosts = self.hosts.as_ref().filter(|_| !self.allows(host, port))?;
-        hosts.allows(host, port).err()
-    }
-
-    fn counts_as_public(&self, address: IpAddr) -> bool {
-        self.hosts.as_ref().is_some_and(|hosts| hosts.counts_as_public(address))
-    }
-
-    fn allows(&self, host: &str, port: u16) -> bool {
-        self.allow.contains(&format!("{host}:{port}"))
-    }
-}
+use crate::tool::{Tool, ToolContext, ToolLimits, spec};
 
 pub(crate) struct WebFetch {
     spec: ToolSpec,

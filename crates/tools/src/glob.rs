@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::arguments::run_parsed;
-use crate::toolset::{Tool, ToolContext, spec};
+use crate::tool::{Tool, ToolContext, spec};
 use crate::walk::{WalkEnd, WalkOptions, files};
 use crate::workspace::shown;
 

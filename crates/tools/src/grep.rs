@@ -21,7 +21,7 @@ use crate::limits::{
     REGEX_BYTES_MAX, SEARCH_BUFFER_BYTES_MAX, SEARCH_CONTEXT_LINES_MAX, SEARCH_LINE_CHARS_MAX,
     SEARCH_OUTPUT_CHARS_MAX,
 };
-use crate::toolset::{Tool, ToolContext, spec};
+use crate::tool::{Tool, ToolContext, spec};
 use crate::walk::{WalkEnd, WalkOptions, files};
 use crate::workspace::{Error, Workspace, shown};
 

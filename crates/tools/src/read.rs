@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::parse;
 use crate::limits::{READ_FILE_BYTES_MAX, SNIFF_BYTES_MAX};
-use crate::toolset::{Tool, ToolContext, spec};
+use crate::tool::{Tool, ToolContext, spec};
 use crate::workspace::Error;
 
 pub(crate) struct ReadFile {

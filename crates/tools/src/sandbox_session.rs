@@ -1,26 +1,19 @@
 //! The place where tools run: in a sandbox, without one by the operator's choice, or nowhere.
 //!
 //! Each command gets its own sandbox. The file tools run in one helper inside the session's
-//! sandbox, so that one confinement and one enforcer apply to both.
+//! sandbox, so that one confinement and one enforcer apply to both. Its requests: `file_tools`.
 //!
 //! Must never: run in this process a call that needs confinement.
 
-use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentry_protocol::call_facts::ResolvedPath;
 use agentry_protocol::confinement::{Confinement, Connection};
-use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 use agentry_sandbox::{CancelToken, Sandbox, SandboxedService, ServiceError};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-use crate::fetch::FetchRules;
-use crate::limits::{FILE_TOOL_MS_MAX, PREVIEW_WAIT_MS_MAX};
-use crate::toolset::{ToolContext, ToolLimits, Toolset};
-use crate::workspace::Workspace;
 
 /// The name of the helper that serves the file tools.
 pub const FILE_TOOLS: &str = "file-tools";
@@ -50,18 +43,9 @@ pub struct SandboxSession {
 
 /// The arguments with which the helper starts.
 #[derive(Serialize, Deserialize)]
-struct FileToolsStart {
-    workspace: PathBuf,
-    confinement: Confinement,
-}
-
-/// A request to the helper.
-#[derive(Serialize, Deserialize)]
-enum FileToolsRequest {
-    /// Runs a call.
-    Run(ToolCall, ToolLimits, Option<ResolvedPath>),
-    /// Previews the change of a call.
-    Preview(ToolCall, ToolLimits),
+pub(crate) struct FileToolsStart {
+    pub(crate) workspace: PathBuf,
+    pub(crate) confinement: Confinement,
 }
 
 impl SandboxSession {
@@ -107,23 +91,10 @@ impl SandboxSession {
         self.connected.clone()
     }
 
-    pub(crate) fn run(&self, call: &ToolCall, context: &ToolContext<'_>) -> ToolOutcome {
-        let question = FileToolsRequest::Run(call.clone(), context.bounds, context.judged.cloned());
-        let time = Duration::from_millis(FILE_TOOL_MS_MAX);
-        match self.ask(&question, context.stop, time) {
-            Ok(outcome) => outcome,
-            Err(outcome) => outcome,
-        }
-    }
-
-    pub(crate) fn preview(&self, call: &ToolCall, context: &ToolContext<'_>) -> Option<String> {
-        let question = FileToolsRequest::Preview(call.clone(), context.bounds);
-        self.ask(&question, context.stop, Duration::from_millis(PREVIEW_WAIT_MS_MAX)).ok().flatten()
-    }
-
-    fn ask<T: for<'de> Deserialize<'de>>(
+    /// Returns the helper's answer to a question; starts the helper if it is not there.
+    pub(crate) fn ask<T: DeserializeOwned>(
         &self,
-        question: &FileToolsRequest,
+        question: &impl Serialize,
         stop: &CancelToken,
         time: Duration,
     ) -> Result<T, ToolOutcome> {
@@ -158,40 +129,9 @@ impl SandboxSession {
     }
 }
 
-/// Serves the file tools from inside a sandbox until stdin ends; returns the exit code.
-pub fn serve_files(arguments: &Value) -> i32 {
-    let Ok(start) = serde_json::from_value::<FileToolsStart>(arguments.clone()) else { return 2 };
-    let Ok(workspace) = Workspace::open(&start.workspace) else { return 3 };
-    let workspace = workspace.confined_by(start.confinement);
-    let tools = Toolset::builtin();
-    let (fetch, stop) = (FetchRules::default(), CancelToken::new());
-    let mut output = std::io::stdout().lock();
-    for line in std::io::stdin().lock().lines() {
-        let Ok(line) = line else { return 4 };
-        let Ok(question) = serde_json::from_str(&line) else { return 5 };
-        let context = ToolContext {
-            workspace: &workspace,
-            stop: &stop,
-            bounds: ToolLimits::default(),
-            fetch: &fetch,
-            env: &[],
-            confines: ToolSandbox::Off,
-            judged: None,
-        };
-        let answer = match question {
-            FileToolsRequest::Run(call, bounds, judged) => {
-                let context = ToolContext { bounds, judged: judged.as_ref(), ..context };
-                serde_json::to_string(&tools.run(&call, &context))
-            }
-            FileToolsRequest::Preview(call, bounds) => {
-                serde_json::to_string(&tools.preview(&call, &ToolContext { bounds, ..context }))
-            }
-        };
-        let Ok(mut answer) = answer else { return 6 };
-        answer.push('\n');
-        if output.write_all(answer.as_bytes()).and_then(|()| output.flush()).is_err() {
-            return 7;
-        }
-    }
-    0
+/// Returns the outcome of a call that has no sandbox: it is refused.
+pub(crate) fn no_sandbox(why: &str) -> ToolOutcome {
+    ToolOutcome::refused(format!(
+        "Nothing was done: {why}. `agentry doctor` says what is missing and how to get it."
+    ))
 }

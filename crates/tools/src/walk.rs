@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::limits::{IGNORE_FILE_BYTES_MAX, SEARCH_DEPTH_MAX};
-use crate::toolset::ToolContext;
+use crate::tool::ToolContext;
 use crate::workspace::{Error, Workspace};
 
 /// The options of a walk.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::parse;
 use crate::atomic_write::{content, diff, replace, target};
-use crate::toolset::{Tool, ToolContext, spec};
+use crate::tool::{Tool, ToolContext, spec};
 use crate::workspace::{Error, parent};
 
 pub(crate) struct WriteFile {

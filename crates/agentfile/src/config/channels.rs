@@ -8,7 +8,7 @@ use agentry_protocol::inbound::EventId;
 
 use super::Settings;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
-use crate::manifest::config::CommandWords;
+use crate::manifest::command::CommandWords;
 use crate::node::{Kind, Node, pointer_part};
 use crate::source::SourceText;
 

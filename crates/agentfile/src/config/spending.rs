@@ -4,8 +4,8 @@
 
 use serde_json::Value;
 
-use super::layered_values::LayeredValues;
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
+use crate::layered_values::LayeredValues;
 use crate::node::{Kind, Node};
 use crate::sandbox::SettingsAuthor;
 use crate::source::SourceText;

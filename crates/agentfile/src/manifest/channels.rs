@@ -8,7 +8,7 @@ use agentry_protocol::intake::{OverflowPolicy, QueuePreferences};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::config::CommandWords;
+use super::command::CommandWords;
 
 /// `[channels.<name>]`; only in your own settings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::channels::{ChannelToml, QueueToml, Webhook};
+use super::command::CommandWords;
 use crate::limits::SPENDING_DOLLARS_MAX;
 
 /// The file `agentry.toml`.
@@ -463,28 +464,4 @@ pub struct SecretUse {
     #[serde(rename = "as")]
     #[schemars(regex(pattern = r"^[A-Za-z_][A-Za-z0-9_]*$"))]
     pub variable: Option<String>,
-}
-
-/// One word or several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum CommandWords {
-    /// One word.
-    One(String),
-    /// Several words.
-    Several(Vec<String>),
-}
-
-impl JsonSchema for CommandWords {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Words".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "One word, or a list of words.",
-            "type": ["string", "array"],
-            "items": { "type": "string" }
-        })
-    }
 }

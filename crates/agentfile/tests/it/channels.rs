@@ -1,7 +1,7 @@
 //! Channels, webhooks and the queue: what the operator's settings may say, and that nobody else may.
 
 use agentry_agentfile::manifest::channels::{FilterField, FilterKind, MarkdownFlavor};
-use agentry_agentfile::manifest::config::CommandWords;
+use agentry_agentfile::manifest::command::CommandWords;
 use agentry_protocol::access::Delivery;
 use agentry_protocol::inbound::PeerKind;
 use agentry_protocol::intake::{OverflowPolicy, QueuePreferences};

@@ -1,6 +1,6 @@
 //! Examples of approval rules: how they are written, and where a failing one is reported.
 
-use agentry_agentfile::scope::{ApprovalRule, ExampleDefect, ExpectedVerdict, RuleKind};
+use agentry_agentfile::approval_rule::{ApprovalRule, ExampleDefect, ExpectedVerdict, RuleKind};
 
 use crate::reading::{agent, check, check_clean, given};
 
@@ -44,7 +44,7 @@ fn examples_are_maps_of_arguments_and_for_the_shell_also_commands() {
     check_clean(BUILDER);
     let rules = agent(BUILDER, "builder").powers.tool_rules;
     let told = |rule: &ApprovalRule| -> Vec<String> {
-        let line = |one: &agentry_agentfile::scope::ApprovalExample| {
+        let line = |one: &agentry_agentfile::approval_rule::ApprovalExample| {
             format!("{:?} {} {}", one.expected, one.args, one.origin.line)
         };
         rule.examples.iter().map(line).collect()

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentry_agentfile::agent::Agent;
+use agentry_agentfile::approval_rule::ExampleChecker;
 use agentry_agentfile::config::{self, ConfigLayers};
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
 use agentry_agentfile::library::{self, Library, LibraryInput, TemplateDefect};
-use agentry_agentfile::scope::ExampleChecker;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::SourceText;
 use agentry_protocol::tool::{self, ToolName, ToolRequirement};

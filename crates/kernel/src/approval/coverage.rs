@@ -5,8 +5,8 @@
 //!
 //! Must never: call a word named if the rule contains only a part of it.
 
+use agentry_agentfile::approval_rule::{ApprovalRule, COMMAND};
 use agentry_agentfile::manifest::approvals::Matcher;
-use agentry_agentfile::scope::{ApprovalRule, COMMAND};
 use serde_json::Value;
 
 use super::{RulePatterns, holds};

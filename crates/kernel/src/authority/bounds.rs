@@ -4,7 +4,7 @@
 //!
 //! Must never: widen the access decision, or request what a policy denies by name.
 
-use agentry_agentfile::scope::{COMMAND, SHELL};
+use agentry_agentfile::approval_rule::{COMMAND, SHELL};
 use agentry_protocol::access::{AttributedName, Bounds, Credentials, DisclosureLevel, NameList};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::ToolCall;

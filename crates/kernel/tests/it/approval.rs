@@ -1,6 +1,6 @@
 //! Approval rules: what each matcher says, which rule decides, and what the shell makes of them.
 
-use agentry_agentfile::scope::{ApprovalRule, ExpectedVerdict, RuleKind};
+use agentry_agentfile::approval_rule::{ApprovalRule, ExpectedVerdict, RuleKind};
 use agentry_kernel::approval::{RulePatterns, decide, decide_task, decide_with, try_examples};
 use agentry_protocol::verdict::Verdict;
 use proptest::prelude::*;
@@ -302,7 +302,7 @@ fn tasks_have_no_shell() {
 
 fn with_examples(list: Value, allow: Value, ask: Value) -> Vec<ApprovalRule> {
     let mut rules = rules(list);
-    let example = |expected, args: &Value| agentry_agentfile::scope::ApprovalExample {
+    let example = |expected, args: &Value| agentry_agentfile::approval_rule::ApprovalExample {
         expected,
         args: args.clone(),
         origin: agentry_agentfile::source::Origin::named("built-in"),
@@ -317,7 +317,7 @@ fn with_examples(list: Value, allow: Value, ask: Value) -> Vec<ApprovalRule> {
 }
 
 fn defects(rules: &[ApprovalRule]) -> Vec<String> {
-    let one = |defect: agentry_agentfile::scope::ExampleDefect| {
+    let one = |defect: agentry_agentfile::approval_rule::ExampleDefect| {
         format!("{}/{}: {}", defect.rule, defect.example, defect.message)
     };
     try_examples(RuleKind::Tool, rules).into_iter().map(one).collect()

@@ -1,6 +1,6 @@
 //! What rules say about a path: the place that it leads to counts, not how it is written.
 
-use agentry_agentfile::scope::ApprovalRule;
+use agentry_agentfile::approval_rule::ApprovalRule;
 use agentry_kernel::approval::{JudgedPath, RulePatterns, decide_at};
 use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::verdict::Verdict;

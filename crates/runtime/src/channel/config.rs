@@ -9,7 +9,7 @@ use std::sync::Arc;
 use agentry_agentfile::manifest::channels::{
     ChannelFilter, ChannelToml, LinkTreatment, MarkdownFlavor,
 };
-use agentry_agentfile::manifest::config::CommandWords;
+use agentry_agentfile::manifest::command::CommandWords;
 use agentry_protocol::inbound::PeerKind;
 use secrecy::SecretString;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use agentry_agentfile::scope::ApprovalRule;
+use agentry_agentfile::approval_rule::ApprovalRule;
 use agentry_kernel::approval::{JudgedPath, RulePatterns, decide_at};
 use agentry_protocol::CallId;
 use agentry_protocol::call_facts::{CallFacts, ResolvedPath};

@@ -1,7 +1,7 @@
 //! The table of harmless options: every row by its own examples, both ways of allowing by a beginning, and what holds
 //! for any mixture of options.
 
-use agentry_agentfile::scope::ApprovalRule;
+use agentry_agentfile::approval_rule::ApprovalRule;
 use agentry_kernel::approval::decide;
 use agentry_kernel::shell::harmless::{HarmlessRow, Operands, OptionStyle, rows};
 use agentry_kernel::shell::{AllowlistMatch, check_allowlist, read};

@@ -8,7 +8,7 @@ use std::thread;
 use agentry_agentfile::manifest::channels::{
     ChannelFilter, FilterField, FilterKind, MarkdownFlavor,
 };
-use agentry_agentfile::manifest::config::CommandWords;
+use agentry_agentfile::manifest::command::CommandWords;
 use agentry_protocol::inbound::{ChannelAddress, PeerKind};
 use agentry_protocol::intake::DeliveryError;
 use agentry_runtime::channel::{OutgoingChunk, SentChunk};

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use agentry_agentfile::manifest::channels::ChannelToml;
-use agentry_agentfile::manifest::config::CommandWords;
+use agentry_agentfile::manifest::command::CommandWords;
 use agentry_runtime::channel::{
     Adapter, AdapterConfig, AdapterEnvironment, OutgoingChunk, SentChunk, SystemClock,
 };

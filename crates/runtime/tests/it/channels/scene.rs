@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use agentry_agentfile::manifest::channels::ChannelToml;
-use agentry_agentfile::manifest::config::CommandWords;
+use agentry_agentfile::manifest::command::CommandWords;
 use agentry_protocol::inbound::Inbound;
 use agentry_runtime::channel::{
     Adapter, AdapterConfig, AdapterEnvironment, InboundAcceptance, InboundRejection, InboundSink,
