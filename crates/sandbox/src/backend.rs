@@ -10,12 +10,12 @@ use serde_json::Value;
 use thiserror::Error as ThisError;
 
 use crate::cancel::CancelToken;
-use crate::child::{Command, Error, ProcessBounds, ProcessOutcome};
 use crate::egress::Resolver;
 #[cfg(target_os = "linux")]
 use crate::linux_backend::LinuxBackend as SystemBackend;
 #[cfg(target_os = "macos")]
 use crate::macos::MacosBackend as SystemBackend;
+use crate::process::{Command, Error, ProcessBounds, ProcessOutcome};
 use crate::service::SandboxedService;
 use crate::stdio_pump::OutputCallback;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

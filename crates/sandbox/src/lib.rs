@@ -52,6 +52,7 @@ mod macos;
 #[cfg(target_os = "linux")]
 mod pool;
 pub mod private_directory;
+mod process;
 #[cfg(any(test, not(target_os = "linux")))]
 mod process_group;
 #[cfg(target_os = "linux")]
@@ -72,15 +73,13 @@ mod watch;
 
 pub use backend::{LEVELS, Sandbox, SandboxJob, SandboxSetup, SandboxUnavailable};
 pub use cancel::CancelToken;
-pub use child::{
-    Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, run,
-    run_with_listener,
-};
+pub use child::{run, run_with_listener};
 pub use denial::{DeniedPath, denied_paths};
 pub use head_tail::HeadTailBuffer;
 #[cfg(target_os = "macos")]
 pub use macos::launcher as helper;
 pub use private_directory::PrivateDirectory;
+pub use process::{Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams};
 pub use service::{SandboxedService, ServiceError};
 pub use stdio_pump::{OutputCallback, OutputSource};
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

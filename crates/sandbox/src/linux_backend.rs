@@ -21,9 +21,6 @@ use serde_json::Value;
 use crate::attest::{self, ProbeFixture};
 use crate::backend::{Backend, SandboxJob, SandboxSetup};
 use crate::cancel::CancelToken;
-use crate::child::{
-    self, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams,
-};
 use crate::egress::{Egress, EgressRules};
 use crate::escape_probe;
 use crate::fd_channel::FdChannel;
@@ -32,6 +29,9 @@ use crate::helper::VERB;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
 use crate::linux::cgroup::{Cgroup, Cgroups};
 use crate::pool::{IdleSandbox, PoolKey, SandboxPool};
+use crate::process::{
+    Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, not_started,
+};
 use crate::protect::secrets::HardLinkCache;
 use crate::scratch_directory::ScratchDirectory;
 use crate::service::SandboxedService;
@@ -254,7 +254,7 @@ impl LinuxBackend {
         (found, scratch): (&RestrictedPaths, Option<&Path>),
     ) -> Result<(ProcessOutcome, Option<(PoolKey, IdleSandbox)>), Error> {
         let start = Instant::now();
-        let failed = |reason| child::not_started(job.command, reason);
+        let failed = |reason| not_started(job.command, reason);
         let listener = stop.listen().map_err(failed)?;
         if stop.is_stopped() {
             return Ok((ProcessOutcome::never_started(), None));

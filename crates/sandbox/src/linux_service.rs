@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use agentry_protocol::confinement::Confinement;
 use serde_json::Value;
 
-use crate::child::Error;
 use crate::fs_view::{self, RestrictedPaths};
 use crate::limits::{SERVED_TIMEOUT_MS, START_MS_MAX};
 use crate::linux_backend::LinuxBackend;
+use crate::process::Error;
 use crate::service::{SandboxedService, ServiceProcess};
 use crate::spec::{InitMessage, SandboxFailure, SandboxedProgram};
 use crate::stdio_pump::{ChildStdio, is_ready};

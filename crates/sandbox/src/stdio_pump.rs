@@ -10,9 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::child::{Command, Streams};
 use crate::head_tail::HeadTailBuffer;
 use crate::limits::{DRAIN_MS_MAX, READ_BYTES_MAX};
+use crate::process::{Command, Streams};
 
 /// Our ends of the pipes of a process.
 pub(crate) struct StdioPump<'a> {

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::cancel::CancelListener;
-use crate::child::{self, Command, Cwd, Error, ProcessEnding, ProcessOutcome};
 use crate::egress::Egress;
 use crate::fd_channel::FdChannel;
 use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
 use crate::pool::IdleSandbox;
+use crate::process::{Command, Cwd, Error, ProcessEnding, ProcessOutcome, not_started};
 use crate::spec::{ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure};
 use crate::stdio_pump::{StdioPump, is_ready};
 
@@ -297,7 +297,7 @@ fn of_start(trouble: SandboxFailure, command: &Command) -> Error {
         .errno
         .map_or_else(|| io::Error::other(trouble.why.clone()), io::Error::from_raw_os_error);
     match &*trouble.step {
-        START => child::not_started(command, reason),
+        START => not_started(command, reason),
         ENTER => {
             let path = match &command.cwd {
                 Cwd::Path(path) => path.clone(),

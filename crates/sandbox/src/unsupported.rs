@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::backend::{Backend, SandboxJob, SandboxSetup};
 use crate::cancel::CancelToken;
-use crate::child::{Error, ProcessOutcome};
+use crate::process::{Error, ProcessOutcome};
 use crate::service::SandboxedService;
 
 const NONE: &str = "this system has no sandbox that Agentry knows";
