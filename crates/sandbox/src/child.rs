@@ -20,6 +20,7 @@ use rustix::process::Pid;
 use crate::cancel::{CancelListener, CancelToken};
 use crate::exit_fd;
 use crate::limits::{GRACE_MS_MAX, KILL_MS_MAX};
+use crate::poll::is_ready;
 use crate::process::{
     Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, not_started,
 };
@@ -27,7 +28,7 @@ use crate::process::{
 use crate::process_group::ProcessGroup as ProcessTree;
 #[cfg(target_os = "linux")]
 use crate::process_tree::ProcessTree;
-use crate::stdio_pump::{ChildStdio, OutputCallback, StdioPump, is_ready};
+use crate::stdio_pump::{ChildStdio, OutputCallback, StdioPump};
 
 /// Runs a process to its end, or ends it on timeout or cancellation.
 ///

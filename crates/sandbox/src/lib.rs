@@ -49,6 +49,7 @@ mod linux_service;
     )
 )]
 mod macos;
+mod poll;
 #[cfg(target_os = "linux")]
 mod pool;
 pub mod private_directory;

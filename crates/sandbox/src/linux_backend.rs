@@ -28,6 +28,7 @@ use crate::fs_view::{self, RestrictedPaths};
 use crate::helper::VERB;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
 use crate::linux::cgroup::{Cgroup, Cgroups};
+use crate::poll::is_ready;
 use crate::pool::{IdleSandbox, PoolKey, SandboxPool};
 use crate::process::{
     Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, not_started,
@@ -36,7 +37,7 @@ use crate::protect::secrets::HardLinkCache;
 use crate::scratch_directory::ScratchDirectory;
 use crate::service::SandboxedService;
 use crate::spec::{SandboxSpec, SandboxedProgram, SpawnReply};
-use crate::stdio_pump::{ChildStdio, StdioPump, is_ready};
+use crate::stdio_pump::{ChildStdio, StdioPump};
 use crate::supervision::{CommandExitCause, InitProcess, RunningCommand, sandbox_error};
 use crate::watch::{ProtectionWatch, ProtectionWatcher};
 

@@ -23,10 +23,11 @@ use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::limits::{IDLE_MS_MAX, IDLE_SANDBOXES_MAX, KILL_MS_MAX, READY_MS_MAX};
+use crate::poll::poll_until;
 use crate::spec::{
     FilesystemView, InitMessage, InitRequest, LandlockAccess, SandboxSpec, SandboxedProgram,
 };
-use crate::stdio_pump::{ChildStdio, poll_until};
+use crate::stdio_pump::ChildStdio;
 use crate::supervision::InitProcess;
 
 /// Everything that distinguishes one sandbox from another.

@@ -17,10 +17,11 @@ use crate::cancel::CancelListener;
 use crate::egress::Egress;
 use crate::fd_channel::FdChannel;
 use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
+use crate::poll::is_ready;
 use crate::pool::IdleSandbox;
 use crate::process::{Command, Cwd, Error, ProcessEnding, ProcessOutcome, not_started};
 use crate::spec::{ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure};
-use crate::stdio_pump::{StdioPump, is_ready};
+use crate::stdio_pump::StdioPump;
 
 /// The init process of a sandbox. Dropping the value ends it.
 #[derive(Debug)]

@@ -38,11 +38,11 @@ use crate::linux::mounts::{self, IdMapper, MountTree};
 use crate::linux::reset::SandboxBaseline;
 use crate::linux::seccomp::SyscallFilter;
 use crate::linux::{landlock, lockdown, memory, sys};
+use crate::poll::{is_ready, poll_until};
 use crate::spec::{
     ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure, SandboxSpec,
     SandboxedProgram, StepContext,
 };
-use crate::stdio_pump::{is_ready, poll_until};
 
 /// The inputs of the init process beside the spec.
 pub(crate) struct InitInput {
