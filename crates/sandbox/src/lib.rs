@@ -20,6 +20,7 @@ mod backend;
 pub mod cancel;
 pub mod child;
 mod denial;
+mod directory_cleaner;
 pub mod egress;
 #[cfg(target_os = "linux")]
 mod escape_probe;
