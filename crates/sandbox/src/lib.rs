@@ -1,8 +1,8 @@
 //! Runs one confined process to its end and returns its output.
 //!
-//! On Linux a supervisor (`linux_backend`, `supervision`) asks its helper (`helper`) for a sandbox,
-//! and the sandbox's init process (`linux::init`) builds it, starts the program and reaps.
-//! `backend` is the API for every system; `macos` has not been run yet, `unsupported` refuses.
+//! `sandbox` is the API for every system, `backend` the trait that each implements. On Linux
+//! (`linux`) a supervisor asks its helper for a sandbox, and the sandbox's init process builds it,
+//! starts the program and reaps. `macos` has not been run yet, `unsupported` refuses.
 //! `child` runs without a sandbox and bounds only time, output and the process tree.
 //!
 //! Must never: know a session, a model or an agent; wait without an end; pass our environment on;
@@ -61,6 +61,7 @@ mod process_group;
 mod process_tree;
 pub mod protect;
 mod role;
+mod sandbox;
 mod scratch_directory;
 pub mod seatbelt;
 mod service;
@@ -73,7 +74,7 @@ mod supervision;
 mod unsupported;
 mod watch;
 
-pub use backend::{LEVELS, Sandbox, SandboxJob, SandboxSetup, SandboxUnavailable};
+pub use backend::{SandboxJob, SandboxSetup};
 pub use cancel::CancelToken;
 pub use child::{run, run_with_listener};
 pub use denial::{DeniedPath, denied_paths};
@@ -82,6 +83,7 @@ pub use head_tail::HeadTailBuffer;
 pub use macos::launcher as helper;
 pub use private_directory::PrivateDirectory;
 pub use process::{Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams};
+pub use sandbox::{LEVELS, Sandbox, SandboxUnavailable};
 pub use service::{SandboxedService, ServiceError};
 pub use stdio_pump::{OutputCallback, OutputSource};
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

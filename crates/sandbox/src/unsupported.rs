@@ -38,13 +38,13 @@ pub mod launcher {
     //!
     //! Must never: run anything.
 
-    pub use crate::role::{Role, Roles, VERB};
+    pub use crate::role::{RoleFn, RoleTable, VERB};
 
     /// Refuses.
     ///
     /// # Errors
     /// Always.
-    pub fn serve(_: Roles) -> std::io::Result<()> {
+    pub fn serve(_: RoleTable) -> std::io::Result<()> {
         Err(std::io::Error::other(super::NONE))
     }
 }
