@@ -20,14 +20,14 @@ use rustix::process::Pid;
 use crate::cancel::{CancelListener, CancelToken};
 use crate::exit_fd;
 use crate::limits::{GRACE_MS_MAX, KILL_MS_MAX};
+#[cfg(target_os = "linux")]
+use crate::linux::process_tree::ProcessTree;
 use crate::poll::is_ready;
 use crate::process::{
     Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, not_started,
 };
 #[cfg(not(target_os = "linux"))]
 use crate::process_group::ProcessGroup as ProcessTree;
-#[cfg(target_os = "linux")]
-use crate::process_tree::ProcessTree;
 use crate::stdio_pump::{ChildStdio, OutputCallback, StdioPump};
 
 /// Runs a process to its end, or ends it on timeout or cancellation.

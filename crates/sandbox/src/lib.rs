@@ -14,31 +14,19 @@
 )]
 
 pub mod address;
-#[cfg(target_os = "linux")]
-mod attest;
 mod backend;
 pub mod cancel;
 pub mod child;
 mod denial;
 mod directory_cleaner;
 pub mod egress;
-#[cfg(target_os = "linux")]
-mod escape_probe;
 mod exit_fd;
-#[cfg(target_os = "linux")]
-mod fd_channel;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
 mod fs_view;
 pub mod head_tail;
-#[cfg(target_os = "linux")]
-pub mod helper;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(target_os = "linux")]
-mod linux_backend;
-#[cfg(target_os = "linux")]
-mod linux_service;
 #[cfg(any(test, target_os = "macos"))]
 #[cfg_attr(
     not(target_os = "macos"),
@@ -51,14 +39,10 @@ mod linux_service;
 )]
 mod macos;
 mod poll;
-#[cfg(target_os = "linux")]
-mod pool;
 pub mod private_directory;
 mod process;
 #[cfg(any(test, not(target_os = "linux")))]
 mod process_group;
-#[cfg(target_os = "linux")]
-mod process_tree;
 pub mod protect;
 mod role;
 mod sandbox;
@@ -68,8 +52,6 @@ mod service;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
 mod spec;
 mod stdio_pump;
-#[cfg(target_os = "linux")]
-mod supervision;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod unsupported;
 mod watch;
@@ -79,6 +61,8 @@ pub use cancel::CancelToken;
 pub use child::{run, run_with_listener};
 pub use denial::{DeniedPath, denied_paths};
 pub use head_tail::HeadTailBuffer;
+#[cfg(target_os = "linux")]
+pub use linux::helper;
 #[cfg(target_os = "macos")]
 pub use macos::launcher as helper;
 pub use private_directory::PrivateDirectory;

@@ -9,7 +9,7 @@ use thiserror::Error as ThisError;
 use crate::backend::{Backend, SandboxJob, SandboxSetup};
 use crate::cancel::CancelToken;
 #[cfg(target_os = "linux")]
-use crate::linux_backend::LinuxBackend as SystemBackend;
+use crate::linux::backend::LinuxBackend as SystemBackend;
 #[cfg(target_os = "macos")]
 use crate::macos::MacosBackend as SystemBackend;
 use crate::process::{Error, ProcessOutcome};

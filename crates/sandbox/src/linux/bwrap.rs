@@ -15,8 +15,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, mount_change, move_mount};
 
-use crate::helper::{INSIDE, VERB};
 use crate::limits::SHARED_MEMORY_BYTES_MAX;
+use crate::linux::helper::{INSIDE, VERB};
 use crate::linux::init::InitInput;
 use crate::linux::mounts::MountTree;
 use crate::spec::{BindKind, FilesystemView, SandboxFailure, SandboxSpec, StepContext};
@@ -33,7 +33,7 @@ pub(crate) fn run(spec: &SandboxSpec, given: InitInput) -> SandboxFailure {
 }
 
 fn prepare(spec: &SandboxSpec, given: InitInput) -> Result<std::process::Command, SandboxFailure> {
-    let bubblewrap = crate::attest::bubblewrap().map_err(io::Error::other);
+    let bubblewrap = crate::linux::attest::bubblewrap().map_err(io::Error::other);
     let bubblewrap = bubblewrap.at_step("find bubblewrap")?;
     let binary = std::fs::read_link("/proc/self/exe").at_step("find our own binary")?;
     if let Some(trees) = given.trees {

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CapabilitySet, capabilities};
 
-use crate::fd_channel::FdChannel;
+use crate::linux::fd_channel::FdChannel;
 use crate::linux::file_copies::FileCopyCache;
 use crate::linux::init::{self, InitInput};
 use crate::linux::mounts::{self, IdMapper};

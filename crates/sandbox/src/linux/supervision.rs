@@ -15,10 +15,10 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::cancel::CancelListener;
 use crate::egress::Egress;
-use crate::fd_channel::FdChannel;
 use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
+use crate::linux::fd_channel::FdChannel;
+use crate::linux::pool::IdleSandbox;
 use crate::poll::is_ready;
-use crate::pool::IdleSandbox;
 use crate::process::{Command, Cwd, Error, ProcessEnding, ProcessOutcome, not_started};
 use crate::spec::{ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure};
 use crate::stdio_pump::StdioPump;
@@ -302,7 +302,9 @@ fn of_start(trouble: SandboxFailure, command: &Command) -> Error {
         ENTER => {
             let path = match &command.cwd {
                 Cwd::Path(path) => path.clone(),
-                Cwd::Handle(handle) => crate::linux_backend::path_of_fd(handle).unwrap_or_default(),
+                Cwd::Handle(handle) => {
+                    crate::linux::backend::path_of_fd(handle).unwrap_or_default()
+                }
             };
             Error::NoDirectory { path, reason }
         }

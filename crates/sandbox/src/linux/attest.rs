@@ -10,7 +10,7 @@ use std::path::Path;
 
 use agentry_protocol::confinement::{Attestation, ConfinementLevel, Escape, LimitEnforcement};
 
-use crate::escape_probe::ProbeTargets;
+use crate::linux::escape_probe::ProbeTargets;
 use crate::linux::landlock;
 use crate::private_directory::PrivateDirectory;
 
@@ -82,7 +82,7 @@ pub(crate) fn attestation(
         level,
         kernel,
         landlock_abi: landlock::abi(),
-        own_user: crate::linux_backend::has_own_users(),
+        own_user: crate::linux::backend::has_own_users(),
         limits: vec![
             limit("time", true, "the supervisor, which ends the whole tree"),
             memory,

@@ -11,13 +11,13 @@ use serde_json::Value;
 
 use crate::fs_view::{self, RestrictedPaths};
 use crate::limits::{SERVED_TIMEOUT_MS, START_MS_MAX};
-use crate::linux_backend::LinuxBackend;
+use crate::linux::backend::LinuxBackend;
+use crate::linux::supervision::{InitProcess, sandbox_error};
 use crate::poll::is_ready;
 use crate::process::Error;
 use crate::service::{SandboxedService, ServiceProcess};
 use crate::spec::{InitMessage, SandboxFailure, SandboxedProgram};
 use crate::stdio_pump::ChildStdio;
-use crate::supervision::{InitProcess, sandbox_error};
 use crate::watch;
 
 impl LinuxBackend {

@@ -18,18 +18,19 @@ use agentry_protocol::confinement::{
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
-use crate::attest::{self, ProbeFixture};
 use crate::backend::{Backend, SandboxJob, SandboxSetup};
 use crate::cancel::CancelToken;
 use crate::egress::{Egress, EgressRules};
-use crate::escape_probe;
-use crate::fd_channel::FdChannel;
 use crate::fs_view::{self, RestrictedPaths};
-use crate::helper::VERB;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
+use crate::linux::attest::{self, ProbeFixture};
 use crate::linux::cgroup::{Cgroup, Cgroups};
+use crate::linux::escape_probe;
+use crate::linux::fd_channel::FdChannel;
+use crate::linux::helper::VERB;
+use crate::linux::pool::{IdleSandbox, PoolKey, SandboxPool};
+use crate::linux::supervision::{CommandExitCause, InitProcess, RunningCommand, sandbox_error};
 use crate::poll::is_ready;
-use crate::pool::{IdleSandbox, PoolKey, SandboxPool};
 use crate::process::{
     Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, not_started,
 };
@@ -38,7 +39,6 @@ use crate::scratch_directory::ScratchDirectory;
 use crate::service::SandboxedService;
 use crate::spec::{SandboxSpec, SandboxedProgram, SpawnReply};
 use crate::stdio_pump::{ChildStdio, StdioPump};
-use crate::supervision::{CommandExitCause, InitProcess, RunningCommand, sandbox_error};
 use crate::watch::{ProtectionWatch, ProtectionWatcher};
 
 /// Runs processes, each alone in a sandbox.
