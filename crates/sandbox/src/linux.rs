@@ -14,6 +14,7 @@ mod fd_channel;
 mod file_copies;
 pub mod helper;
 mod init;
+mod init_process;
 mod landlock;
 mod lockdown;
 mod memory;
@@ -22,6 +23,7 @@ mod pool;
 pub(crate) mod process_tree;
 mod reset;
 mod rlimits;
+mod sandbox_user;
 mod seccomp;
 mod service;
 mod step_error;
@@ -29,5 +31,6 @@ mod supervision;
 pub(crate) mod sys;
 #[cfg(test)]
 pub(crate) mod tests;
+mod working_directory;
 
 use step_error::StepError;

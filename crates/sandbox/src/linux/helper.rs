@@ -25,16 +25,13 @@ use crate::spec::{InitMessage, SandboxFailure, SandboxSpec, SpawnReply, StepCont
 
 pub use crate::role::{RoleFn, RoleTable, VERB};
 
-/// The next argument; makes the binary the init process of a sandbox that bubblewrap has built.
-pub(crate) const INSIDE: &str = "inside";
-
 /// Serves until the supervisor is gone.
 ///
 /// # Errors
 /// When the channel to the supervisor fails.
 pub fn serve(roles: RoleTable) -> io::Result<()> {
     let mut words = std::env::args().skip(2);
-    if words.next().as_deref() == Some(INSIDE) {
+    if words.next().as_deref() == Some(bwrap::INSIDE) {
         return serve_inside(roles, words);
     }
     // A new session keeps the terminal's interrupt key away: the supervisor ends programs in its

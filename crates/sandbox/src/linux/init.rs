@@ -33,12 +33,12 @@ use crate::limits::{IDLE_END_MS_MAX, MEMORY_LOOK_MS, PROXY_PORT};
 use crate::linux::escape_probe;
 use crate::linux::fd_channel::FdChannel;
 use crate::linux::file_copies::FileCopy;
-use crate::linux::helper::{RoleFn, RoleTable};
 use crate::linux::mounts::{self, IdMapper, MountTree};
 use crate::linux::reset::SandboxBaseline;
 use crate::linux::seccomp::SyscallFilter;
 use crate::linux::{landlock, lockdown, memory, sys};
 use crate::poll::{is_ready, poll_until};
+use crate::role::{RoleFn, RoleTable};
 use crate::spec::{
     ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure, SandboxSpec,
     SandboxedProgram, StepContext,

@@ -23,7 +23,7 @@ use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::limits::{IDLE_MS_MAX, IDLE_SANDBOXES_MAX, KILL_MS_MAX, READY_MS_MAX};
-use crate::linux::supervision::InitProcess;
+use crate::linux::init_process::InitProcess;
 use crate::poll::poll_until;
 use crate::spec::{
     FilesystemView, InitMessage, InitRequest, LandlockAccess, SandboxSpec, SandboxedProgram,
