@@ -18,6 +18,7 @@ mod quarantine;
 mod registry;
 mod repair;
 mod rooted_path;
+pub(crate) mod secret_name;
 pub(crate) mod secrets;
 #[cfg(test)]
 mod tests;
@@ -46,7 +47,7 @@ use self::repair::Repair;
 use self::rooted_path::{
     BaselineEntry, ProtectionRole, RootedPath, SavedContent, Survey, WritableRoot,
 };
-use self::secrets::SecretName;
+use self::secret_name::SecretName;
 use self::walk::WalkTask;
 use crate::limits::{KEPT_BYTES_MAX, KEPT_FILE_BYTES_MAX};
 

@@ -25,7 +25,7 @@ use rustix::io::Errno;
 use super::dir::{self, DirectoryReader, FileId, FileStatus, FileTime, Kind};
 use super::names::ProtectedNames;
 use super::rooted_path::{ProtectionRole, RootedPath, Survey, SurveyEntry, WritableRoot};
-use super::secrets::SecretName;
+use super::secret_name::SecretName;
 use crate::limits::{
     NOTED_BYTES_MAX, NOTED_PATH_BYTES_MAX, OPEN_LEVELS_MAX, WALK_DEPTH_MAX, WALK_ENTRIES_MAX,
     WALK_MS_MAX, WATCHED_ENTRIES_MAX,
