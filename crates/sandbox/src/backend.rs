@@ -1,36 +1,18 @@
-//! The public sandbox API, equal on every system, and the trait that each system implements.
+//! The trait that each system implements to confine processes, and what its callers hand in.
 //!
-//! Must never: accept a level that one escape got through, or run anything without a sandbox.
+//! Must never: know a system.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentry_protocol::confinement::{Attestation, Confinement, ConfinementLevel, Connection};
 use serde_json::Value;
-use thiserror::Error as ThisError;
 
 use crate::cancel::CancelToken;
-use crate::child::{Command, Error, ProcessBounds, ProcessOutcome};
 use crate::egress::Resolver;
-#[cfg(target_os = "linux")]
-use crate::linux_backend::LinuxBackend as SystemBackend;
-#[cfg(target_os = "macos")]
-use crate::macos::MacosBackend as SystemBackend;
+use crate::process::{Command, Error, ProcessBounds, ProcessOutcome};
 use crate::service::SandboxedService;
 use crate::stdio_pump::OutputCallback;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-use crate::unsupported::UnsupportedBackend as SystemBackend;
-
-/// The levels of Linux, the strongest first.
-#[cfg(target_os = "linux")]
-pub const LEVELS: [ConfinementLevel; 3] =
-    [ConfinementLevel::Ns, ConfinementLevel::Bwrap, ConfinementLevel::Landlock];
-/// The levels of macOS, the strongest first.
-#[cfg(target_os = "macos")]
-pub const LEVELS: [ConfinementLevel; 1] = [ConfinementLevel::Seatbelt];
-/// This system has no levels.
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub const LEVELS: [ConfinementLevel; 0] = [];
 
 /// The dependencies of a sandbox.
 #[derive(Clone)]
@@ -84,129 +66,5 @@ pub(crate) trait Backend: Sized {
     /// Returns the user that must own files of a process; None if files keep the owner they have.
     fn owner_of_files(&self, _confinement: &Confinement) -> Option<u32> {
         None
-    }
-}
-
-/// Runs processes, each alone in a sandbox.
-pub struct Sandbox(SystemBackend);
-
-/// The reason why no level of sandbox is available.
-#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
-#[error("no sandbox can be had here: {}", why(tried, &LEVELS))]
-pub struct SandboxUnavailable {
-    /// Each level that was tried, and the reason of its failure.
-    pub tried: Vec<(ConfinementLevel, String)>,
-}
-
-fn why(tried: &[(ConfinementLevel, String)], levels: &[ConfinementLevel]) -> String {
-    match (tried, levels) {
-        ([], []) => "this system has no sandbox that Agentry knows".to_owned(),
-        ([], levels) => {
-            let levels: Vec<&str> = levels.iter().map(|level| level.as_str()).collect();
-            format!(
-                "sandbox.minimum asks for more than this system has, which is {}",
-                levels.join(", ")
-            )
-        }
-        (tried, _) => {
-            let tried: Vec<String> =
-                tried.iter().map(|(level, why)| format!("{level}: {why}")).collect();
-            tried.join("; ")
-        }
-    }
-}
-
-impl Sandbox {
-    /// Opens the strongest level down to `minimum` that is available and passes its trial.
-    ///
-    /// # Errors
-    /// When there is none; the error lists what was tried.
-    pub fn open(
-        setup: &SandboxSetup,
-        minimum: ConfinementLevel,
-    ) -> Result<(Self, Attestation), SandboxUnavailable> {
-        let mut tried = Vec::new();
-        for level in LEVELS.into_iter().filter(|level| *level <= minimum) {
-            match Self::open_level(setup, level) {
-                Ok(opened) => return Ok(opened),
-                Err(why) => tried.push((level, why)),
-            }
-        }
-        Err(SandboxUnavailable { tried })
-    }
-
-    /// Opens one level and tries it.
-    ///
-    /// # Errors
-    /// When the level is unavailable, or an escape succeeded.
-    pub fn open_level(
-        setup: &SandboxSetup,
-        level: ConfinementLevel,
-    ) -> Result<(Self, Attestation), String> {
-        let (own, attestation) = SystemBackend::open_level(setup, level)?;
-        let got_out: Vec<&str> = attestation
-            .escapes
-            .iter()
-            .filter(|escape| !escape.stopped)
-            .map(|escape| &*escape.attempt)
-            .collect();
-        if got_out.is_empty() {
-            Ok((Self(own), attestation))
-        } else {
-            Err(format!("it does not hold: a process in it could {}", got_out.join(", ")))
-        }
-    }
-
-    /// Returns the enforcing level.
-    pub fn level(&self) -> ConfinementLevel {
-        self.0.level()
-    }
-
-    /// Returns the user that must own files which a process reads or writes. None if files keep
-    /// their owner: the process runs as our user, or mounts map the owner.
-    pub fn owner_of_files(&self, confinement: &Confinement) -> Option<u32> {
-        self.0.owner_of_files(confinement)
-    }
-
-    /// Runs a command to its end, or ends it on timeout or cancellation.
-    ///
-    /// # Errors
-    /// When the sandbox could not be built, or the command could not be started or watched.
-    pub fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error> {
-        Backend::run(&self.0, job, stop)
-    }
-
-    /// Starts a role of this binary in a sandbox of its own.
-    ///
-    /// # Errors
-    /// When the sandbox could not be built.
-    pub fn serve(
-        &self,
-        role: &str,
-        arguments: Value,
-        confinement: &Confinement,
-    ) -> Result<SandboxedService, Error> {
-        Backend::serve(&self.0, role, arguments, confinement)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_system_without_a_sandbox_says_so() {
-        assert_eq!(why(&[], &[]), "this system has no sandbox that Agentry knows");
-        let wanted = "sandbox.minimum asks for more than this system has, which is seatbelt";
-        assert_eq!(why(&[], &[ConfinementLevel::Seatbelt]), wanted);
-    }
-
-    #[test]
-    fn every_level_that_was_tried_is_named_with_its_reason() {
-        let tried = [
-            (ConfinementLevel::Ns, "no".to_owned()),
-            (ConfinementLevel::Bwrap, "not there".to_owned()),
-        ];
-        assert_eq!(why(&tried, &LEVELS), "ns: no; bwrap: not there");
     }
 }

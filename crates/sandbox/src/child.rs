@@ -7,7 +7,6 @@
 //! Must never: leave a process unreaped, read without a bound, or wait for a pipe that another
 //! process keeps open.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -16,164 +15,20 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
 use rustix::process::Pid;
-use thiserror::Error;
 
 use crate::cancel::{CancelListener, CancelToken};
 use crate::exit_fd;
-use crate::head_tail::HeadTailBuffer;
 use crate::limits::{GRACE_MS_MAX, KILL_MS_MAX};
+#[cfg(target_os = "linux")]
+use crate::linux::process_tree::ProcessTree;
+use crate::poll::is_ready;
+use crate::process::{
+    Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, not_started,
+};
 #[cfg(not(target_os = "linux"))]
 use crate::process_group::ProcessGroup as ProcessTree;
-#[cfg(target_os = "linux")]
-use crate::process_tree::ProcessTree;
-use crate::stdio_pump::{ChildStdio, OutputCallback, StdioPump, is_ready};
-
-/// A command to run.
-#[derive(Debug)]
-pub struct Command {
-    /// A path, or a name to be found in the `PATH` of `env`.
-    pub program: OsString,
-    /// Its arguments, without the program itself.
-    pub args: Vec<OsString>,
-    /// The working directory.
-    pub cwd: Cwd,
-    /// The whole environment; nothing of ours is added.
-    pub env: Vec<(OsString, OsString)>,
-    /// The bytes on standard input; None means an empty input.
-    pub stdin: Option<Vec<u8>>,
-    /// The capture mode of standard output and standard error.
-    pub streams: Streams,
-}
-
-/// The working directory of a process.
-#[derive(Debug)]
-pub enum Cwd {
-    /// An open directory, valid even if it was renamed meanwhile.
-    Handle(OwnedFd),
-    /// The directory with this path.
-    Path(PathBuf),
-}
-
-/// The capture mode of standard output and standard error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Streams {
-    /// One stream in the order of writing, in `ProcessOutcome::stdout`.
-    Together,
-    /// Two streams; their relative order is lost.
-    Apart,
-}
-
-/// The limits of one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessBounds {
-    /// The time after which the process tree is ended.
-    pub time: Duration,
-    /// The bytes kept of each stream, half from its beginning and half from its end.
-    pub output_bytes_max: usize,
-}
-
-/// The result of a process that was started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProcessOutcome {
-    /// The cause of its end.
-    pub ending: ProcessEnding,
-    /// Standard output; both streams with `Streams::Together`.
-    pub stdout: HeadTailBuffer,
-    /// Standard error; empty with `Streams::Together`.
-    pub stderr: HeadTailBuffer,
-    /// From the start to the end, including the time to end the tree.
-    pub duration: Duration,
-    /// Processes that were still running when the child had ended by itself, and were killed.
-    pub left_behind: usize,
-    /// One line for each change to a protected file, with the repair that followed.
-    pub violations: Vec<String>,
-}
-
-impl ProcessOutcome {
-    /// Returns the outcome of a command that was cancelled before it started.
-    pub(crate) fn never_started() -> Self {
-        Self {
-            ending: ProcessEnding::Stopped,
-            stdout: HeadTailBuffer::default(),
-            stderr: HeadTailBuffer::default(),
-            duration: Duration::ZERO,
-            left_behind: 0,
-            violations: Vec::new(),
-        }
-    }
-}
-
-/// The cause of a process's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessEnding {
-    /// It exited with this code.
-    Exited(i32),
-    /// A signal that this process did not send.
-    Signalled(i32),
-    /// It exceeded its time limit.
-    TimedOut,
-    /// The caller cancelled it.
-    Stopped,
-    /// Its processes together exceeded the memory limit.
-    OutOfMemory,
-}
-
-/// The reason why a process could not be run to its end.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// No program with this name or path exists.
-    #[error("there is no program `{program}`")]
-    ProgramNotFound {
-        /// The program as requested.
-        program: String,
-    },
-    /// The program exists but cannot be executed.
-    #[error("`{program}` cannot be run: {reason}")]
-    NotExecutable {
-        /// The program as requested.
-        program: String,
-        /// The system's reason.
-        reason: io::Error,
-    },
-    /// The working directory is missing or not a directory.
-    #[error("cannot run in `{path}`: {reason}")]
-    NoDirectory {
-        /// The directory as requested.
-        path: PathBuf,
-        /// The system's reason.
-        reason: io::Error,
-    },
-    /// Arguments and environment exceed the system's limit.
-    #[error("the arguments and the environment of `{program}` are too long for the system")]
-    TooLong {
-        /// The program as requested.
-        program: String,
-    },
-    /// The system refused a resource that is needed to start or watch a process.
-    #[error("cannot start `{program}`: {reason}")]
-    NotStarted {
-        /// The program as requested.
-        program: String,
-        /// The system's reason.
-        reason: io::Error,
-    },
-    /// The sandbox could not be built; the program never ran.
-    #[error("the sandbox is broken, nothing was run: cannot {step}: {reason}")]
-    Sandbox {
-        /// The failed step.
-        step: String,
-        /// The cause in words.
-        reason: String,
-    },
-    /// The process could no longer be watched and was killed.
-    #[error("cannot watch the process: {0}")]
-    Unwatched(io::Error),
-    /// The process was killed and still exists.
-    #[error("process {0} does not end although it was killed")]
-    Unkillable(i32),
-}
+use crate::stdio_pump::{ChildStdio, OutputCallback, StdioPump};
 
 /// Runs a process to its end, or ends it on timeout or cancellation.
 ///
@@ -366,17 +221,5 @@ fn open_cwd(cwd: &Cwd) -> Result<OwnedFd, Error> {
             rustix::fs::open(path, flags, Mode::empty())
                 .map_err(|reason| no_directory(path, reason.into()))
         }
-    }
-}
-
-pub(crate) fn not_started(command: &Command, reason: io::Error) -> Error {
-    let program = command.program.to_string_lossy().into_owned();
-    match Errno::from_io_error(&reason) {
-        Some(Errno::NOENT) => Error::ProgramNotFound { program },
-        Some(Errno::ACCESS | Errno::NOEXEC | Errno::ISDIR | Errno::PERM) => {
-            Error::NotExecutable { program, reason }
-        }
-        Some(Errno::TOOBIG) => Error::TooLong { program },
-        Some(_) | None => Error::NotStarted { program, reason },
     }
 }

@@ -42,7 +42,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::stdio_pump::is_ready;
+    use crate::poll::is_ready;
 
     fn check(handle: fn(Pid) -> io::Result<OwnedFd>) {
         let mut child = Command::new("/bin/sh")

@@ -14,7 +14,8 @@ use std::sync::OnceLock;
 use agentry_protocol::confinement::{ANY_DEPTH, Confinement, ConfinementLevel, ReadAccess, denies};
 
 use crate::limits::{COPY_BYTES_MAX, MASKS_MAX, PROXY_PORT};
-use crate::protect::secrets::{self, HardLinkCache, SecretName};
+use crate::protect::secret_name::SecretName;
+use crate::protect::secrets::{self, HardLinkCache};
 use crate::spec::{BindKind, BindMount, FilesystemView, LandlockAccess};
 
 /// The system's own programs and libraries.

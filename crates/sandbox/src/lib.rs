@@ -1,8 +1,8 @@
 //! Runs one confined process to its end and returns its output.
 //!
-//! On Linux a supervisor (`linux_backend`, `supervision`) asks its helper (`helper`) for a sandbox,
-//! and the sandbox's init process (`linux::init`) builds it, starts the program and reaps.
-//! `backend` is the API for every system; `macos` has not been run yet, `unsupported` refuses.
+//! `sandbox` is the API for every system, `backend` the trait that each implements. On Linux
+//! (`linux`) a supervisor asks its helper for a sandbox, and the sandbox's init process builds it,
+//! starts the program and reaps. `macos` has not been run yet, `unsupported` refuses.
 //! `child` runs without a sandbox and bounds only time, output and the process tree.
 //!
 //! Must never: know a session, a model or an agent; wait without an end; pass our environment on;
@@ -14,30 +14,19 @@
 )]
 
 pub mod address;
-#[cfg(target_os = "linux")]
-mod attest;
 mod backend;
 pub mod cancel;
 pub mod child;
 mod denial;
+mod directory_cleaner;
 pub mod egress;
-#[cfg(target_os = "linux")]
-mod escape_probe;
 mod exit_fd;
-#[cfg(target_os = "linux")]
-mod fd_channel;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
 mod fs_view;
 pub mod head_tail;
-#[cfg(target_os = "linux")]
-pub mod helper;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
-#[cfg(target_os = "linux")]
-mod linux_backend;
-#[cfg(target_os = "linux")]
-mod linux_service;
 #[cfg(any(test, target_os = "macos"))]
 #[cfg_attr(
     not(target_os = "macos"),
@@ -49,38 +38,36 @@ mod linux_service;
     )
 )]
 mod macos;
-#[cfg(target_os = "linux")]
-mod pool;
+mod poll;
 pub mod private_directory;
+mod process;
 #[cfg(any(test, not(target_os = "linux")))]
 mod process_group;
-#[cfg(target_os = "linux")]
-mod process_tree;
 pub mod protect;
 mod role;
+mod sandbox;
 mod scratch_directory;
 pub mod seatbelt;
 mod service;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "what namespaces are built from"))]
 mod spec;
 mod stdio_pump;
-#[cfg(target_os = "linux")]
-mod supervision;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod unsupported;
 mod watch;
 
-pub use backend::{LEVELS, Sandbox, SandboxJob, SandboxSetup, SandboxUnavailable};
+pub use backend::{SandboxJob, SandboxSetup};
 pub use cancel::CancelToken;
-pub use child::{
-    Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, run,
-    run_with_listener,
-};
+pub use child::{run, run_with_listener};
 pub use denial::{DeniedPath, denied_paths};
 pub use head_tail::HeadTailBuffer;
+#[cfg(target_os = "linux")]
+pub use linux::helper;
 #[cfg(target_os = "macos")]
 pub use macos::launcher as helper;
 pub use private_directory::PrivateDirectory;
+pub use process::{Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams};
+pub use sandbox::{LEVELS, Sandbox, SandboxUnavailable};
 pub use service::{SandboxedService, ServiceError};
 pub use stdio_pump::{OutputCallback, OutputSource};
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -33,12 +33,11 @@ use serde_json::Value;
 
 use crate::backend::{Backend, SandboxJob, SandboxSetup};
 use crate::cancel::CancelToken;
-use crate::child::{
-    self, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams,
-};
+use crate::child;
 use crate::egress::{Egress, EgressRules};
 use crate::fs_view;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, SERVED_TIMEOUT_MS, START_MS_MAX};
+use crate::process::{Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams};
 use crate::process_group::ProcessGroup;
 use crate::protect::secrets::HardLinkCache;
 use crate::role::VERB;

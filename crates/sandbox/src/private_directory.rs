@@ -15,8 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{CWD, FlockOperation, Mode};
 use rustix::io::Errno;
 
+use crate::directory_cleaner::{DIRECTORY, DirectoryCleaner};
 use crate::limits::{PRIVATE_DIRECTORY_TRIES_MAX, USER_FIRST, USERS};
-use crate::scratch_directory::{DIRECTORY, DirectoryCleaner};
 
 /// The prefix of the directories' names.
 pub const PREFIX: &str = "agentry-tmp-";

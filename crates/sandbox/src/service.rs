@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::cancel::CancelToken;
 use crate::limits::ANSWER_BYTES_MAX;
-use crate::stdio_pump::poll_until;
+use crate::poll::poll_until;
 
 /// The process of a role in its sandbox; dropping the value ends the process.
 pub(crate) trait ServiceProcess: Send {

@@ -6,13 +6,13 @@ use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
-use rustix::io::Errno;
 
-use crate::child::{Command, Streams};
 use crate::head_tail::HeadTailBuffer;
 use crate::limits::{DRAIN_MS_MAX, READ_BYTES_MAX};
+use crate::poll::poll_until;
+use crate::process::{Command, Streams};
 
 /// Our ends of the pipes of a process.
 pub(crate) struct StdioPump<'a> {
@@ -175,67 +175,4 @@ fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
 fn make_nonblocking(fd: &impl AsFd) -> io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(fd)?;
     Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
-}
-
-/// Waits until a descriptor is ready or the deadline has passed; a signal does not shorten it.
-pub(crate) fn poll_until(fds: &mut [PollFd<'_>], until: Option<Instant>) -> io::Result<()> {
-    loop {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let timeout = left.map(|left| Timespec {
-            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(left.subsec_nanos()),
-        });
-        match poll(fds, timeout.as_ref()) {
-            Ok(_) => return Ok(()),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// Returns true if data, or the end, is available before the deadline.
-pub(crate) fn is_ready(fd: &impl AsFd, until: Instant) -> io::Result<bool> {
-    let mut fds = [PollFd::new(fd, PollFlags::IN)];
-    poll_until(&mut fds, Some(until))?;
-    Ok(!fds[0].revents().is_empty())
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-    use crate::linux::tests::{again, in_child, say};
-
-    #[test]
-    fn a_signal_does_not_shorten_a_wait() {
-        let said = again("stdio_pump::tests::waits_and_gets_signals").run();
-        assert!(said.contains("it was ready"), "{said}");
-    }
-
-    #[test]
-    #[ignore = "runs as a child"]
-    fn waits_and_gets_signals() {
-        in_child(|| {
-            let signal = signal_hook::consts::SIGUSR1;
-            signal_hook::flag::register(signal, std::sync::Arc::default()).unwrap();
-            let thread = rustix::thread::gettid().as_raw_nonzero().get();
-            let process = rustix::process::getpid().as_raw_nonzero().get();
-            let (reader, mut writer) = io::pipe().unwrap();
-            std::thread::spawn(move || {
-                let sleeps = || {
-                    let stat = std::fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
-                    stat.unwrap().rsplit(") ").next().unwrap().starts_with('S')
-                };
-                for _ in 0..20 {
-                    while !sleeps() {
-                        std::thread::yield_now();
-                    }
-                    let words = [process, thread, signal, 0, 0].map(libc::c_long::from);
-                    crate::linux::sys::attempt(libc::SYS_tgkill, words).unwrap();
-                }
-                writer.write_all(b"x").unwrap();
-            });
-            assert!(is_ready(&reader, Instant::now() + Duration::from_secs(600)).unwrap());
-            say("it was ready");
-        });
-    }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::backend::{Backend, SandboxJob, SandboxSetup};
 use crate::cancel::CancelToken;
-use crate::child::{Error, ProcessOutcome};
+use crate::process::{Error, ProcessOutcome};
 use crate::service::SandboxedService;
 
 const NONE: &str = "this system has no sandbox that Agentry knows";
@@ -38,13 +38,13 @@ pub mod launcher {
     //!
     //! Must never: run anything.
 
-    pub use crate::role::{Role, Roles, VERB};
+    pub use crate::role::{RoleFn, RoleTable, VERB};
 
     /// Refuses.
     ///
     /// # Errors
     /// Always.
-    pub fn serve(_: Roles) -> std::io::Result<()> {
+    pub fn serve(_: RoleTable) -> std::io::Result<()> {
         Err(std::io::Error::other(super::NONE))
     }
 }

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::cancel::CancelListener;
 use crate::limits::{EGRESS_BUFFER_BYTES, EGRESS_LINGER_MS_MAX};
-use crate::stdio_pump::poll_until;
+use crate::poll::poll_until;
 
 /// The reason why a wait ended early.
 #[derive(Debug)]

@@ -15,11 +15,15 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mount::{MountPropagationFlags, MoveMountFlags, mount_change, move_mount};
 
-use crate::helper::{INSIDE, VERB};
 use crate::limits::SHARED_MEMORY_BYTES_MAX;
 use crate::linux::init::InitInput;
 use crate::linux::mounts::MountTree;
+use crate::role::VERB;
 use crate::spec::{BindKind, FilesystemView, SandboxFailure, SandboxSpec, StepContext};
+
+/// The next argument after the helper's command; makes the binary the init process of a sandbox
+/// that bubblewrap has built.
+pub(crate) const INSIDE: &str = "inside";
 
 /// The path of our own binary inside of the sandbox.
 const BINARY: &str = "/run/agentry";
@@ -33,8 +37,7 @@ pub(crate) fn run(spec: &SandboxSpec, given: InitInput) -> SandboxFailure {
 }
 
 fn prepare(spec: &SandboxSpec, given: InitInput) -> Result<std::process::Command, SandboxFailure> {
-    let bubblewrap = crate::attest::bubblewrap().map_err(io::Error::other);
-    let bubblewrap = bubblewrap.at_step("find bubblewrap")?;
+    let bubblewrap = bubblewrap().map_err(io::Error::other).at_step("find bubblewrap")?;
     let binary = std::fs::read_link("/proc/self/exe").at_step("find our own binary")?;
     if let Some(trees) = given.trees {
         overlay(&spec.view, trees)?;
@@ -63,6 +66,20 @@ fn prepare(spec: &SandboxSpec, given: InitInput) -> Result<std::process::Command
     let mut command = std::process::Command::new(bubblewrap);
     command.env_clear().args(args);
     Ok(command)
+}
+
+/// Returns the path of bubblewrap, if it exists and only root can have installed it.
+fn bubblewrap() -> Result<&'static Path, String> {
+    use std::os::unix::fs::MetadataExt;
+    let found = ["/usr/bin/bwrap", "/bin/bwrap"].map(Path::new).into_iter().find(|it| it.exists());
+    let Some(path) = found else {
+        return Err("bubblewrap is not installed".to_owned());
+    };
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if metadata.uid() != 0 || metadata.mode() & 0o022 != 0 {
+        return Err(format!("{} does not belong to root alone", path.display()));
+    }
+    Ok(path)
 }
 
 /// Maps owners before the start of bubblewrap, which cannot do it and mounts the mapped files.

@@ -29,20 +29,20 @@ use rustix::thread::{
     set_thread_res_gid, set_thread_res_uid,
 };
 
-use crate::escape_probe;
-use crate::fd_channel::FdChannel;
-use crate::helper::{RoleFn, RoleTable};
 use crate::limits::{IDLE_END_MS_MAX, MEMORY_LOOK_MS, PROXY_PORT};
+use crate::linux::escape_probe;
+use crate::linux::fd_channel::FdChannel;
 use crate::linux::file_copies::FileCopy;
 use crate::linux::mounts::{self, IdMapper, MountTree};
 use crate::linux::reset::SandboxBaseline;
 use crate::linux::seccomp::SyscallFilter;
 use crate::linux::{landlock, lockdown, memory, sys};
+use crate::poll::{is_ready, poll_until};
+use crate::role::{RoleFn, RoleTable};
 use crate::spec::{
     ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure, SandboxSpec,
     SandboxedProgram, StepContext,
 };
-use crate::stdio_pump::{is_ready, poll_until};
 
 /// The inputs of the init process beside the spec.
 pub(crate) struct InitInput {
@@ -401,7 +401,7 @@ fn is_out_of_memory(spec: &SandboxSpec) -> bool {
         }
         // The process table lists processes of all users.
         ConfinementLevel::Landlock | ConfinementLevel::Seatbelt | ConfinementLevel::Off => {
-            crate::process_tree::descendants_of_us()
+            crate::linux::process_tree::descendants_of_us()
         }
     };
     memory::exceeds(proc, processes, spec.limits.memory_bytes)
@@ -430,7 +430,7 @@ fn status_of(status: WaitStatus) -> ProgramStatus {
 fn signal_others(reach: SignalScope, signal: i32) {
     match reach {
         SignalScope::Ours => sys::signal_all(signal),
-        SignalScope::Everybody => crate::process_tree::signal_descendants(signal),
+        SignalScope::Everybody => crate::linux::process_tree::signal_descendants(signal),
     }
 }
 
@@ -440,8 +440,8 @@ fn end_others(level: ConfinementLevel, reach: SignalScope) -> usize {
         (ConfinementLevel::Ns | ConfinementLevel::Bwrap, _) => {
             memory::processes(Path::new("/proc")).map_or(0, |left| left.len())
         }
-        (_, SignalScope::Ours) => crate::process_tree::descendants_of_us().len(),
-        (_, SignalScope::Everybody) => return crate::process_tree::kill_descendants(),
+        (_, SignalScope::Ours) => crate::linux::process_tree::descendants_of_us().len(),
+        (_, SignalScope::Everybody) => return crate::linux::process_tree::kill_descendants(),
     };
     // One call for all: no process can be born in between and stay.
     sys::signal_all(libc::SIGKILL);

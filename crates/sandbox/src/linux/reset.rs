@@ -18,10 +18,10 @@ use rustix::io::Errno;
 use rustix::mount::MountAttrFlags;
 use rustix::process::{Resource, Rlimit, getrlimit};
 
+use crate::directory_cleaner::{DIRECTORY, DirectoryCleaner};
 use crate::limits::EMPTIED_ENTRIES_MAX;
 use crate::linux::mounts::{self, WritableMounts};
 use crate::linux::sys;
-use crate::scratch_directory::{DIRECTORY, DirectoryCleaner};
 use crate::spec::FilesystemView;
 
 /// The state of a sandbox before its first program.

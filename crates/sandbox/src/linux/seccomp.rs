@@ -7,6 +7,7 @@
 //! Must never: allow a call because it is new, or look at memory that the process can change.
 
 mod allowlist;
+mod calls;
 mod denylist;
 mod ranges;
 #[cfg(test)]

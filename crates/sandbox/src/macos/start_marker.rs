@@ -7,8 +7,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::child::{self, Command, Error, ProcessOutcome};
 use crate::limits::TROUBLE_CHARS_MAX;
+use crate::process::{Command, Error, ProcessOutcome, not_started};
 
 /// The length of the name's random part, in characters.
 const CHANCE_CHARS: usize = 32;
@@ -41,7 +41,7 @@ impl StartMarker {
             Err(error) => return Err(Error::Unwatched(error)),
         };
         match left.parse() {
-            Ok(number) => Err(child::not_started(command, io::Error::from_raw_os_error(number))),
+            Ok(number) => Err(not_started(command, io::Error::from_raw_os_error(number))),
             Err(_) => {
                 let said = [finished.stdout.head(), finished.stderr.head()].concat();
                 let said = String::from_utf8_lossy(&said);
@@ -65,8 +65,8 @@ pub(super) fn put_back(path: &Path, reason: &io::Error) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::child::{Cwd, ProcessEnding, Streams};
     use crate::head_tail::HeadTailBuffer;
+    use crate::process::{Cwd, ProcessEnding, Streams};
 
     fn check(change: impl Fn(&Path), expected: Result<ProcessEnding, &str>) {
         let directory = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use agentry_protocol::confinement::{ConfinementLevel, ConfinementLimits};
 use rustix::net::{SendFlags, send};
 
 use super::{InitInput, run};
-use crate::fd_channel::FdChannel;
+use crate::linux::fd_channel::FdChannel;
 use crate::linux::seccomp::SyscallFilter;
 use crate::linux::tests::{again, in_child, say};
 use crate::linux::{lockdown, sys};

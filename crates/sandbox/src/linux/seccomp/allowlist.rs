@@ -8,6 +8,7 @@
 use libc::c_long;
 
 use super::Kind;
+use super::calls::{FCHMODAT2, QUEUES};
 
 /// Returns every allowed call for this kind of process.
 pub(super) fn calls(kind: Kind) -> Vec<c_long> {
@@ -259,28 +260,6 @@ const SOCKETS: &[c_long] = &[
     libc::SYS_shutdown,
 ];
 
-/// Messages, semaphores and memory that processes share by number or name.
-pub(super) const QUEUES: &[c_long] = &[
-    libc::SYS_shmget,
-    libc::SYS_shmat,
-    libc::SYS_shmctl,
-    libc::SYS_shmdt,
-    libc::SYS_semget,
-    libc::SYS_semop,
-    libc::SYS_semctl,
-    libc::SYS_semtimedop,
-    libc::SYS_msgget,
-    libc::SYS_msgsnd,
-    libc::SYS_msgrcv,
-    libc::SYS_msgctl,
-    libc::SYS_mq_open,
-    libc::SYS_mq_unlink,
-    libc::SYS_mq_timedsend,
-    libc::SYS_mq_timedreceive,
-    libc::SYS_mq_notify,
-    libc::SYS_mq_getsetattr,
-];
-
 /// Older forms of calls above that only this machine still has.
 #[cfg(target_arch = "x86_64")]
 const OLD: &[c_long] = &[
@@ -337,7 +316,7 @@ const OLD: &[c_long] = &[
 
 /// Calls too new for libc to name them on every machine; they have one number on all.
 const NEW: &[c_long] = &[
-    super::denylist::FCHMODAT2,
+    FCHMODAT2,
     libc::SYS_futex_waitv,
     451, // cachestat
     453, // map_shadow_stack

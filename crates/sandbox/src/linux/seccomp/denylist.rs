@@ -8,10 +8,7 @@ use libc::{c_int, c_long};
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use super::Kind;
-use super::allowlist::QUEUES;
-
-/// The number of `fchmodat2` (mode of a file, with flags); libc lacks it on some machines.
-pub(super) const FCHMODAT2: c_long = 452;
+use super::calls::{FCHMODAT2, QUEUES};
 
 /// Returns the refused calls for this kind of process.
 pub(super) fn rules(kind: Kind) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {

@@ -9,14 +9,16 @@ use std::time::{Duration, Instant};
 use agentry_protocol::confinement::Confinement;
 use serde_json::Value;
 
-use crate::child::Error;
 use crate::fs_view::{self, RestrictedPaths};
 use crate::limits::{SERVED_TIMEOUT_MS, START_MS_MAX};
-use crate::linux_backend::LinuxBackend;
+use crate::linux::backend::LinuxBackend;
+use crate::linux::init_process::InitProcess;
+use crate::linux::supervision::sandbox_error;
+use crate::poll::is_ready;
+use crate::process::Error;
 use crate::service::{SandboxedService, ServiceProcess};
 use crate::spec::{InitMessage, SandboxFailure, SandboxedProgram};
-use crate::stdio_pump::{ChildStdio, is_ready};
-use crate::supervision::{InitProcess, sandbox_error};
+use crate::stdio_pump::ChildStdio;
 use crate::watch;
 
 impl LinuxBackend {

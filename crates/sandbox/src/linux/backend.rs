@@ -11,33 +11,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{
     Attestation, Confinement, ConfinementLevel, Escape, ReadAccess,
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
-use crate::attest::{self, ProbeFixture};
 use crate::backend::{Backend, SandboxJob, SandboxSetup};
 use crate::cancel::CancelToken;
-use crate::child::{
-    self, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams,
-};
 use crate::egress::{Egress, EgressRules};
-use crate::escape_probe;
-use crate::fd_channel::FdChannel;
 use crate::fs_view::{self, RestrictedPaths};
-use crate::helper::VERB;
-use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX, USER_FIRST, USERS};
+use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX};
+use crate::linux::attest::{self, ProbeFixture};
 use crate::linux::cgroup::{Cgroup, Cgroups};
-use crate::pool::{IdleSandbox, PoolKey, SandboxPool};
+use crate::linux::escape_probe;
+use crate::linux::fd_channel::FdChannel;
+use crate::linux::init_process::InitProcess;
+use crate::linux::pool::{IdleSandbox, PoolKey, SandboxPool};
+use crate::linux::sandbox_user::own_user;
+use crate::linux::supervision::{CommandExitCause, RunningCommand, sandbox_error};
+use crate::linux::working_directory;
+use crate::poll::is_ready;
+use crate::process::{
+    Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, not_started,
+};
 use crate::protect::secrets::HardLinkCache;
+use crate::role::VERB;
 use crate::scratch_directory::ScratchDirectory;
 use crate::service::SandboxedService;
 use crate::spec::{SandboxSpec, SandboxedProgram, SpawnReply};
-use crate::stdio_pump::{ChildStdio, StdioPump, is_ready};
-use crate::supervision::{CommandExitCause, InitProcess, RunningCommand, sandbox_error};
+use crate::stdio_pump::{ChildStdio, StdioPump};
 use crate::watch::{ProtectionWatch, ProtectionWatcher};
 
 /// Runs processes, each alone in a sandbox.
@@ -187,7 +190,7 @@ impl LinuxBackend {
 
     /// Runs a command to its end, or ends it.
     fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error> {
-        let cwd = cwd(job.command)?;
+        let cwd = working_directory::path(job.command)?;
         let watch = self
             .watches
             .begin(job.confinement, stop)
@@ -254,7 +257,7 @@ impl LinuxBackend {
         (found, scratch): (&RestrictedPaths, Option<&Path>),
     ) -> Result<(ProcessOutcome, Option<(PoolKey, IdleSandbox)>), Error> {
         let start = Instant::now();
-        let failed = |reason| child::not_started(job.command, reason);
+        let failed = |reason| not_started(job.command, reason);
         let listener = stop.listen().map_err(failed)?;
         if stop.is_stopped() {
             return Ok((ProcessOutcome::never_started(), None));
@@ -436,55 +439,6 @@ fn control_groups() -> Option<&'static Cgroups> {
     GROUPS.get_or_init(find).as_ref()
 }
 
-/// Returns the working directory of a command. An open directory is translated to its path: one of
-/// our handles would lead out of the sandbox.
-fn cwd(command: &Command) -> Result<PathBuf, Error> {
-    match &command.cwd {
-        Cwd::Path(path) => Ok(path.clone()),
-        Cwd::Handle(handle) => path_of_fd(handle).map_err(|reason| Error::NoDirectory {
-            path: PathBuf::from("an open directory"),
-            reason,
-        }),
-    }
-}
-
-pub(crate) fn path_of_fd(handle: &OwnedFd) -> io::Result<PathBuf> {
-    use std::os::fd::AsRawFd;
-    std::fs::read_link(format!("/proc/self/fd/{}", handle.as_raw_fd()))
-}
-
-/// Returns true if we are root and can become other users. Root of a namespace without these users
-/// is an ordinary user of the machine around it, and is treated as one.
-pub(crate) fn has_own_users() -> bool {
-    static KNOWN: OnceLock<bool> = OnceLock::new();
-    rustix::process::geteuid().is_root()
-        && *KNOWN.get_or_init(|| {
-            let knows = |file| std::fs::read_to_string(file).is_ok_and(|map| is_mapped(&map));
-            knows("/proc/self/uid_map") && knows("/proc/self/gid_map")
-        })
-}
-
-/// Returns true if a user map (lines: first here, first there, count) has all sandbox users.
-fn is_mapped(map: &str) -> bool {
-    let (first, end) = (u64::from(USER_FIRST), u64::from(USER_FIRST) + u64::from(USERS));
-    map.lines().any(|line| {
-        let numbers: Vec<u64> = line.split_whitespace().filter_map(|it| it.parse().ok()).collect();
-        matches!(numbers[..], [from, _, count] if from <= first && end <= from + count)
-    })
-}
-
-/// Returns the authority's own user if we are root; far from the machine's users, never root.
-fn own_user(confinement: &Confinement) -> Option<u32> {
-    has_own_users().then(|| {
-        let authority = confinement.authority.as_ref().map(ContentHash::as_str);
-        let name = authority.or(confinement.home.as_deref()).unwrap_or_default();
-        let sum = name
-            .bytes()
-            .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        USER_FIRST + sum % USERS
-    })
-}
-
 fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
     move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
 }
@@ -492,18 +446,4 @@ fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
 fn helper_gone() -> Error {
     let (step, reason) = ("reach the helper".to_owned(), "it is gone".to_owned());
     Error::Sandbox { step, reason }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn users_are_mapped_only_where_all_of_them_are() {
-        assert!(is_mapped("         0          0 4294967295\n"));
-        assert!(is_mapped("0 1000 1\n1 100000 4294967294\n"));
-        assert!(!is_mapped("0 1000 1\n1 100000 65536\n"));
-        assert!(!is_mapped("1879048192 0 65535\n"));
-        assert!(!is_mapped(""));
-    }
 }

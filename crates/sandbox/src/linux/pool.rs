@@ -23,11 +23,12 @@ use rustix::fs::{CWD, Dev, FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::limits::{IDLE_MS_MAX, IDLE_SANDBOXES_MAX, KILL_MS_MAX, READY_MS_MAX};
+use crate::linux::init_process::InitProcess;
+use crate::poll::poll_until;
 use crate::spec::{
     FilesystemView, InitMessage, InitRequest, LandlockAccess, SandboxSpec, SandboxedProgram,
 };
-use crate::stdio_pump::{ChildStdio, poll_until};
-use crate::supervision::InitProcess;
+use crate::stdio_pump::ChildStdio;
 
 /// Everything that distinguishes one sandbox from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -257,7 +258,7 @@ const IDLE: Duration = Duration::from_millis(IDLE_MS_MAX);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fd_channel::FdChannel;
+    use crate::linux::fd_channel::FdChannel;
 
     fn pool() -> PoolState<&'static str> {
         PoolState { waiting: VecDeque::new(), mounts: None, mount_changes: 0 }

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::thread::{CapabilitySet, capabilities};
 
-use crate::fd_channel::FdChannel;
+use crate::linux::fd_channel::FdChannel;
 use crate::linux::file_copies::FileCopyCache;
 use crate::linux::init::{self, InitInput};
 use crate::linux::mounts::{self, IdMapper};
@@ -25,16 +25,13 @@ use crate::spec::{InitMessage, SandboxFailure, SandboxSpec, SpawnReply, StepCont
 
 pub use crate::role::{RoleFn, RoleTable, VERB};
 
-/// The next argument; makes the binary the init process of a sandbox that bubblewrap has built.
-pub(crate) const INSIDE: &str = "inside";
-
 /// Serves until the supervisor is gone.
 ///
 /// # Errors
 /// When the channel to the supervisor fails.
 pub fn serve(roles: RoleTable) -> io::Result<()> {
     let mut words = std::env::args().skip(2);
-    if words.next().as_deref() == Some(INSIDE) {
+    if words.next().as_deref() == Some(bwrap::INSIDE) {
         return serve_inside(roles, words);
     }
     // A new session keeps the terminal's interrupt key away: the supervisor ends programs in its

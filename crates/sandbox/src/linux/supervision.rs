@@ -11,66 +11,16 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, pidfd_send_signal};
-
 use crate::cancel::CancelListener;
-use crate::child::{self, Command, Cwd, Error, ProcessEnding, ProcessOutcome};
 use crate::egress::Egress;
-use crate::fd_channel::FdChannel;
 use crate::limits::{END_GRACE_MS_MAX, END_MS_MAX, KILL_MS_MAX, LAST_WORD_MS_MAX};
-use crate::pool::IdleSandbox;
+use crate::linux::init_process::InitProcess;
+use crate::linux::pool::IdleSandbox;
+use crate::linux::working_directory;
+use crate::poll::is_ready;
+use crate::process::{Command, Cwd, Error, ProcessEnding, ProcessOutcome, not_started};
 use crate::spec::{ENTER, InitMessage, InitRequest, ProgramStatus, START, SandboxFailure};
-use crate::stdio_pump::{StdioPump, is_ready};
-
-/// The init process of a sandbox. Dropping the value ends it.
-#[derive(Debug)]
-pub(crate) struct InitProcess {
-    pub(crate) control: FdChannel,
-    pub(crate) handle: OwnedFd,
-    /// True if its end is the end of everything it started.
-    pub(crate) holds_all: bool,
-    /// True if it lives on when its program has ended.
-    pub(crate) stays: bool,
-}
-
-impl Drop for InitProcess {
-    fn drop(&mut self) {
-        // An init process that does not hold all others must end them itself; it does so when its
-        // control channel closes. Otherwise it may be over already, or no owner is left to need it.
-        if self.holds_all {
-            self.kill_alone();
-        }
-    }
-}
-
-impl InitProcess {
-    /// Kills it with everything it started.
-    fn kill(&self) {
-        if self.holds_all {
-            self.kill_alone();
-        } else {
-            self.control.send(&InitRequest::Kill, &[]).unwrap_or_default();
-        }
-    }
-
-    /// Kills it, and those processes that end with it.
-    pub(crate) fn kill_alone(&self) {
-        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
-    }
-
-    /// Returns its next message until the deadline; None if it is silent or gone.
-    pub(crate) fn word(&self, until: Instant) -> Option<InitMessage> {
-        if !is_ready(&self.control, until).ok()? {
-            return None;
-        }
-        self.control.receive().ok().flatten().map(|(word, _)| word)
-    }
-
-    /// Returns true if it ends before the deadline.
-    pub(crate) fn is_over(&self, until: Instant) -> io::Result<bool> {
-        is_ready(&self.handle, until)
-    }
-}
+use crate::stdio_pump::StdioPump;
 
 /// The cause that ended the wait for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,11 +247,11 @@ fn of_start(trouble: SandboxFailure, command: &Command) -> Error {
         .errno
         .map_or_else(|| io::Error::other(trouble.why.clone()), io::Error::from_raw_os_error);
     match &*trouble.step {
-        START => child::not_started(command, reason),
+        START => not_started(command, reason),
         ENTER => {
             let path = match &command.cwd {
                 Cwd::Path(path) => path.clone(),
-                Cwd::Handle(handle) => crate::linux_backend::path_of_fd(handle).unwrap_or_default(),
+                Cwd::Handle(handle) => working_directory::path_of_fd(handle).unwrap_or_default(),
             };
             Error::NoDirectory { path, reason }
         }

@@ -6,12 +6,11 @@ use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::path::Path;
 
 use agentry_protocol::confinement::{Attestation, ConfinementLevel, Escape, LimitEnforcement};
 
-use crate::escape_probe::ProbeTargets;
-use crate::linux::landlock;
+use crate::linux::escape_probe::ProbeTargets;
+use crate::linux::{landlock, sandbox_user};
 use crate::private_directory::PrivateDirectory;
 
 /// Targets outside of the sandbox that must not be reached; removed on drop.
@@ -82,7 +81,7 @@ pub(crate) fn attestation(
         level,
         kernel,
         landlock_abi: landlock::abi(),
-        own_user: crate::linux_backend::has_own_users(),
+        own_user: sandbox_user::has_own_users(),
         limits: vec![
             limit("time", true, "the supervisor, which ends the whole tree"),
             memory,
@@ -92,18 +91,4 @@ pub(crate) fn attestation(
         ],
         escapes,
     }
-}
-
-/// Returns the path of bubblewrap, if it exists and only root can have installed it.
-pub(crate) fn bubblewrap() -> Result<&'static Path, String> {
-    use std::os::unix::fs::MetadataExt;
-    let found = ["/usr/bin/bwrap", "/bin/bwrap"].map(Path::new).into_iter().find(|it| it.exists());
-    let Some(path) = found else {
-        return Err("bubblewrap is not installed".to_owned());
-    };
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if metadata.uid() != 0 || metadata.mode() & 0o022 != 0 {
-        return Err(format!("{} does not belong to root alone", path.display()));
-    }
-    Ok(path)
 }
