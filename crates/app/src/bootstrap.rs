@@ -31,7 +31,7 @@ use agentry_runtime::{
     Definitions, Enforcer, Error, Host, HostModels, LedgerFollower, ModelNameResolver, plan,
 };
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
-use agentry_store::{Home, Ledger};
+use agentry_store::{ErrorClass, Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
 use crate::addresses::AddressTrust;
@@ -441,43 +441,18 @@ pub(crate) fn fault(error: Error) -> Fault {
 
 /// What a person can do about the ledger.
 pub(crate) fn store_fault(error: agentry_store::Error) -> Fault {
-    use agentry_store::Error as StoreError;
-    let blame = match &error {
-        StoreError::Unknown { .. }
-        | StoreError::Ambiguous { .. }
-        | StoreError::NotWaiting { .. }
-        | StoreError::Busy { .. }
-        | StoreError::IntakeBusy { .. }
-        | StoreError::SessionExists { .. }
-        | StoreError::Repeated { .. }
-        | StoreError::IdentityTaken { .. }
-        | StoreError::NothingLost { .. }
-        | StoreError::TokenGone { .. }
-        | StoreError::JobMoved { .. }
-        | StoreError::WorkspaceLocked { .. }
-        | StoreError::HookNameTaken { .. }
-        | StoreError::HookVersion { .. }
-        | StoreError::HookDeleted { .. } => Blame::Caller,
-        StoreError::Unstorable { .. }
-        | StoreError::HeadMoved { .. }
-        | StoreError::Handled { .. }
-        | StoreError::Fenced { .. }
-        | StoreError::HooksMatched { .. }
-        | StoreError::HooksPending { .. }
-        | StoreError::InvocationMoved { .. } => Blame::Us,
-        StoreError::File { .. }
-        | StoreError::Read { .. }
-        | StoreError::Upgrade { .. }
-        | StoreError::FromTheFuture { .. }
-        | StoreError::Unreadable { .. }
-        | StoreError::Artifact { .. }
-        | StoreError::Locked { .. }
-        | StoreError::DiskFull { .. }
-        | StoreError::OutcomeUnknown { .. }
-        | StoreError::Lost { .. }
-        | StoreError::ReadOnly { .. }
-        | StoreError::NeedsUpgrade { .. }
-        | StoreError::Broken { .. } => Blame::Machine,
+    let blame = match error.class() {
+        ErrorClass::NotFound
+        | ErrorClass::Ambiguous
+        | ErrorClass::Conflict
+        | ErrorClass::InUse
+        | ErrorClass::NothingToDo => Blame::Caller,
+        ErrorClass::Unstorable | ErrorClass::Stale => Blame::Us,
+        ErrorClass::Unavailable
+        | ErrorClass::StorageFull
+        | ErrorClass::Damaged
+        | ErrorClass::Unsuitable
+        | ErrorClass::Backend => Blame::Machine,
     };
     Fault::new(blame, error.to_string())
 }

@@ -35,7 +35,7 @@ pub(crate) fn open_writer(home: &Home) -> Result<Connection, Error> {
     let _turn = wait_for_turn(home)?;
     let mut sql = open(&path)?;
     refuse_the_future(&sql, &path)?;
-    let read = |source| Error::Read { path: path.clone(), source };
+    let read = |error| Error::read(&path, error);
     keep_a_log(&sql, &path)?;
     if layout(&sql).map_err(read)? < LAYOUT_VERSION {
         upgrade(&mut sql, &path, &Artifacts::new(home))?;
@@ -53,7 +53,7 @@ fn keep_a_log(sql: &Connection, path: &Path) -> Result<(), Error> {
         mode = row.get(0)?;
         Ok(())
     });
-    asked.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    asked.map_err(|error| Error::read(path, error))?;
     if mode == "wal" {
         return Ok(());
     }
@@ -73,7 +73,7 @@ pub(crate) enum ConnectionMode {
 /// Checks that a file has the current layout and can be read without an upgrade.
 pub(crate) fn check_readable(home: &Home, reach: ConnectionMode) -> Result<(), Error> {
     let path = home.ledger();
-    let read = |source| Error::Read { path: path.clone(), source };
+    let read = |error| Error::read(&path, error);
     let sql = open_reader(&path, reach)?;
     refuse_the_future(&sql, &path)?;
     match layout(&sql).map_err(read)? < LAYOUT_VERSION {
@@ -111,14 +111,14 @@ pub(crate) fn open_reader(path: &Path, reach: ConnectionMode) -> Result<Connecti
         ConnectionMode::Shared => open(path)?,
         ConnectionMode::ReadOnly => {
             let opened = open_in_place(path).and_then(prepared);
-            opened.map_err(|source| Error::Read { path: path.to_owned(), source })?
+            opened.map_err(|error| Error::read(path, error))?
         }
     };
     let set = sql
         .pragma_update(None, "query_only", true)
         // A negative number is in KiB.
         .and_then(|()| sql.pragma_update(None, "cache_size", -READER_CACHE_KIB));
-    set.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    set.map_err(|error| Error::read(path, error))?;
     Ok(sql)
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn layout(sql: &Connection) -> rusqlite::Result<u64> {
 
 pub(crate) fn open(path: &Path) -> Result<Connection, Error> {
     let opened = Connection::open(path).and_then(prepared);
-    opened.map_err(|source| Error::Read { path: path.to_owned(), source })
+    opened.map_err(|error| Error::read(path, error))
 }
 
 fn prepared(sql: Connection) -> rusqlite::Result<Connection> {
@@ -179,7 +179,7 @@ fn wait_for_turn(home: &Home) -> Result<File, Error> {
 }
 
 fn refuse_the_future(sql: &Connection, path: &Path) -> Result<(), Error> {
-    let read = |source| Error::Read { path: path.to_owned(), source };
+    let read = |error| Error::read(path, error);
     let refuse = |what, found, known| {
         Err(Error::FromTheFuture { path: path.to_owned(), what, found, known })
     };

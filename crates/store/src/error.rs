@@ -4,9 +4,11 @@
 //!
 //! Must never: call an append that may have happened a failure.
 
+mod class;
+
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::job::JobState;
@@ -18,6 +20,8 @@ use crate::lock::IntakeHolder;
 use crate::loss::Loss;
 use crate::verify::EntryDefect;
 use crate::view::{ApprovalStatus, InboundStatus, InvocationStatus};
+
+pub use class::ErrorClass;
 
 /// An error of the ledger. Its text names the object that failed, then what to do.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +42,7 @@ pub enum Error {
         /// The ledger file.
         path: PathBuf,
         /// The error of the database.
-        source: rusqlite::Error,
+        source: BackendError,
     },
     /// The migration of the file to the current layout failed.
     #[error("cannot upgrade {}: {why}; keep a copy of the file before trying again", path.display())]
@@ -329,6 +333,39 @@ pub enum Error {
         /// The defects, each with its entry.
         broken: Vec<EntryDefect>,
     },
+}
+
+impl Error {
+    /// Returns the error for a query that the database did not answer.
+    pub(crate) fn read(ledger: &Path, error: rusqlite::Error) -> Self {
+        Self::Read { path: ledger.to_owned(), source: BackendError::new(error) }
+    }
+}
+
+/// An error of the database below the ledger. Only its text is for callers.
+#[derive(Debug)]
+pub struct BackendError {
+    // Private: the type of the cause names the database, which callers must not know.
+    cause: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl BackendError {
+    /// Creates an error from its cause, or from a text.
+    pub fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { cause: cause.into() }
+    }
+}
+
+impl fmt::Display for BackendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl std::error::Error for BackendError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.source()
+    }
 }
 
 /// The fate of an append that failed.

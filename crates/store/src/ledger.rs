@@ -300,7 +300,7 @@ impl Ledger {
 
 impl LedgerInner {
     pub(crate) fn unread(&self, source: rusqlite::Error) -> Error {
-        Error::Read { path: self.path.clone(), source }
+        Error::read(&self.path, source)
     }
 
     pub(crate) fn refuse_if_poisoned(&self) -> Result<(), Error> {

@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 pub use access_queries::{AuditFilter, AuditRow, PolicyMatchFilter};
 pub use decision_history::{DecisionCount, DecisionGrouping, DecisionOrigin, PastDecision};
-pub use error::{AppendOutcome, Error};
+pub use error::{AppendOutcome, BackendError, Error, ErrorClass};
 pub use home::Home;
 pub use hook_queries::{InvocationFilter, JobFilter};
 pub use inbound_queries::{OpenInbounds, WholeInbound};

@@ -99,7 +99,7 @@ fn is_accepted(sql: &Connection, seq: u64) -> rusqlite::Result<bool> {
 pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let home = Home::open(home)?;
     let path = home.ledger();
-    let unread = |source| Error::Read { path: path.clone(), source };
+    let unread = |error| Error::read(&path, error);
     let marks = anchor::newest(&home)?;
     let sql = connection::open_writer(&home)?;
     sql.execute_batch("BEGIN IMMEDIATE").map_err(unread)?;

@@ -197,7 +197,7 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
 
 /// Drops the tables and folds the whole ledger again. The caller holds the transaction.
 pub(crate) fn rebuild(sql: &Connection, ledger: &Path, artifacts: &Artifacts) -> Result<(), Error> {
-    let read = |source| Error::Read { path: ledger.to_owned(), source };
+    let read = |error| Error::read(ledger, error);
     make_tables(sql).map_err(read)?;
     let text = format!("SELECT {COLUMNS} FROM ledger ORDER BY seq");
     let mut statement = sql.prepare(&text).map_err(read)?;

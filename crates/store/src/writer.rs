@@ -161,7 +161,7 @@ impl LedgerWriter {
         // Before the ledger: another process may write to it meanwhile.
         let marks = anchor::newest(home)?;
         let (mut sql, path) = (connection::open_writer(home)?, home.ledger());
-        let unread = |source| Error::Read { path: path.clone(), source };
+        let unread = |error| Error::read(&path, error);
         let checkpoints = WalCheckpointer::of(&mut sql, path.clone()).map_err(unread)?;
         let LastEntry { tip, .. } = batch::last(&sql).map_err(unread)?;
         if let Some(loss) = loss::find(&sql, &tip, &marks).map_err(unread)? {

@@ -3,7 +3,7 @@
 //! Must never: reveal internals to an unknown caller, or blame the caller for a bug of ours.
 
 use agentry_runtime::Error as RuntimeError;
-use agentry_store::Error as StoreError;
+use agentry_store::{Error as StoreError, ErrorClass};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -118,40 +118,16 @@ impl ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        let code = match &error {
-            StoreError::Unknown { .. } => ApiErrorCode::NotFound,
-            StoreError::Ambiguous { .. } | StoreError::Unstorable { .. } => ApiErrorCode::Invalid,
-            StoreError::HeadMoved { .. }
-            | StoreError::SessionExists { .. }
-            | StoreError::NotWaiting { .. }
-            | StoreError::Repeated { .. }
-            | StoreError::Handled { .. }
-            | StoreError::IdentityTaken { .. }
-            | StoreError::TokenGone { .. }
-            | StoreError::JobMoved { .. }
-            | StoreError::Fenced { .. }
-            | StoreError::WorkspaceLocked { .. }
-            | StoreError::HookNameTaken { .. }
-            | StoreError::HookVersion { .. }
-            | StoreError::HookDeleted { .. }
-            | StoreError::HooksMatched { .. }
-            | StoreError::HooksPending { .. }
-            | StoreError::InvocationMoved { .. }
-            | StoreError::Busy { .. } => ApiErrorCode::Conflict,
-            StoreError::Locked { .. } | StoreError::IntakeBusy { .. } => ApiErrorCode::Unavailable,
-            StoreError::DiskFull { .. } => ApiErrorCode::StorageFull,
-            StoreError::File { .. }
-            | StoreError::Read { .. }
-            | StoreError::Upgrade { .. }
-            | StoreError::FromTheFuture { .. }
-            | StoreError::Unreadable { .. }
-            | StoreError::Artifact { .. }
-            | StoreError::OutcomeUnknown { .. }
-            | StoreError::Lost { .. }
-            | StoreError::NothingLost { .. }
-            | StoreError::ReadOnly { .. }
-            | StoreError::NeedsUpgrade { .. }
-            | StoreError::Broken { .. } => ApiErrorCode::Internal,
+        let code = match error.class() {
+            ErrorClass::NotFound => ApiErrorCode::NotFound,
+            ErrorClass::Ambiguous | ErrorClass::Unstorable => ApiErrorCode::Invalid,
+            ErrorClass::Conflict | ErrorClass::Stale => ApiErrorCode::Conflict,
+            ErrorClass::InUse | ErrorClass::Unavailable => ApiErrorCode::Unavailable,
+            ErrorClass::StorageFull => ApiErrorCode::StorageFull,
+            ErrorClass::NothingToDo
+            | ErrorClass::Damaged
+            | ErrorClass::Unsuitable
+            | ErrorClass::Backend => ApiErrorCode::Internal,
         };
         Self::new(code, error.to_string())
     }
@@ -184,5 +160,176 @@ impl From<Fault> for ApiError {
         };
         let (message, hint) = fault.into_parts();
         Self { code, message, hint, retry_after: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use agentry_protocol::inbound::EventId;
+    use agentry_protocol::{
+        AgentId, ApprovalId, EventHookId, InvocationId, JobId, SessionId, SessionKey, TokenId,
+    };
+    use agentry_store::{AppendOutcome, BackendError, IntakeHolder, Loss};
+
+    use super::*;
+    use crate::bootstrap::store_fault;
+
+    fn text() -> String {
+        "x".to_owned()
+    }
+
+    fn path() -> PathBuf {
+        PathBuf::from("ledger.sqlite3")
+    }
+
+    fn session() -> SessionId {
+        SessionId::new("ses_1")
+    }
+
+    fn event() -> EventId {
+        EventId::of("tg", "1").unwrap()
+    }
+
+    fn job() -> JobId {
+        JobId::new("job_1")
+    }
+
+    fn hook() -> EventHookId {
+        EventHookId::new("hook_1")
+    }
+
+    fn invocation() -> InvocationId {
+        InvocationId::new("inv_1")
+    }
+
+    fn errors_of_the_caller() -> Vec<(StoreError, ApiErrorCode)> {
+        vec![
+            (StoreError::Unknown { what: "run", text: text() }, ApiErrorCode::NotFound),
+            (
+                StoreError::Ambiguous { what: "run", text: text(), found: Vec::new() },
+                ApiErrorCode::Invalid,
+            ),
+            (
+                StoreError::NotWaiting { approval: ApprovalId::new("apr_1"), status: None },
+                ApiErrorCode::Conflict,
+            ),
+            (
+                StoreError::Busy { session: session(), pid: None, since: None },
+                ApiErrorCode::Conflict,
+            ),
+            (
+                StoreError::IntakeBusy { pid: None, since: None, taker: IntakeHolder::Once },
+                ApiErrorCode::Unavailable,
+            ),
+            (
+                StoreError::SessionExists {
+                    key: SessionKey::new("k"),
+                    agent: AgentId::new("agt_1"),
+                    session: session(),
+                },
+                ApiErrorCode::Conflict,
+            ),
+            (StoreError::Repeated { event: event(), seq: 1 }, ApiErrorCode::Conflict),
+            (
+                StoreError::IdentityTaken { channel: text(), identifier: text(), entity: text() },
+                ApiErrorCode::Conflict,
+            ),
+            (StoreError::NothingLost { path: path() }, ApiErrorCode::Internal),
+            (StoreError::TokenGone { token: TokenId::new("tok_1") }, ApiErrorCode::Conflict),
+            (StoreError::JobMoved { job: job(), state: None }, ApiErrorCode::Conflict),
+            (
+                StoreError::WorkspaceLocked { workspace: text(), holder: job() },
+                ApiErrorCode::Conflict,
+            ),
+            (StoreError::HookNameTaken { name: text(), hook: hook() }, ApiErrorCode::Conflict),
+            (
+                StoreError::HookVersion { hook: hook(), version: 3, expected: 2 },
+                ApiErrorCode::Conflict,
+            ),
+            (StoreError::HookDeleted { hook: hook() }, ApiErrorCode::Conflict),
+        ]
+    }
+
+    fn errors_of_ours() -> Vec<(StoreError, ApiErrorCode)> {
+        vec![
+            (StoreError::Unstorable { why: text() }, ApiErrorCode::Invalid),
+            (
+                StoreError::HeadMoved {
+                    session: session(),
+                    expected: None,
+                    head: None,
+                    under_way: None,
+                },
+                ApiErrorCode::Conflict,
+            ),
+            (StoreError::Handled { event: event(), status: None }, ApiErrorCode::Conflict),
+            (StoreError::Fenced { job: job(), fence: None, current: 0 }, ApiErrorCode::Conflict),
+            (StoreError::HooksMatched { event: event(), is_settled: None }, ApiErrorCode::Conflict),
+            (
+                StoreError::HooksPending { event: event(), invocation: invocation() },
+                ApiErrorCode::Conflict,
+            ),
+            (
+                StoreError::InvocationMoved { invocation: invocation(), status: None },
+                ApiErrorCode::Conflict,
+            ),
+        ]
+    }
+
+    fn errors_of_the_machine() -> Vec<(StoreError, ApiErrorCode)> {
+        vec![
+            (
+                StoreError::File {
+                    path: path(),
+                    doing: "read",
+                    source: std::io::Error::other("x"),
+                },
+                ApiErrorCode::Internal,
+            ),
+            (
+                StoreError::Read { path: path(), source: BackendError::new("x") },
+                ApiErrorCode::Internal,
+            ),
+            (StoreError::Upgrade { path: path(), why: text() }, ApiErrorCode::Internal),
+            (
+                StoreError::FromTheFuture { path: path(), what: "layout", found: 2, known: 1 },
+                ApiErrorCode::Internal,
+            ),
+            (StoreError::Unreadable { path: path(), seq: 1, why: text() }, ApiErrorCode::Internal),
+            (StoreError::Artifact { path: path(), why: "is missing" }, ApiErrorCode::Internal),
+            (StoreError::Locked { path: path() }, ApiErrorCode::Unavailable),
+            (
+                StoreError::DiskFull { path: path(), outcome: AppendOutcome::NothingWritten },
+                ApiErrorCode::StorageFull,
+            ),
+            (StoreError::OutcomeUnknown { path: path(), cause: text() }, ApiErrorCode::Internal),
+            (
+                StoreError::Lost { path: path(), loss: Loss { last: 1, known: 2, hash: text() } },
+                ApiErrorCode::Internal,
+            ),
+            (StoreError::ReadOnly { path: path() }, ApiErrorCode::Internal),
+            (StoreError::NeedsUpgrade { path: path() }, ApiErrorCode::Internal),
+            (StoreError::Broken { path: path(), broken: Vec::new() }, ApiErrorCode::Internal),
+        ]
+    }
+
+    #[test]
+    fn each_error_of_the_store_has_its_exit_code_and_its_http_code() {
+        let groups = [
+            (2, errors_of_the_caller as fn() -> _),
+            (70, errors_of_ours),
+            (1, errors_of_the_machine),
+        ];
+        for (exit_code, errors) in groups {
+            // Both mappings consume the error, so each gets a list of its own.
+            for ((failed, code), (refused, _)) in errors().into_iter().zip(errors()) {
+                let (name, text) = (format!("{failed:?}"), failed.to_string());
+                let fault = store_fault(failed);
+                assert_eq!((fault.code(), fault.plain()), (exit_code, text.clone()), "{name}");
+                assert_eq!(ApiError::from(refused), ApiError::new(code, text), "{name}");
+            }
+        }
     }
 }
