@@ -9,9 +9,10 @@ use agentry_protocol::{AccessId, GrantId};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params_from_iter};
 
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::Ledger;
-use crate::view::{self, FoundGrant, GrantActivityRow, whole};
+use crate::view::{self, FoundGrant, GrantActivityRow};
 
 /// A filter for decisions: a decision must match every field that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,10 +15,10 @@ use agentry_protocol::principal::Principal;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Deserialize;
 
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::{PAST_CACHE_KIB, READER_CACHE_KIB};
-use crate::view::whole;
 
 /// A past decision with the facts that it depended on.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,11 +10,12 @@ use agentry_protocol::{EventHookId, JobId, RunId, SessionId};
 use rusqlite::params;
 use serde_json::{Map, Value};
 
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::HOOK_STATS_WINDOW;
 use crate::view::{
-    self, EventHookRow, HookEventRow, HookStats, InvocationRow, JobRow, RecordedDefinitions, whole,
+    self, EventHookRow, HookEventRow, HookStats, InvocationRow, JobRow, RecordedDefinitions,
 };
 
 /// A filter for jobs.

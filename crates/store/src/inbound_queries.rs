@@ -9,9 +9,10 @@ use agentry_protocol::intake::{IntakeStage, QueuePreferences, RoutedInbound};
 use agentry_protocol::{RunId, SessionId, event::Event, inbound::Inbound};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::Ledger;
-use crate::view::{InboundRow, queue_wish, whole};
+use crate::view::{InboundRow, queue_wish};
 
 /// The open work of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

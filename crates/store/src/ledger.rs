@@ -17,16 +17,19 @@ use rusqlite::{Connection, ToSql};
 use crate::Clock;
 use crate::anchor;
 use crate::artifact::Artifacts;
-use crate::batch::{self, ExpectedHead, PendingEntry};
-use crate::chain::{self, COLUMNS, LedgerRow};
+use crate::batch::{ExpectedHead, PendingEntry};
 use crate::clock::BoundedClock;
 use crate::connection::{self, ConnectionMode};
+use crate::defect::Loss;
 use crate::error::Error;
 use crate::event_codec;
 use crate::home::Home;
+use crate::last_entry;
+use crate::ledger_row::{self, COLUMNS, LedgerRow};
 use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
-use crate::lock::{IntakeHolder, IntakeLock, SessionLock};
-use crate::loss::{self, AcceptedLoss, Loss};
+use crate::lock::{IntakeLock, SessionLock};
+use crate::lock_holder::IntakeHolder;
+use crate::loss::{self, AcceptedLoss};
 use crate::view;
 use crate::writer::{AppendRequest, CommitSignal, ExclusiveOp, LedgerWriter, WriterRequest};
 
@@ -112,7 +115,7 @@ impl Ledger {
             writer: None,
         };
         let ledger = Self { shared: Arc::new(shared) };
-        ledger.shared.clock.raise(ledger.ask(batch::newest_time)?);
+        ledger.shared.clock.raise(ledger.ask(last_entry::newest_time)?);
         ledger.now();
         Ok(ledger)
     }
@@ -126,7 +129,7 @@ impl Ledger {
     /// Returns the loss at the end, judged by the anchor files; None if no entry is missing.
     pub fn loss(&self) -> Result<Option<Loss>, Error> {
         let marks = anchor::newest(&self.shared.home)?;
-        self.ask(|sql| loss::find(sql, &batch::last(sql)?.tip, &marks))
+        self.ask(|sql| loss::find(sql, &last_entry::last(sql)?.tip, &marks))
     }
 
     /// Returns the lag of the machine's clock behind the newest entry, in milliseconds, or zero.
@@ -200,7 +203,7 @@ impl Ledger {
 
     /// Returns the time that an entry would get: never before the newest entry.
     pub fn now(&self) -> u64 {
-        self.shared.clock.now(|| self.ask(batch::newest_time).ok())
+        self.shared.clock.now(|| self.ask(last_entry::newest_time).ok())
     }
 
     /// Locks a session for this process. The lock ends on drop, and when the process ends.
@@ -401,7 +404,7 @@ fn selected<'f>(filter: &'f EntryFilter, from: &str, order: &str) -> (String, Ve
     }
     if let Some(stream) = filter.stream {
         text.push_str(&format!(" AND stream = ?{}", ids.len() + 3));
-        ids.push(chain::word(stream));
+        ids.push(ledger_row::word(stream));
     }
     text.push_str(&format!(" ORDER BY {order} LIMIT ?2"));
     (text, ids)

@@ -6,10 +6,11 @@ use agentry_protocol::envelope::Envelope;
 use agentry_protocol::{RunId, SessionId, TokenId};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
-use crate::chain::LedgerRow;
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::{EntryFilter, Ledger, select_before};
-use crate::view::{RunRow, SessionRow, TokenRow, whole};
+use crate::ledger_row::LedgerRow;
+use crate::view::{RunRow, SessionRow, TokenRow};
 
 /// The activity in a span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

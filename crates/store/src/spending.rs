@@ -12,10 +12,11 @@ use std::sync::mpsc;
 use agentry_protocol::{RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::{DAY_MS, RESERVATION_TIME_MS_MAX};
-use crate::view::{self, SpendingSubject, SpendingTotal, whole};
+use crate::view::{self, SpendingSubject, SpendingTotal};
 use crate::writer::{ExclusiveOp, WriterRequest};
 
 /// Spending limits, in billionths of a dollar; None means no limit.

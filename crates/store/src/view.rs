@@ -27,19 +27,17 @@ use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, StatementStatus};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::artifact::Artifacts;
-use crate::chain::{COLUMNS, LedgerRow};
 use crate::error::Error;
+use crate::ledger_row::{COLUMNS, LedgerRow};
 
-pub use approvals::{ApprovalRow, ApprovalStatus, RequestHistory};
+pub use approvals::{ApprovalRow, RequestHistory};
 pub use calls::{CallRow, CallStatus};
 pub use event_hooks::{EventHookRow, EventHookStatus, EventHookTimes};
 pub use grants::{GrantActivity, GrantActivityRow};
-pub use inbounds::{DeliveryRow, DeliveryStatus, InboundRow, InboundStatus, RoutedRow};
-pub use invocations::{HookEventRow, HookStats, InvocationRow, InvocationStatus};
+pub use inbounds::{DeliveryRow, DeliveryStatus, InboundRow, RoutedRow};
+pub use invocations::{HookEventRow, HookStats, InvocationRow};
 pub use jobs::JobRow;
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
@@ -61,7 +59,7 @@ pub(crate) use invocations::{
 };
 pub(crate) use jobs::{FoundJob, holder as workspace_holder};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
-pub(crate) use spending::{bill, whole};
+pub(crate) use spending::bill;
 pub(crate) use trust::{
     agent_state, all_trusted, all_trusted_addresses, known_definitions, trusted, trusted_addresses,
 };
@@ -264,16 +262,6 @@ fn run(sql: &Connection, text: &str, params: impl Params) -> rusqlite::Result<us
     Ok(rows)
 }
 
-/// Encodes a value for a JSON column.
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("what is recorded is plain JSON")
-}
-
-/// Decodes a value from a JSON column.
-fn of_json<T: DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(|_| strange(column, text))
-}
-
 fn ending_word(ending: Ending) -> &'static str {
     match ending {
         Ending::Done => "done",
@@ -295,21 +283,4 @@ fn ending_of(word: &str) -> Option<Ending> {
         Ending::Cancelled,
     ];
     endings.into_iter().find(|ending| ending_word(*ending) == word)
-}
-
-/// Returns the value whose word is in the column.
-fn of_word<T: Copy>(
-    column: usize,
-    word: &str,
-    all: &[T],
-    as_str: fn(T) -> &'static str,
-) -> rusqlite::Result<T> {
-    let found = all.iter().copied().find(|one| as_str(*one) == word);
-    found.ok_or_else(|| strange(column, word))
-}
-
-/// Returns the error for a column value that no fold wrote.
-fn strange(column: usize, word: &str) -> rusqlite::Error {
-    let why = format!("`{word}` is not a value of this column");
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
 }

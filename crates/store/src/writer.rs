@@ -14,13 +14,15 @@ use std::time::Duration;
 use agentry_protocol::envelope::{EVENT_VERSION, Envelope, LedgerStream};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::anchor::{self, Anchor, ChainTip};
+use crate::anchor::{self, Anchor};
 use crate::artifact::Artifacts;
-use crate::batch::{self, AppendError, ExpectedHead, LastEntry, PendingEntry};
+use crate::batch::{self, AppendError, ExpectedHead, PendingEntry};
+use crate::chain::ChainTip;
 use crate::clock::BoundedClock;
 use crate::connection::{self, LAYOUT_VERSION};
 use crate::error::{AppendOutcome, Error};
 use crate::home::Home;
+use crate::last_entry::{self, LastEntry};
 use crate::limits::{BATCH_APPENDS_MAX, GATHER_TIME_MAX};
 use crate::loss;
 use crate::spending::{self, ReleaseTarget, Reservation, SpendingOverrun};
@@ -163,11 +165,11 @@ impl LedgerWriter {
         let (mut sql, path) = (connection::open_writer(home)?, home.ledger());
         let unread = |error| Error::read(&path, error);
         let checkpoints = WalCheckpointer::of(&mut sql, path.clone()).map_err(unread)?;
-        let LastEntry { tip, .. } = batch::last(&sql).map_err(unread)?;
+        let LastEntry { tip, .. } = last_entry::last(&sql).map_err(unread)?;
         if let Some(loss) = loss::find(&sql, &tip, &marks).map_err(unread)? {
             return Err(Error::Lost { path, loss });
         }
-        clock.raise(batch::newest_time(&sql).map_err(unread)?);
+        clock.raise(last_entry::newest_time(&sql).map_err(unread)?);
         let anchor = Anchor::open(home, &tip, clock.now(|| None))?;
         signal.state().last_seq = tip.seq;
         Ok(Self {
@@ -268,7 +270,7 @@ impl LedgerWriter {
             Some(ErrorCode::DatabaseBusy) => BeginError::Locked,
             _ => BeginError::Sql(error),
         })?;
-        let LastEntry { tip, version, time } = batch::last(&self.sql)?;
+        let LastEntry { tip, version, time } = last_entry::last(&self.sql)?;
         self.clock.raise(time);
         let found = connection::layout(&self.sql)?;
         if found != LAYOUT_VERSION {

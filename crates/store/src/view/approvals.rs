@@ -8,7 +8,9 @@ use agentry_protocol::approval::{Approval, ApprovalAnswer};
 use agentry_protocol::{ApprovalId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, of_word, run, runs};
+use super::{PlacedEntry, run, runs};
+use crate::column::whole;
+use crate::status::ApprovalStatus;
 
 /// An approval with its status and answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,41 +35,6 @@ pub struct ApprovalRow {
     pub answered_seq: Option<u64>,
     /// The time of the answer, in milliseconds since 1970.
     pub answered: Option<u64>,
-}
-
-/// The status of an approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApprovalStatus {
-    /// No answer came yet.
-    Waiting,
-    /// The call was allowed.
-    Yes,
-    /// The call was denied.
-    No,
-    /// The turn or run ended before an answer came.
-    Withdrawn,
-    /// The request expired before an answer came.
-    Expired,
-}
-
-impl ApprovalStatus {
-    const ALL: [Self; 5] = [Self::Waiting, Self::Yes, Self::No, Self::Withdrawn, Self::Expired];
-
-    /// Returns the word for this value, as stored in the table.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Yes => "yes",
-            Self::No => "no",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-        }
-    }
-
-    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
-        let word: String = row.get(index)?;
-        of_word(index, &word, &Self::ALL, Self::as_str)
-    }
 }
 
 /// The entries of an `ApprovalRow`, and its status.
@@ -141,7 +108,7 @@ impl FoundApproval {
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE status = 'waiting' AND expires <= ?1 ORDER BY asked_seq",
         )?
-        .query_map([super::whole(now)], Self::read)?
+        .query_map([whole(now)], Self::read)?
         .collect()
     }
 
@@ -155,7 +122,7 @@ impl FoundApproval {
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE (?1 = 0 OR kind = 'permission') ORDER BY asked_seq DESC LIMIT ?2",
         )?
-        .query_map(params![only_requests, super::whole(limit as u64)], Self::read)?
+        .query_map(params![only_requests, whole(limit as u64)], Self::read)?
         .collect()
     }
 
@@ -244,7 +211,7 @@ pub(super) fn asked(
             approval.kind.as_str(),
             request.and_then(|request| request.requester.entity_id.as_deref()),
             entry.time,
-            request.map(|request| super::whole(request.expires_at)),
+            request.map(|request| whole(request.expires_at)),
         ],
     )?;
     match entry.run() {

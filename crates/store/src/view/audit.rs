@@ -7,6 +7,7 @@ use agentry_protocol::intake::AuditCutoff;
 use rusqlite::{Connection, params};
 
 use super::{PlacedEntry, run};
+use crate::column::whole;
 
 pub(super) fn decided(
     sql: &Connection,
@@ -57,8 +58,7 @@ pub(super) fn decided(
 /// Removes rows before the cutoff. Grant activity is kept longer than the decisions that it refers
 /// to, so references to removed decisions are cleared.
 pub(super) fn trimmed(sql: &Connection, trimmed: AuditCutoff) -> rusqlite::Result<()> {
-    let (access, grants) =
-        (super::whole(trimmed.access_before), super::whole(trimmed.grants_before));
+    let (access, grants) = (whole(trimmed.access_before), whole(trimmed.grants_before));
     run(
         sql,
         "DELETE FROM audit_policies WHERE seq IN (SELECT seq FROM audit WHERE time < ?1)",

@@ -8,7 +8,8 @@ use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::{CallId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, run, strange};
+use super::{PlacedEntry, run};
+use crate::column::strange;
 
 /// A call with its status and entries.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use agentry_protocol::event_hook::{
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, inbounds, invocations, json, of_json, run};
+use super::{PlacedEntry, inbounds, invocations, run};
+use crate::column::{json, of_json, whole};
 
 /// An event hook with its status.
 #[derive(Clone, Debug, PartialEq)]
@@ -279,7 +280,7 @@ fn invoked(sql: &Connection, invocation: &Invocation) -> rusqlite::Result<usize>
             sql,
             "UPDATE event_hooks SET trigger_count = trigger_count + 1, last_triggered = ?2
              WHERE id = ?1",
-            params![id, super::whole(invocation.finished_at)],
+            params![id, whole(invocation.finished_at)],
         )?;
     }
     if let Some(error) = &invocation.error {

@@ -7,7 +7,8 @@ use agentry_protocol::access::Grant;
 use agentry_protocol::intake::{AccessChange, Entity};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, audit, of_word, run, tokens};
+use super::{PlacedEntry, audit, run, tokens};
+use crate::column::{of_word, whole};
 
 /// One event in the life of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl GrantActivityRow {
             "SELECT seq, grant_id, time, activity, actor, reason, access FROM grant_log
              WHERE time >= ?1 AND (?2 IS NULL OR grant_id = ?2) ORDER BY seq, grant_id",
         )?
-        .query_map(params![super::whole(since), grant.map(GrantId::as_str)], Self::read)?
+        .query_map(params![whole(since), grant.map(GrantId::as_str)], Self::read)?
         .collect()
     }
 }
@@ -189,7 +190,7 @@ fn given(sql: &Connection, entry: &PlacedEntry<'_>, grant: &Grant) -> rusqlite::
     let made = run(
         sql,
         "INSERT OR IGNORE INTO grants (id, seq, expires) VALUES (?1, ?2, ?3)",
-        params![grant.id.as_str(), entry.seq, grant.expires_at.map(super::whole)],
+        params![grant.id.as_str(), entry.seq, grant.expires_at.map(whole)],
     )?;
     let log = (GrantActivity::Created, Some(grant.granted_by.as_str()), grant.reason.as_deref());
     if made == 0 { Ok(()) } else { logged(sql, entry, &grant.id, log) }

@@ -11,7 +11,9 @@ use agentry_protocol::intake::{
 use agentry_protocol::{AccessId, ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, audit, of_word, run, strange};
+use super::{PlacedEntry, audit, run};
+use crate::column::{of_word, strange};
+use crate::status::InboundStatus;
 
 /// An inbound with its stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,98 +64,6 @@ pub struct DeliveryRow {
     pub chunks_sent: u32,
     /// The entry that ended the delivery.
     pub seq: Option<u64>,
-}
-
-/// The stage of an inbound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InboundStatus {
-    /// It is on disk, and not routed yet.
-    Received,
-    /// It is kept and needs no action.
-    Stored,
-    /// Access denied it.
-    Denied,
-    /// Access allowed it, and its event hooks have not finished.
-    Hooked,
-    /// It waits in a mailbox.
-    Waiting,
-    /// It was added to a running turn, which has not read it yet.
-    Steering,
-    /// A running turn has read it.
-    Taken,
-    /// A run answers it.
-    Running,
-    /// Its run waits for an approval.
-    Paused,
-    /// Its run is done.
-    Answered,
-    /// Its run ended otherwise.
-    Failed,
-    /// It gets no turn.
-    Unrun,
-    /// The agent sent it.
-    Sent,
-}
-
-impl InboundStatus {
-    const ALL: [Self; 13] = [
-        Self::Received,
-        Self::Stored,
-        Self::Denied,
-        Self::Hooked,
-        Self::Waiting,
-        Self::Steering,
-        Self::Taken,
-        Self::Running,
-        Self::Paused,
-        Self::Answered,
-        Self::Failed,
-        Self::Unrun,
-        Self::Sent,
-    ];
-
-    /// Returns the word for this value, as stored in the table.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Received => "received",
-            Self::Stored => "stored",
-            Self::Denied => "denied",
-            Self::Hooked => "hooked",
-            Self::Waiting => "waiting",
-            Self::Steering => "steering",
-            Self::Taken => "taken",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Answered => "answered",
-            Self::Failed => "failed",
-            Self::Unrun => "unrun",
-            Self::Sent => "sent",
-        }
-    }
-
-    /// Returns true if at most the delivery of the answer is left.
-    pub fn is_settled(self) -> bool {
-        match self {
-            Self::Stored
-            | Self::Denied
-            | Self::Answered
-            | Self::Failed
-            | Self::Unrun
-            | Self::Sent => true,
-            Self::Received
-            | Self::Hooked
-            | Self::Waiting
-            | Self::Steering
-            | Self::Taken
-            | Self::Running
-            | Self::Paused => false,
-        }
-    }
-
-    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
-        let word: String = row.get(index)?;
-        of_word(index, &word, &Self::ALL, Self::as_str)
-    }
 }
 
 /// The status of a delivery.

@@ -7,7 +7,9 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::{AccessId, EventHookId, InvocationId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, json, of_json, of_word, run, strange};
+use super::{PlacedEntry, run};
+use crate::column::{json, of_json, strange, whole};
+use crate::status::InvocationStatus;
 
 /// An invocation with its status.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,33 +32,6 @@ pub struct InvocationRow {
     pub time: u64,
     /// The result; None until the invocation is over.
     pub invocation: Option<Box<Invocation>>,
-}
-
-/// The status of an invocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvocationStatus {
-    /// The program has not started.
-    Matched,
-    /// The program was about to start, and may have run.
-    Begun,
-    /// It is over.
-    Done,
-}
-
-impl InvocationStatus {
-    /// Returns the word for this value, as stored in the table.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Matched => "matched",
-            Self::Begun => "begun",
-            Self::Done => "done",
-        }
-    }
-
-    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
-        let word: String = row.get(index)?;
-        of_word(index, &word, &[Self::Matched, Self::Begun, Self::Done], Self::as_str)
-    }
 }
 
 /// An event with unfinished event hooks.
@@ -279,7 +254,7 @@ pub(super) fn matched(
                 one.version,
                 event.as_str(),
                 access.as_str(),
-                super::whole(place as u64),
+                whole(place as u64),
                 entry.seq,
                 entry.time
             ],
@@ -309,7 +284,7 @@ pub(super) fn done(
             invocation.id.as_str(),
             entry.seq,
             invocation.fired,
-            super::whole(invocation.latency_ms),
+            whole(invocation.latency_ms),
             invocation.error,
             json(invocation),
             invocation.hook_id.as_str(),

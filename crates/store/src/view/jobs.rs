@@ -7,7 +7,8 @@ use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, json, of_json, of_word, run};
+use super::{PlacedEntry, run};
+use crate::column::{json, of_json, of_word, whole};
 
 /// A job with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +139,7 @@ pub(super) fn fold(
                 sql,
                 "UPDATE jobs SET expires_at = ?3
                  WHERE id = ?1 AND state IN ('leased', 'running') AND fence = ?2",
-                params![job.as_str(), fence, super::whole(*expires_at)],
+                params![job.as_str(), fence, whole(*expires_at)],
             )?;
             Ok(())
         }
@@ -192,7 +193,7 @@ fn leased(sql: &Connection, job: &JobId, lease: &Lease) -> rusqlite::Result<()> 
         sql,
         "UPDATE jobs SET state = 'leased', executor = ?2, fence = ?3, expires_at = ?4
          WHERE id = ?1 AND state = 'queued' AND fence + 1 = ?3",
-        params![job.as_str(), lease.executor, lease.fence, super::whole(lease.expires_at)],
+        params![job.as_str(), lease.executor, lease.fence, whole(lease.expires_at)],
     )?;
     Ok(())
 }

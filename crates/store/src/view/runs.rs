@@ -8,7 +8,8 @@ use agentry_protocol::event::{Ending, Mode, RunPlan, StepStatus};
 use agentry_protocol::{AgentId, RunId, SessionId, TaskId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, approvals, ending_of, ending_word, of_word, run, strange, whole};
+use super::{PlacedEntry, approvals, ending_of, ending_word, run};
+use crate::column::{of_word, strange, whole};
 use crate::limits::VIEW_PROMPT_BYTES_MAX;
 
 /// A run with its status.

@@ -8,7 +8,8 @@
 use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, run, whole};
+use super::{PlacedEntry, run};
+use crate::column::whole;
 
 /// A session with its head.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use agentry_protocol::{AgentId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, params};
 
 use super::{PlacedEntry, run};
+use crate::column::whole;
 use crate::limits::DAY_MS;
 
 /// The subject whose costs are summed up.
@@ -110,9 +111,4 @@ pub(super) fn replied(
         ],
     )?;
     Ok(())
-}
-
-/// Converts a number for the database, which has none larger than `i64::MAX`.
-pub(crate) fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

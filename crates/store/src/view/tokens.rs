@@ -6,7 +6,8 @@ use agentry_protocol::TokenId;
 use agentry_protocol::token::Token;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, json, of_json, run};
+use super::{PlacedEntry, run};
+use crate::column::{json, of_json};
 
 /// A key with its revocation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{PlacedEntry, json, of_json, run};
+use super::{PlacedEntry, run};
+use crate::column::{json, of_json};
 
 /// Returns the state that the agent's hooks keep for a session.
 pub(crate) fn agent_state(

@@ -6,9 +6,8 @@ use agentry_protocol::event::{Ending, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{
-    PlacedEntry, approvals, ending_of, ending_word, inbounds, run, runs, sessions, strange,
-};
+use super::{PlacedEntry, approvals, ending_of, ending_word, inbounds, run, runs, sessions};
+use crate::column::strange;
 
 /// A turn with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
