@@ -7,7 +7,7 @@
 mod event_hooks;
 mod jobs;
 
-use agentry_protocol::envelope::{EVENT_VERSION, EntrySubject, Envelope};
+use agentry_protocol::envelope::{EVENT_VERSION, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, Entity, IntakeStage};
@@ -19,21 +19,7 @@ use crate::error::Error;
 use crate::ledger_row;
 use crate::status::{ApprovalStatus, InboundStatus};
 use crate::view::{self, PlacedEntry};
-
-/// An encoded entry without a sequence number, time and hash.
-pub(crate) struct PendingEntry {
-    pub(crate) cause: Option<u64>,
-    pub(crate) about: EntrySubject,
-    pub(crate) event: Event,
-    pub(crate) kind: String,
-    pub(crate) body: String,
-}
-
-/// The session head that an append depends on.
-pub(crate) struct ExpectedHead {
-    pub(crate) session: SessionId,
-    pub(crate) head: Option<TurnId>,
-}
+use crate::write_request::{ExpectedHead, PendingEntry};
 
 /// The reason why an append wrote no entries.
 pub(crate) enum AppendError {

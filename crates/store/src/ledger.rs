@@ -5,33 +5,28 @@
 //!
 //! Must never: return from an append before its entries are on disk, or change an entry.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use agentry_protocol::envelope::{Draft, Envelope, LedgerStream};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, ToSql};
 
-use crate::Clock;
-use crate::anchor;
 use crate::artifact::Artifacts;
-use crate::batch::{ExpectedHead, PendingEntry};
 use crate::clock::BoundedClock;
+use crate::commit_signal::CommitSignal;
 use crate::connection::{self, ConnectionMode};
-use crate::defect::Loss;
 use crate::error::Error;
 use crate::event_codec;
 use crate::home::Home;
 use crate::last_entry;
 use crate::ledger_row::{self, COLUMNS, LedgerRow};
-use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
+use crate::limits::READERS_MAX;
 use crate::lock::{IntakeLock, SessionLock};
 use crate::lock_holder::IntakeHolder;
-use crate::loss::{self, AcceptedLoss};
-use crate::view;
-use crate::writer::{AppendRequest, CommitSignal, ExclusiveOp, LedgerWriter, WriterRequest};
+use crate::write_request::{AppendRequest, ExpectedHead, PendingEntry, WriterRequest};
 
 /// The ledger of a home. Clones share one ledger; dropping the last clone closes it.
 #[derive(Clone)]
@@ -57,81 +52,15 @@ pub(crate) struct LedgerInner {
     pub(crate) path: PathBuf,
     pub(crate) artifacts: Artifacts,
     pub(crate) signal: Arc<CommitSignal>,
-    clock: Arc<BoundedClock>,
+    pub(crate) clock: Arc<BoundedClock>,
     pub(crate) reach: ConnectionMode,
-    readers: Mutex<Vec<Connection>>,
+    pub(crate) readers: Mutex<Vec<Connection>>,
     // Both are Some until the drop, which closes them in order; both are None in read-only mode.
-    orders: Option<SyncSender<WriterRequest>>,
-    writer: Option<JoinHandle<()>>,
+    pub(crate) orders: Option<SyncSender<WriterRequest>>,
+    pub(crate) writer: Option<JoinHandle<()>>,
 }
 
 impl Ledger {
-    /// Opens the ledger of a home and creates missing files. `clock` gives the time of entries.
-    /// Fails with `Error::Lost` if entries that were written are missing.
-    pub fn open(home: &Path, clock: Clock) -> Result<Self, Error> {
-        let home = Home::open(home)?;
-        let signal = Arc::new(CommitSignal::default());
-        let clock = Arc::new(BoundedClock::new(clock));
-        let writer = LedgerWriter::open(&home, clock.clone(), signal.clone())?;
-        let (orders, queue) = mpsc::sync_channel(QUEUE_APPENDS_MAX);
-        let thread = thread::Builder::new()
-            .name("ledger".to_owned())
-            .spawn(move || writer.work(&queue))
-            .map_err(|source| Error::File {
-                path: home.ledger(),
-                doing: "start a thread for",
-                source,
-            })?;
-        let shared = LedgerInner {
-            path: home.ledger(),
-            artifacts: Artifacts::new(&home),
-            home,
-            signal,
-            clock,
-            reach: ConnectionMode::Shared,
-            readers: Mutex::default(),
-            orders: Some(orders),
-            writer: Some(thread),
-        };
-        Ok(Self { shared: Arc::new(shared) })
-    }
-
-    /// Opens the ledger of a home for reading, even if entries are lost or the home cannot be
-    /// written. Every write fails with `Error::ReadOnly`.
-    pub fn open_to_read(home: &Path, clock: Clock) -> Result<Self, Error> {
-        let home = Home::read_only(home);
-        let reach =
-            if home.is_writable() { ConnectionMode::Shared } else { ConnectionMode::ReadOnly };
-        connection::check_readable(&home, reach)?;
-        let shared = LedgerInner {
-            path: home.ledger(),
-            artifacts: Artifacts::new(&home),
-            home,
-            signal: Arc::new(CommitSignal::default()),
-            clock: Arc::new(BoundedClock::new(clock)),
-            reach,
-            readers: Mutex::default(),
-            orders: None,
-            writer: None,
-        };
-        let ledger = Self { shared: Arc::new(shared) };
-        ledger.shared.clock.raise(ledger.ask(last_entry::newest_time)?);
-        ledger.now();
-        Ok(ledger)
-    }
-
-    /// Records that entries are lost, so that the ledger can be opened again. The numbers of the
-    /// lost entries are never reused.
-    pub fn accept_loss(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
-        loss::accept(home, clock)
-    }
-
-    /// Returns the loss at the end, judged by the anchor files; None if no entry is missing.
-    pub fn loss(&self) -> Result<Option<Loss>, Error> {
-        let marks = anchor::newest(&self.shared.home)?;
-        self.ask(|sql| loss::find(sql, &last_entry::last(sql)?.tip, &marks))
-    }
-
     /// Returns the lag of the machine's clock behind the newest entry, in milliseconds, or zero.
     pub fn clock_behind_ms(&self) -> u64 {
         self.shared.clock.behind_ms()
@@ -232,18 +161,6 @@ impl Ledger {
     /// Returns the number of commits; many appends share one commit.
     pub fn commits(&self) -> u64 {
         self.shared.signal.commits()
-    }
-
-    /// Drops the views and folds them again from the entries.
-    pub fn rebuild_views(&self) -> Result<(), Error> {
-        let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(WriterRequest::Alone(ExclusiveOp::Rebuild(reply)))?;
-        answer.recv().map_err(|_| self.shared.stopped())?
-    }
-
-    /// Returns all rows of all views as text, in a fixed order.
-    pub fn dump_views(&self) -> Result<String, Error> {
-        self.ask(view::dump)
     }
 
     fn send(

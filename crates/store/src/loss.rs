@@ -12,15 +12,16 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::Clock;
 use crate::anchor::{self, Anchor, AnchorLine};
 use crate::artifact::Artifacts;
-use crate::batch::{self, AppendError, PendingEntry};
+use crate::batch::{self, AppendError};
 use crate::chain::ChainTip;
 use crate::clock::BoundedClock;
-use crate::connection;
 use crate::defect::Loss;
 use crate::error::Error;
 use crate::event_codec;
 use crate::home::Home;
 use crate::last_entry;
+use crate::layout;
+use crate::write_request::PendingEntry;
 
 /// A loss that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let path = home.ledger();
     let unread = |error| Error::read(&path, error);
     let marks = anchor::newest(&home)?;
-    let sql = connection::open_writer(&home)?;
+    let sql = layout::open_writer(&home)?;
     sql.execute_batch("BEGIN IMMEDIATE").map_err(unread)?;
     let last = last_entry::last(&sql).map_err(unread)?;
     let Some(loss) = find(&sql, &last.tip, &marks).map_err(unread)? else {

@@ -22,6 +22,7 @@ mod trust;
 mod turns;
 
 use std::path::Path;
+use std::sync::mpsc;
 
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
@@ -30,7 +31,9 @@ use rusqlite::{Connection, Params, StatementStatus};
 
 use crate::artifact::Artifacts;
 use crate::error::Error;
+use crate::ledger::Ledger;
 use crate::ledger_row::{COLUMNS, LedgerRow};
+use crate::write_request::{ExclusiveOp, WriterRequest};
 
 pub use approvals::{ApprovalRow, RequestHistory};
 pub use calls::{CallRow, CallStatus};
@@ -121,6 +124,20 @@ impl PlacedEntry<'_> {
 
     fn turn(&self) -> Option<&str> {
         self.about.turn.as_ref().map(|id| id.as_str())
+    }
+}
+
+impl Ledger {
+    /// Drops the views and folds them again from the entries.
+    pub fn rebuild_views(&self) -> Result<(), Error> {
+        let (reply, answer) = mpsc::sync_channel(1);
+        self.shared.order(WriterRequest::Alone(ExclusiveOp::Rebuild(reply)))?;
+        answer.recv().map_err(|_| self.shared.stopped())?
+    }
+
+    /// Returns all rows of all views as text, in a fixed order.
+    pub fn dump_views(&self) -> Result<String, Error> {
+        self.ask(dump)
     }
 }
 
