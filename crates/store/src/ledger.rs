@@ -16,6 +16,7 @@ use rusqlite::{Connection, ToSql};
 
 use crate::artifact::Artifacts;
 use crate::clock::BoundedClock;
+use crate::column::whole;
 use crate::commit_signal::CommitSignal;
 use crate::connection::{self, ConnectionMode};
 use crate::error::Error;
@@ -103,6 +104,29 @@ impl Ledger {
         self.read(|sql| self.shared.entries(sql, after_seq, filter, limit))
     }
 
+    /// Returns the last `limit` entries before a sequence number, in order.
+    pub fn read_before(
+        &self,
+        before_seq: u64,
+        filter: &EntryFilter,
+        limit: usize,
+    ) -> Result<Vec<Envelope>, Error> {
+        let (text, ids) = select_before(filter);
+        let (before, limit) = (whole(before_seq), whole(limit as u64));
+        let mut params: Vec<&dyn ToSql> = vec![&before, &limit];
+        params.extend(ids.iter().map(|id| id as &dyn ToSql));
+        self.read(|sql| {
+            let shared = &self.shared;
+            let read = |source| shared.unread(source);
+            let mut statement = sql.prepare_cached(&text).map_err(read)?;
+            let rows = statement.query_map(params.as_slice(), LedgerRow::read).map_err(read)?;
+            let opened = rows.map(|row| row.map_err(read)?.open(&shared.path, &shared.artifacts));
+            let mut entries: Vec<Envelope> = opened.collect::<Result<_, Error>>()?;
+            entries.reverse();
+            Ok(entries)
+        })
+    }
+
     /// Returns one entry; None if there is no entry with this number.
     pub fn entry(&self, seq: u64) -> Result<Option<Envelope>, Error> {
         let Some(before) = seq.checked_sub(1) else { return Ok(None) };
@@ -113,6 +137,15 @@ impl Ledger {
     /// Returns the number of the last entry; zero if there is none.
     pub fn last_seq(&self) -> Result<u64, Error> {
         self.read(|sql| self.shared.last_seq(sql))
+    }
+
+    /// Returns the number of the last entry about a session; zero if there is none.
+    pub fn last_seq_of(&self, session: &SessionId) -> Result<u64, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM ledger WHERE session = ?1")?
+                .query_row([session.as_str()], |row| row.get::<_, i64>(0))
+                .map(i64::cast_unsigned)
+        })
     }
 
     /// Stores a file, named by the hash of its content; the file is on disk when this returns.
@@ -187,6 +220,18 @@ impl Ledger {
         let (reply, answer) = mpsc::sync_channel(1);
         self.shared.order(WriterRequest::Append(AppendRequest { at_head, entries, reply }))?;
         answer.recv().map_err(|_| self.shared.stopped())?
+    }
+
+    pub(crate) fn entry_in(&self, sql: &Connection, seq: u64) -> Result<Envelope, Error> {
+        let entries =
+            self.shared.entries(sql, seq.saturating_sub(1), &EntryFilter::default(), 1)?;
+        let found = entries.into_iter().find(|envelope| envelope.seq == seq);
+        found.ok_or_else(|| self.not_the(seq, "entry"))
+    }
+
+    pub(crate) fn not_the(&self, seq: u64, what: &str) -> Error {
+        let why = format!("it is not the {what} that a view names");
+        Error::Unreadable { path: self.shared.path.clone(), seq, why }
     }
 
     /// Answers a question from one snapshot.
@@ -295,12 +340,12 @@ impl Drop for LedgerInner {
 }
 
 /// Forces the narrowest index: the planner does not know which one is narrow.
-pub(crate) fn select(filter: &EntryFilter) -> (String, Vec<&str>) {
+fn select(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq > ?1", "seq")
 }
 
 /// Selects the entries before a sequence number, the last first.
-pub(crate) fn select_before(filter: &EntryFilter) -> (String, Vec<&str>) {
+fn select_before(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq < ?1", "seq DESC")
 }
 

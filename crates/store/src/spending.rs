@@ -1,4 +1,4 @@
-//! Recorded costs, and reservations for requests that are under way.
+//! The check of spending limits: money is reserved for each request that is under way.
 //!
 //! A limit covers recorded costs and reservations together. One transaction reads both and adds the
 //! new reservation, so two processes cannot both reserve the last cent.
@@ -16,15 +16,10 @@ use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::{DAY_MS, RESERVATION_TIME_MS_MAX};
 use crate::reservation::{ReleaseTarget, Reservation, SpendingOverrun, SpendingPeriod};
-use crate::view::{self, SpendingSubject, SpendingTotal};
+use crate::view::{self, SpendingSubject};
 use crate::write_request::{ExclusiveOp, WriterRequest};
 
 impl Ledger {
-    /// Returns the recorded costs of a subject.
-    pub fn spending_total(&self, payer: &SpendingSubject) -> Result<SpendingTotal, Error> {
-        self.ask(|sql| view::bill(sql, payer))
-    }
-
     /// Reserves money for a request, or returns the limit that it would exceed. Record the real
     /// cost before the reservation is released.
     pub fn reserve(&self, wanted: &Reservation) -> Result<Result<(), SpendingOverrun>, Error> {

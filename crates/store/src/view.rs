@@ -2,18 +2,21 @@
 //!
 //! The fold processes one entry after another and reads only the entry and the tables, so dropping
 //! the tables and folding again gives equal rows. It accepts entries in any order: an entry that
-//! makes no sense changes nothing.
+//! makes no sense changes nothing. Each view has a file with its rows, its fold and its queries.
 //!
-//! Must never: be written by anything but the fold, or refuse an entry.
+//! Must never: be written by anything but the fold, refuse an entry, or read all of the past to
+//! answer a question about a part of it.
 
 mod approvals;
 mod audit;
 mod calls;
 mod event_hooks;
 mod grants;
+mod inbound_stages;
 mod inbounds;
 mod invocations;
 mod jobs;
+mod queues;
 mod runs;
 mod sessions;
 mod spending;
@@ -36,12 +39,15 @@ use crate::ledger_row::{COLUMNS, LedgerRow};
 use crate::write_request::{ExclusiveOp, WriterRequest};
 
 pub use approvals::{ApprovalRow, RequestHistory};
+pub use audit::{AuditFilter, AuditRow, DecisionCount, DecisionGrouping, PolicyMatchFilter};
 pub use calls::{CallRow, CallStatus};
 pub use event_hooks::{EventHookRow, EventHookStatus, EventHookTimes};
 pub use grants::{GrantActivity, GrantActivityRow};
-pub use inbounds::{DeliveryRow, DeliveryStatus, InboundRow, RoutedRow};
-pub use invocations::{HookEventRow, HookStats, InvocationRow};
-pub use jobs::JobRow;
+pub use inbounds::{
+    DeliveryRow, DeliveryStatus, InboundRow, OpenInbounds, RoutedRow, SpeakerCounts, WholeInbound,
+};
+pub use invocations::{HookEventRow, HookStats, InvocationFilter, InvocationRow};
+pub use jobs::{JobFilter, JobRow};
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
 pub use spending::{SpendingSubject, SpendingTotal};
@@ -49,23 +55,17 @@ pub use tokens::TokenRow;
 pub use trust::RecordedDefinitions;
 pub use turns::{TurnRow, TurnStatus};
 
-pub(crate) use approvals::{FoundApproval, status as approval_status};
-pub(crate) use audit::effect_word;
-pub(crate) use event_hooks::{
-    newest as newest_version, other_named as other_hook_named, versions as hook_versions,
-};
-pub(crate) use grants::{FoundGrant, entities, identity};
-pub(crate) use inbounds::{status as inbound_status, wish as queue_wish};
+pub(crate) use approvals::status as approval_status;
+pub(crate) use event_hooks::{newest as newest_version, other_named as other_hook_named};
+pub(crate) use grants::identity;
+pub(crate) use inbounds::status as inbound_status;
 pub(crate) use invocations::{
     invocation_status, is_settled as are_hooks_settled, pending as pending_invocation,
-    stats as hook_stats, status_of_its_own,
+    status_of_its_own,
 };
 pub(crate) use jobs::{FoundJob, holder as workspace_holder};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
 pub(crate) use spending::bill;
-pub(crate) use trust::{
-    agent_state, all_trusted, all_trusted_addresses, known_definitions, trusted, trusted_addresses,
-};
 pub(crate) use turns::is_under_way as is_turn_under_way;
 
 /// The tables with the columns that order their rows, in the order of a dump.
@@ -162,13 +162,13 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         Event::Hook(change) => trust::hook(sql, entry, change),
         Event::EventHook(change) => event_hooks::fold(sql, entry, change),
         Event::Trust(change) => trust::fold(sql, entry, change),
-        Event::Intake(intake) => inbounds::fold(sql, entry, intake),
+        Event::Intake(intake) => inbound_stages::fold(sql, entry, intake),
         Event::Access(change) => grants::fold(sql, entry, change),
         Event::SteerReceived { event, .. } => match event {
-            Some(event) => inbounds::steered(sql, entry, event),
+            Some(event) => inbound_stages::steered(sql, entry, event),
             None => Ok(()),
         },
-        Event::InputTaken { input } => inbounds::taken(sql, entry, *input),
+        Event::InputTaken { input } => inbound_stages::taken(sql, entry, *input),
         Event::ApprovalAnswered { approval, answer } => {
             approvals::answered(sql, entry, approval, answer)
         }
@@ -179,19 +179,19 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         }
         Event::RunCreated(plan) => {
             runs::created(sql, entry, plan)?;
-            inbounds::run_created(sql, entry, plan)
+            inbound_stages::run_created(sql, entry, plan)
         }
         Event::RunResumed {} => {
             runs::resumed(sql, entry)?;
-            inbounds::run_resumed(sql, entry)
+            inbound_stages::run_resumed(sql, entry)
         }
         Event::RunPaused { .. } => {
             runs::paused(sql, entry)?;
-            inbounds::run_paused(sql, entry)
+            inbound_stages::run_paused(sql, entry)
         }
         Event::RunEnded { ending, .. } => {
             runs::ended(sql, entry, *ending)?;
-            inbounds::run_ended(sql, entry, *ending)
+            inbound_stages::run_ended(sql, entry, *ending)
         }
         Event::StepStarted { index } => runs::step_started(sql, entry, *index),
         Event::StepEnded { index, status } => runs::step_ended(sql, entry, *index, *status),
