@@ -190,7 +190,9 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
             inbound_stages::run_paused(sql, entry)
         }
         Event::RunEnded { ending, .. } => {
-            runs::ended(sql, entry, *ending)?;
+            if runs::ended(sql, entry, *ending)? {
+                approvals::withdrawn_of_run(sql, entry)?;
+            }
             inbound_stages::run_ended(sql, entry, *ending)
         }
         Event::StepStarted { index } => runs::step_started(sql, entry, *index),

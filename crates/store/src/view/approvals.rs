@@ -358,11 +358,11 @@ pub(super) fn withdrawn_of_turn(sql: &Connection, turn: &str) -> rusqlite::Resul
     Ok(())
 }
 
-pub(super) fn withdrawn_of_run(sql: &Connection, id: &str) -> rusqlite::Result<()> {
+pub(super) fn withdrawn_of_run(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE approvals SET status = 'withdrawn' WHERE run = ?1 AND status = 'waiting'",
-        [id],
+        [entry.run()],
     )?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use agentry_protocol::event::{Ending, Mode, RunPlan, StepStatus};
 use agentry_protocol::{AgentId, RunId, SessionId, TaskId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, approvals, ending_of, ending_word, run};
+use super::{PlacedEntry, ending_of, ending_word, run};
 use crate::column::{of_word, strange, whole};
 use crate::error::Error;
 use crate::ledger::Ledger;
@@ -336,19 +336,20 @@ pub(super) fn settle(sql: &Connection, id: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Ends a run; returns false if it is unknown or ended before.
 pub(super) fn ended(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
     ending: Ending,
-) -> rusqlite::Result<()> {
-    let Some(id) = entry.run() else { return Ok(()) };
+) -> rusqlite::Result<bool> {
+    let Some(id) = entry.run() else { return Ok(false) };
     let status = RunStatus::after(ending).as_str();
     let changed = run(
         sql,
         "UPDATE runs SET status = ?2, ending = ?3, ended = ?4 WHERE id = ?1 AND ended IS NULL",
         params![id, status, ending_word(ending), entry.time],
     )?;
-    if changed == 0 { Ok(()) } else { approvals::withdrawn_of_run(sql, id) }
+    Ok(changed > 0)
 }
 
 pub(super) fn mode_changed(
