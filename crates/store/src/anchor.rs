@@ -12,7 +12,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::chain::HASH_BYTES;
+use crate::chain::{ChainTip, HASH_BYTES};
 use crate::error::Error;
 use crate::home::{self, Home};
 use crate::limits::{ANCHOR_ENTRIES_MAX, ANCHOR_TIME_MS_MAX, ANCHOR_WINDOW_BYTES};
@@ -24,15 +24,6 @@ pub(crate) struct Anchor {
     head: File,
     seq: u64,
     time: u64,
-}
-
-/// The last entry of the chain, or the entry that a line names.
-#[derive(Clone, Copy)]
-pub(crate) struct ChainTip {
-    /// The number of the entry; zero means before the first.
-    pub(crate) seq: u64,
-    /// The hash of the entry.
-    pub(crate) hash: [u8; HASH_BYTES],
 }
 
 /// A line of an anchor file: an entry with its hash and time.

@@ -7,33 +7,19 @@
 mod event_hooks;
 mod jobs;
 
-use agentry_protocol::envelope::{EVENT_VERSION, EntrySubject, Envelope};
+use agentry_protocol::envelope::{EVENT_VERSION, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, Entity, IntakeStage};
 use agentry_protocol::{SessionId, TokenId, TurnId};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use crate::anchor::ChainTip;
-use crate::chain::{self, GENESIS, RowHashInput};
+use crate::chain::{self, ChainTip, RowHashInput};
 use crate::error::Error;
-use crate::limits::NEWEST_TIME_ENTRIES;
-use crate::view::{self, ApprovalStatus, InboundStatus, PlacedEntry};
-
-/// An encoded entry without a sequence number, time and hash.
-pub(crate) struct PendingEntry {
-    pub(crate) cause: Option<u64>,
-    pub(crate) about: EntrySubject,
-    pub(crate) event: Event,
-    pub(crate) kind: String,
-    pub(crate) body: String,
-}
-
-/// The session head that an append depends on.
-pub(crate) struct ExpectedHead {
-    pub(crate) session: SessionId,
-    pub(crate) head: Option<TurnId>,
-}
+use crate::ledger_row;
+use crate::status::{ApprovalStatus, InboundStatus};
+use crate::view::{self, PlacedEntry};
+use crate::write_request::{ExpectedHead, PendingEntry};
 
 /// The reason why an append wrote no entries.
 pub(crate) enum AppendError {
@@ -47,42 +33,6 @@ impl From<rusqlite::Error> for AppendError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
-}
-
-/// The last entry of the ledger.
-pub(crate) struct LastEntry {
-    pub(crate) tip: ChainTip,
-    pub(crate) version: u32,
-    /// The time of writing, in milliseconds since 1970.
-    pub(crate) time: u64,
-}
-
-/// Returns the last entry; all fields are zero if there is none.
-pub(crate) fn last(sql: &Connection) -> rusqlite::Result<LastEntry> {
-    let text = "SELECT seq, hash, version, CAST(time AS INTEGER) FROM ledger \
-                ORDER BY seq DESC LIMIT 1";
-    let last = sql
-        .prepare_cached(text)?
-        .query_row([], |row| {
-            let seq = row.get::<_, i64>(0)?.cast_unsigned();
-            let tip = ChainTip { seq, hash: row.get(1)? };
-            Ok(LastEntry {
-                tip,
-                version: row.get(2)?,
-                time: row.get::<_, i64>(3)?.max(0).cast_unsigned(),
-            })
-        })
-        .optional()?;
-    Ok(last.unwrap_or(LastEntry { tip: ChainTip { seq: 0, hash: GENESIS }, version: 0, time: 0 }))
-}
-
-/// Returns the newest time among the last entries, in milliseconds since 1970, or zero.
-pub(crate) fn newest_time(sql: &Connection) -> rusqlite::Result<u64> {
-    let text = "SELECT COALESCE(MAX(time), 0) FROM \
-                (SELECT time FROM ledger ORDER BY seq DESC LIMIT ?1) WHERE typeof(time) = 'integer'";
-    let newest =
-        sql.prepare_cached(text)?.query_row([NEWEST_TIME_ENTRIES], |row| row.get::<_, i64>(0))?;
-    Ok(newest.max(0).cast_unsigned())
 }
 
 /// Writes entries in order, all or none.
@@ -144,7 +94,7 @@ fn place_one(
         time,
         cause: entry.cause,
         version: EVENT_VERSION,
-        stream: chain::word(stream),
+        stream: ledger_row::word(stream),
         session: about.session.as_ref().map(|id| id.as_str()),
         run: about.run.as_ref().map(|id| id.as_str()),
         turn: about.turn.as_ref().map(|id| id.as_str()),

@@ -6,19 +6,19 @@
 //! Must never: skip a decision, or return one that differs from the record.
 
 use agentry_protocol::AccessId;
-use agentry_protocol::access::{AccessRecord, Decision};
+use agentry_protocol::access::Decision;
 use agentry_protocol::envelope::EVENT_VERSION;
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{EventId, Inbound, PeerKind};
+use agentry_protocol::inbound::{Inbound, PeerKind};
 use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::principal::Principal;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use serde::Deserialize;
 
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::{PAST_CACHE_KIB, READER_CACHE_KIB};
-use crate::view::whole;
 
 /// A past decision with the facts that it depended on.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,78 +160,6 @@ impl Ledger {
             sender: record.sender_identifier,
             place,
             decision: record.decision,
-        })
-    }
-}
-
-/// The key by which decisions are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecisionGrouping {
-    /// The principal: its name, else its id, else its kind.
-    Principal,
-    /// The channel.
-    Channel,
-    /// The kind of principal.
-    Kind,
-}
-
-/// The number of decisions of one group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DecisionCount {
-    /// The value of the key for this group.
-    pub of: String,
-    /// The number of allowed decisions.
-    pub allowed: u64,
-    /// The number of denied decisions.
-    pub denied: u64,
-}
-
-impl Ledger {
-    /// Counts the decisions from one time to before another, the largest group first.
-    pub fn decision_counts(
-        &self,
-        by: DecisionGrouping,
-        (since, until): (u64, u64),
-    ) -> Result<Vec<DecisionCount>, Error> {
-        let key = match by {
-            DecisionGrouping::Principal => "kind || ' ' || COALESCE(name, principal, '')",
-            DecisionGrouping::Channel => "channel",
-            DecisionGrouping::Kind => "kind",
-        };
-        let text = format!(
-            "SELECT RTRIM({key}), SUM(effect = 'allow'), SUM(effect <> 'allow') FROM audit
-             WHERE time >= ?1 AND time < ?2 GROUP BY 1 ORDER BY COUNT(*) DESC, 1"
-        );
-        self.ask(|sql| {
-            sql.prepare_cached(&text)?
-                .query_map([whole(since), whole(until)], |row| {
-                    let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
-                    Ok(DecisionCount { of: row.get(0)?, allowed: number(1)?, denied: number(2)? })
-                })?
-                .collect()
-        })
-    }
-
-    /// Returns a decision as recorded; None if there is none with this id.
-    pub fn decision(&self, id: &AccessId) -> Result<Option<Box<AccessRecord>>, Error> {
-        let seq = self.ask(|sql| {
-            sql.prepare_cached("SELECT seq FROM audit WHERE id = ?1")?
-                .query_row([id.as_str()], |row| row.get::<_, i64>(0))
-                .optional()
-        })?;
-        let Some(seq) = seq.map(i64::cast_unsigned) else { return Ok(None) };
-        match self.entry(seq)?.map(|envelope| envelope.event) {
-            Some(Event::Intake(IntakeStage::Decided { record })) => Ok(Some(record)),
-            Some(_) | None => Err(self.not_the(seq, "decision")),
-        }
-    }
-
-    /// Returns the last decision about an event, or None.
-    pub fn decision_about(&self, event: &EventId) -> Result<Option<AccessId>, Error> {
-        self.ask(|sql| {
-            sql.prepare_cached("SELECT id FROM audit WHERE event = ?1 ORDER BY seq DESC LIMIT 1")?
-                .query_row([event.as_str()], |row| row.get::<_, String>(0).map(AccessId::new))
-                .optional()
         })
     }
 }

@@ -16,10 +16,11 @@ use agentry_protocol::{
     AgentId, ApprovalId, EventHookId, InvocationId, JobId, SessionId, SessionKey, TokenId, TurnId,
 };
 
-use crate::lock::IntakeHolder;
-use crate::loss::Loss;
-use crate::verify::EntryDefect;
-use crate::view::{ApprovalStatus, InboundStatus, InvocationStatus};
+use crate::defect::{EntryDefect, Loss};
+use crate::lock_holder::IntakeHolder;
+use crate::status::{ApprovalStatus, InboundStatus, InvocationStatus};
+
+pub use class::ErrorClass;
 
 pub use class::ErrorClass;
 

@@ -5,30 +5,29 @@
 //!
 //! Must never: return from an append before its entries are on disk, or change an entry.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use agentry_protocol::envelope::{Draft, Envelope, LedgerStream};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, ToSql};
 
-use crate::Clock;
-use crate::anchor;
 use crate::artifact::Artifacts;
-use crate::batch::{self, ExpectedHead, PendingEntry};
-use crate::chain::{self, COLUMNS, LedgerRow};
 use crate::clock::BoundedClock;
+use crate::column::whole;
+use crate::commit_signal::CommitSignal;
 use crate::connection::{self, ConnectionMode};
 use crate::error::Error;
 use crate::event_codec;
 use crate::home::Home;
-use crate::limits::{QUEUE_APPENDS_MAX, READERS_MAX};
-use crate::lock::{IntakeHolder, IntakeLock, SessionLock};
-use crate::loss::{self, AcceptedLoss, Loss};
-use crate::view;
-use crate::writer::{AppendRequest, CommitSignal, ExclusiveOp, LedgerWriter, WriterRequest};
+use crate::last_entry;
+use crate::ledger_row::{self, COLUMNS, LedgerRow};
+use crate::limits::READERS_MAX;
+use crate::lock::{IntakeLock, SessionLock};
+use crate::lock_holder::IntakeHolder;
+use crate::write_request::{AppendRequest, ExpectedHead, PendingEntry, WriterRequest};
 
 /// The ledger of a home. Clones share one ledger; dropping the last clone closes it.
 #[derive(Clone)]
@@ -54,81 +53,15 @@ pub(crate) struct LedgerInner {
     pub(crate) path: PathBuf,
     pub(crate) artifacts: Artifacts,
     pub(crate) signal: Arc<CommitSignal>,
-    clock: Arc<BoundedClock>,
+    pub(crate) clock: Arc<BoundedClock>,
     pub(crate) reach: ConnectionMode,
-    readers: Mutex<Vec<Connection>>,
+    pub(crate) readers: Mutex<Vec<Connection>>,
     // Both are Some until the drop, which closes them in order; both are None in read-only mode.
-    orders: Option<SyncSender<WriterRequest>>,
-    writer: Option<JoinHandle<()>>,
+    pub(crate) orders: Option<SyncSender<WriterRequest>>,
+    pub(crate) writer: Option<JoinHandle<()>>,
 }
 
 impl Ledger {
-    /// Opens the ledger of a home and creates missing files. `clock` gives the time of entries.
-    /// Fails with `Error::Lost` if entries that were written are missing.
-    pub fn open(home: &Path, clock: Clock) -> Result<Self, Error> {
-        let home = Home::open(home)?;
-        let signal = Arc::new(CommitSignal::default());
-        let clock = Arc::new(BoundedClock::new(clock));
-        let writer = LedgerWriter::open(&home, clock.clone(), signal.clone())?;
-        let (orders, queue) = mpsc::sync_channel(QUEUE_APPENDS_MAX);
-        let thread = thread::Builder::new()
-            .name("ledger".to_owned())
-            .spawn(move || writer.work(&queue))
-            .map_err(|source| Error::File {
-                path: home.ledger(),
-                doing: "start a thread for",
-                source,
-            })?;
-        let shared = LedgerInner {
-            path: home.ledger(),
-            artifacts: Artifacts::new(&home),
-            home,
-            signal,
-            clock,
-            reach: ConnectionMode::Shared,
-            readers: Mutex::default(),
-            orders: Some(orders),
-            writer: Some(thread),
-        };
-        Ok(Self { shared: Arc::new(shared) })
-    }
-
-    /// Opens the ledger of a home for reading, even if entries are lost or the home cannot be
-    /// written. Every write fails with `Error::ReadOnly`.
-    pub fn open_to_read(home: &Path, clock: Clock) -> Result<Self, Error> {
-        let home = Home::read_only(home);
-        let reach =
-            if home.is_writable() { ConnectionMode::Shared } else { ConnectionMode::ReadOnly };
-        connection::check_readable(&home, reach)?;
-        let shared = LedgerInner {
-            path: home.ledger(),
-            artifacts: Artifacts::new(&home),
-            home,
-            signal: Arc::new(CommitSignal::default()),
-            clock: Arc::new(BoundedClock::new(clock)),
-            reach,
-            readers: Mutex::default(),
-            orders: None,
-            writer: None,
-        };
-        let ledger = Self { shared: Arc::new(shared) };
-        ledger.shared.clock.raise(ledger.ask(batch::newest_time)?);
-        ledger.now();
-        Ok(ledger)
-    }
-
-    /// Records that entries are lost, so that the ledger can be opened again. The numbers of the
-    /// lost entries are never reused.
-    pub fn accept_loss(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
-        loss::accept(home, clock)
-    }
-
-    /// Returns the loss at the end, judged by the anchor files; None if no entry is missing.
-    pub fn loss(&self) -> Result<Option<Loss>, Error> {
-        let marks = anchor::newest(&self.shared.home)?;
-        self.ask(|sql| loss::find(sql, &batch::last(sql)?.tip, &marks))
-    }
-
     /// Returns the lag of the machine's clock behind the newest entry, in milliseconds, or zero.
     pub fn clock_behind_ms(&self) -> u64 {
         self.shared.clock.behind_ms()
@@ -171,6 +104,29 @@ impl Ledger {
         self.read(|sql| self.shared.entries(sql, after_seq, filter, limit))
     }
 
+    /// Returns the last `limit` entries before a sequence number, in order.
+    pub fn read_before(
+        &self,
+        before_seq: u64,
+        filter: &EntryFilter,
+        limit: usize,
+    ) -> Result<Vec<Envelope>, Error> {
+        let (text, ids) = select_before(filter);
+        let (before, limit) = (whole(before_seq), whole(limit as u64));
+        let mut params: Vec<&dyn ToSql> = vec![&before, &limit];
+        params.extend(ids.iter().map(|id| id as &dyn ToSql));
+        self.read(|sql| {
+            let shared = &self.shared;
+            let read = |source| shared.unread(source);
+            let mut statement = sql.prepare_cached(&text).map_err(read)?;
+            let rows = statement.query_map(params.as_slice(), LedgerRow::read).map_err(read)?;
+            let opened = rows.map(|row| row.map_err(read)?.open(&shared.path, &shared.artifacts));
+            let mut entries: Vec<Envelope> = opened.collect::<Result<_, Error>>()?;
+            entries.reverse();
+            Ok(entries)
+        })
+    }
+
     /// Returns one entry; None if there is no entry with this number.
     pub fn entry(&self, seq: u64) -> Result<Option<Envelope>, Error> {
         let Some(before) = seq.checked_sub(1) else { return Ok(None) };
@@ -181,6 +137,15 @@ impl Ledger {
     /// Returns the number of the last entry; zero if there is none.
     pub fn last_seq(&self) -> Result<u64, Error> {
         self.read(|sql| self.shared.last_seq(sql))
+    }
+
+    /// Returns the number of the last entry about a session; zero if there is none.
+    pub fn last_seq_of(&self, session: &SessionId) -> Result<u64, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM ledger WHERE session = ?1")?
+                .query_row([session.as_str()], |row| row.get::<_, i64>(0))
+                .map(i64::cast_unsigned)
+        })
     }
 
     /// Stores a file, named by the hash of its content; the file is on disk when this returns.
@@ -200,7 +165,7 @@ impl Ledger {
 
     /// Returns the time that an entry would get: never before the newest entry.
     pub fn now(&self) -> u64 {
-        self.shared.clock.now(|| self.ask(batch::newest_time).ok())
+        self.shared.clock.now(|| self.ask(last_entry::newest_time).ok())
     }
 
     /// Locks a session for this process. The lock ends on drop, and when the process ends.
@@ -231,18 +196,6 @@ impl Ledger {
         self.shared.signal.commits()
     }
 
-    /// Drops the views and folds them again from the entries.
-    pub fn rebuild_views(&self) -> Result<(), Error> {
-        let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(WriterRequest::Alone(ExclusiveOp::Rebuild(reply)))?;
-        answer.recv().map_err(|_| self.shared.stopped())?
-    }
-
-    /// Returns all rows of all views as text, in a fixed order.
-    pub fn dump_views(&self) -> Result<String, Error> {
-        self.ask(view::dump)
-    }
-
     fn send(
         &self,
         at_head: Option<ExpectedHead>,
@@ -267,6 +220,18 @@ impl Ledger {
         let (reply, answer) = mpsc::sync_channel(1);
         self.shared.order(WriterRequest::Append(AppendRequest { at_head, entries, reply }))?;
         answer.recv().map_err(|_| self.shared.stopped())?
+    }
+
+    pub(crate) fn entry_in(&self, sql: &Connection, seq: u64) -> Result<Envelope, Error> {
+        let entries =
+            self.shared.entries(sql, seq.saturating_sub(1), &EntryFilter::default(), 1)?;
+        let found = entries.into_iter().find(|envelope| envelope.seq == seq);
+        found.ok_or_else(|| self.not_the(seq, "entry"))
+    }
+
+    pub(crate) fn not_the(&self, seq: u64, what: &str) -> Error {
+        let why = format!("it is not the {what} that a view names");
+        Error::Unreadable { path: self.shared.path.clone(), seq, why }
     }
 
     /// Answers a question from one snapshot.
@@ -375,12 +340,12 @@ impl Drop for LedgerInner {
 }
 
 /// Forces the narrowest index: the planner does not know which one is narrow.
-pub(crate) fn select(filter: &EntryFilter) -> (String, Vec<&str>) {
+fn select(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq > ?1", "seq")
 }
 
 /// Selects the entries before a sequence number, the last first.
-pub(crate) fn select_before(filter: &EntryFilter) -> (String, Vec<&str>) {
+fn select_before(filter: &EntryFilter) -> (String, Vec<&str>) {
     selected(filter, "seq < ?1", "seq DESC")
 }
 
@@ -401,7 +366,7 @@ fn selected<'f>(filter: &'f EntryFilter, from: &str, order: &str) -> (String, Ve
     }
     if let Some(stream) = filter.stream {
         text.push_str(&format!(" AND stream = ?{}", ids.len() + 3));
-        ids.push(chain::word(stream));
+        ids.push(ledger_row::word(stream));
     }
     text.push_str(&format!(" ORDER BY {order} LIMIT ?2"));
     (text, ids)

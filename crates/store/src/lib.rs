@@ -7,53 +7,63 @@
 //! Must never: make decisions, or know of agent files, tools and models. No other crate has SQL.
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
-mod access_queries;
+mod activity;
 mod anchor;
 mod artifact;
 mod batch;
 mod chain;
 mod clock;
+mod column;
+mod commit_signal;
 mod connection;
 mod decision_history;
+mod defect;
 mod error;
 mod event_codec;
 mod home;
-mod hook_queries;
-mod inbound_queries;
+mod last_entry;
+mod layout;
 mod ledger;
+mod ledger_row;
 pub mod limits;
 mod lock;
+mod lock_holder;
 mod loss;
-mod paging;
-mod query;
+mod opening;
+mod reservation;
+mod short_id;
 mod spending;
+mod status;
 mod tail;
 mod verify;
 mod view;
 mod wal_checkpoint;
+mod write_request;
 mod writer;
 
 use std::sync::Arc;
 
-pub use access_queries::{AuditFilter, AuditRow, PolicyMatchFilter};
-pub use decision_history::{DecisionCount, DecisionGrouping, DecisionOrigin, PastDecision};
+pub use activity::ActivityBucket;
+pub use decision_history::{DecisionOrigin, PastDecision};
+pub use defect::{Defect, EntryDefect, Loss};
 pub use error::{AppendOutcome, BackendError, Error, ErrorClass};
 pub use home::Home;
-pub use hook_queries::{InvocationFilter, JobFilter};
-pub use inbound_queries::{OpenInbounds, WholeInbound};
 pub use ledger::{EntryFilter, Ledger};
-pub use lock::{IntakeHolder, IntakeLock, SessionLock};
-pub use loss::{AcceptedLoss, Loss};
-pub use paging::{ActivityBucket, SpeakerCounts};
-pub use spending::{Reservation, SpendingLimits, SpendingOverrun, SpendingPeriod, day_of};
+pub use lock::{IntakeLock, SessionLock};
+pub use lock_holder::IntakeHolder;
+pub use loss::AcceptedLoss;
+pub use reservation::{Reservation, SpendingLimits, SpendingOverrun, SpendingPeriod};
+pub use spending::day_of;
+pub use status::{ApprovalStatus, InboundStatus, InvocationStatus};
 pub use tail::Tail;
-pub use verify::{Defect, EntryDefect, VerificationReport};
+pub use verify::VerificationReport;
 pub use view::{
-    ApprovalRow, ApprovalStatus, CallRow, CallStatus, DeliveryRow, DeliveryStatus, EventHookRow,
-    EventHookStatus, EventHookTimes, GrantActivity, GrantActivityRow, HookEventRow, HookStats,
-    InboundRow, InboundStatus, InvocationRow, InvocationStatus, JobRow, RecordedDefinitions,
-    RequestHistory, RoutedRow, RunRow, RunStatus, SessionRow, SpendingSubject, SpendingTotal,
-    StepRow, TokenRow, TurnRow, TurnStatus,
+    ApprovalRow, AuditFilter, AuditRow, CallRow, CallStatus, DecisionCount, DecisionGrouping,
+    DeliveryRow, DeliveryStatus, EventHookRow, EventHookStatus, EventHookTimes, GrantActivity,
+    GrantActivityRow, HookEventRow, HookStats, InboundRow, InvocationFilter, InvocationRow,
+    JobFilter, JobRow, OpenInbounds, PolicyMatchFilter, RecordedDefinitions, RequestHistory,
+    RoutedRow, RunRow, RunStatus, SessionRow, SpeakerCounts, SpendingSubject, SpendingTotal,
+    StepRow, TokenRow, TurnRow, TurnStatus, WholeInbound,
 };
 
 /// A clock that returns the time in milliseconds since 1970.

@@ -5,7 +5,7 @@
 //! Must never: be taken from an owner that lives.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -13,6 +13,7 @@ use agentry_protocol::SessionId;
 
 use crate::error::Error;
 use crate::home::{self, Home};
+use crate::lock_holder::{IntakeHolder, LockHolder};
 
 /// A lock on a session, held until it is dropped.
 #[derive(Debug)]
@@ -50,34 +51,11 @@ impl IntakeLock {
     /// Locks the intake, or fails with `Error::IntakeBusy`, which names the owner.
     pub(crate) fn take(home: &Home, now: u64, taker: IntakeHolder) -> Result<Self, Error> {
         let path = home.locks().join("intake.lock");
-        let more = match taker {
-            IntakeHolder::Once => "",
-            IntakeHolder::Server => SERVER,
-        };
-        match locked(&path, now, more)? {
+        match locked(&path, now, taker.mark())? {
             Ok(file) => Ok(Self { _file: file }),
             Err(LockHolder { pid, since, taker }) => Err(Error::IntakeBusy { pid, since, taker }),
         }
     }
-}
-
-/// The kind of process that holds the intake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntakeHolder {
-    /// A process that answers one message and ends.
-    Once,
-    /// A server, which keeps the lock until it ends.
-    Server,
-}
-
-/// The mark of a server in the lock file.
-const SERVER: &str = " server";
-
-/// The owner of a lock, from its file; the fields are None if the owner has not written them yet.
-struct LockHolder {
-    pid: Option<u32>,
-    since: Option<u64>,
-    taker: IntakeHolder,
 }
 
 /// Locks a file and writes the owner to it, or reads the present owner.
@@ -87,7 +65,7 @@ fn locked(path: &Path, now: u64, more: &str) -> Result<Result<File, LockHolder>,
     let mut file = options.map_err(fault)?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(Err(owner(file))),
+        Err(TryLockError::WouldBlock) => return Ok(Err(LockHolder::read(file))),
         Err(TryLockError::Error(source)) => return Err(fault(source)),
     }
     file.set_len(0)
@@ -95,24 +73,6 @@ fn locked(path: &Path, now: u64, more: &str) -> Result<Result<File, LockHolder>,
         .and_then(|()| write!(file, "{} {now}{more}", process::id()))
         .map_err(fault)?;
     Ok(Ok(file))
-}
-
-fn owner(mut file: File) -> LockHolder {
-    let mut text = String::new();
-    match file.read_to_string(&mut text) {
-        Ok(_) => {
-            let mut words = text.split_whitespace();
-            let pid = words.next().and_then(|word| word.parse().ok());
-            let since = words.next().and_then(|word| word.parse().ok());
-            let is_server = words.next() == Some(SERVER.trim());
-            LockHolder {
-                pid,
-                since,
-                taker: if is_server { IntakeHolder::Server } else { IntakeHolder::Once },
-            }
-        }
-        Err(_) => LockHolder { pid: None, since: None, taker: IntakeHolder::Once },
-    }
 }
 
 /// Returns the path of a session's lock. Only a whole id names a file.

@@ -3,7 +3,6 @@
 //!
 //! Must never: give a new entry the number of a lost one.
 
-use std::fmt;
 use std::path::Path;
 
 use agentry_protocol::envelope::EntrySubject;
@@ -11,41 +10,18 @@ use agentry_protocol::event::Event;
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Clock;
-use crate::anchor::{self, Anchor, AnchorLine, ChainTip};
+use crate::anchor::{self, Anchor, AnchorLine};
 use crate::artifact::Artifacts;
-use crate::batch::{self, AppendError, PendingEntry};
+use crate::batch::{self, AppendError};
+use crate::chain::ChainTip;
 use crate::clock::BoundedClock;
-use crate::connection;
+use crate::defect::Loss;
 use crate::error::Error;
 use crate::event_codec;
 use crate::home::Home;
-
-/// Entries that the anchor files name and the ledger lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loss {
-    /// The number of the last entry in the file.
-    pub last: u64,
-    /// The number of the last entry that was written, by the anchor files.
-    pub known: u64,
-    /// The hash of that entry, in hexadecimal digits.
-    pub hash: String,
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { last, known, .. } = self;
-        match last < known {
-            true => write!(
-                f,
-                "ends with entry {last}, but {known} entries were written: the end is lost"
-            ),
-            false => write!(
-                f,
-                "has another entry {known} than the one that was written: another file is in its place"
-            ),
-        }
-    }
-}
+use crate::last_entry;
+use crate::layout;
+use crate::write_request::PendingEntry;
 
 /// A loss that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,15 +77,15 @@ pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let path = home.ledger();
     let unread = |error| Error::read(&path, error);
     let marks = anchor::newest(&home)?;
-    let sql = connection::open_writer(&home)?;
+    let sql = layout::open_writer(&home)?;
     sql.execute_batch("BEGIN IMMEDIATE").map_err(unread)?;
-    let last = batch::last(&sql).map_err(unread)?;
+    let last = last_entry::last(&sql).map_err(unread)?;
     let Some(loss) = find(&sql, &last.tip, &marks).map_err(unread)? else {
         return Err(Error::NothingLost { path: path.clone() });
     };
     let clock = BoundedClock::new(clock);
     let times = marks.iter().map(|mark| mark.time);
-    clock.raise(times.fold(batch::newest_time(&sql).map_err(unread)?, u64::max));
+    clock.raise(times.fold(last_entry::newest_time(&sql).map_err(unread)?, u64::max));
     let now = clock.now(|| None).min(i64::MAX.cast_unsigned());
     let Loss { last: last_seq, known, hash } = loss.clone();
     let event = Event::LossAccepted { last: last_seq, known, hash };

@@ -1,4 +1,4 @@
-//! Recorded costs, and reservations for requests that are under way.
+//! The check of spending limits: money is reserved for each request that is under way.
 //!
 //! A limit covers recorded costs and reservations together. One transaction reads both and adds the
 //! new reservation, so two processes cannot both reserve the last cent.
@@ -6,101 +6,20 @@
 //! Must never: count reservations as spending (only ledger entries are), or keep the reservations
 //! of a dead process.
 
-use std::fmt;
 use std::sync::mpsc;
 
 use agentry_protocol::{RunId, SessionId};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::column::whole;
 use crate::error::Error;
 use crate::ledger::Ledger;
 use crate::limits::{DAY_MS, RESERVATION_TIME_MS_MAX};
-use crate::view::{self, SpendingSubject, SpendingTotal, whole};
-use crate::writer::{ExclusiveOp, WriterRequest};
-
-/// Spending limits, in billionths of a dollar; None means no limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SpendingLimits {
-    /// The limit of one run.
-    pub run: Option<u64>,
-    /// The limit of one session.
-    pub session: Option<u64>,
-    /// The limit of one day in universal time, for all sessions together.
-    pub day: Option<u64>,
-}
-
-impl SpendingLimits {
-    /// Returns true if no limit is set.
-    pub fn is_none(&self) -> bool {
-        self.run.is_none() && self.session.is_none() && self.day.is_none()
-    }
-}
-
-/// The money to reserve for one request to a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reservation {
-    /// The name of the reservation; a second one with this name replaces the first.
-    pub id: String,
-    /// The run that sends the request.
-    pub run: Option<RunId>,
-    /// The session that sends the request.
-    pub session: Option<SessionId>,
-    /// The day, counted from 1970, in universal time.
-    pub day: u64,
-    /// The amount, in billionths of a dollar.
-    pub nano_usd: u64,
-    /// The limits to check.
-    pub limits: SpendingLimits,
-}
-
-/// The limit that a request would exceed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpendingOverrun {
-    /// The period of the limit.
-    pub which: SpendingPeriod,
-    /// The limit, in billionths of a dollar.
-    pub limit: u64,
-    /// The recorded costs, in billionths of a dollar.
-    pub spent: u64,
-    /// The reservations of other requests, in billionths of a dollar.
-    pub reserved: u64,
-    /// The refused amount, in billionths of a dollar.
-    pub wanted: u64,
-}
-
-/// The period that a limit covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpendingPeriod {
-    /// One run.
-    Run,
-    /// One session.
-    Session,
-    /// One day.
-    Day,
-}
-
-impl fmt::Display for SpendingPeriod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Run => "run",
-            Self::Session => "session",
-            Self::Day => "day",
-        })
-    }
-}
-
-/// The reservations to release.
-pub(crate) enum ReleaseTarget {
-    One(String),
-    Session(SessionId),
-}
+use crate::reservation::{ReleaseTarget, Reservation, SpendingOverrun, SpendingPeriod};
+use crate::view::{self, SpendingSubject};
+use crate::write_request::{ExclusiveOp, WriterRequest};
 
 impl Ledger {
-    /// Returns the recorded costs of a subject.
-    pub fn spending_total(&self, payer: &SpendingSubject) -> Result<SpendingTotal, Error> {
-        self.ask(|sql| view::bill(sql, payer))
-    }
-
     /// Reserves money for a request, or returns the limit that it would exceed. Record the real
     /// cost before the reservation is released.
     pub fn reserve(&self, wanted: &Reservation) -> Result<Result<(), SpendingOverrun>, Error> {

@@ -2,18 +2,21 @@
 //!
 //! The fold processes one entry after another and reads only the entry and the tables, so dropping
 //! the tables and folding again gives equal rows. It accepts entries in any order: an entry that
-//! makes no sense changes nothing.
+//! makes no sense changes nothing. Each view has a file with its rows, its fold and its queries.
 //!
-//! Must never: be written by anything but the fold, or refuse an entry.
+//! Must never: be written by anything but the fold, refuse an entry, or read all of the past to
+//! answer a question about a part of it.
 
 mod approvals;
 mod audit;
 mod calls;
 mod event_hooks;
 mod grants;
+mod inbound_stages;
 mod inbounds;
 mod invocations;
 mod jobs;
+mod queues;
 mod runs;
 mod sessions;
 mod spending;
@@ -22,25 +25,29 @@ mod trust;
 mod turns;
 
 use std::path::Path;
+use std::sync::mpsc;
 
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, StatementStatus};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::artifact::Artifacts;
-use crate::chain::{COLUMNS, LedgerRow};
 use crate::error::Error;
+use crate::ledger::Ledger;
+use crate::ledger_row::{COLUMNS, LedgerRow};
+use crate::write_request::{ExclusiveOp, WriterRequest};
 
-pub use approvals::{ApprovalRow, ApprovalStatus, RequestHistory};
+pub use approvals::{ApprovalRow, RequestHistory};
+pub use audit::{AuditFilter, AuditRow, DecisionCount, DecisionGrouping, PolicyMatchFilter};
 pub use calls::{CallRow, CallStatus};
 pub use event_hooks::{EventHookRow, EventHookStatus, EventHookTimes};
 pub use grants::{GrantActivity, GrantActivityRow};
-pub use inbounds::{DeliveryRow, DeliveryStatus, InboundRow, InboundStatus, RoutedRow};
-pub use invocations::{HookEventRow, HookStats, InvocationRow, InvocationStatus};
-pub use jobs::JobRow;
+pub use inbounds::{
+    DeliveryRow, DeliveryStatus, InboundRow, OpenInbounds, RoutedRow, SpeakerCounts, WholeInbound,
+};
+pub use invocations::{HookEventRow, HookStats, InvocationFilter, InvocationRow};
+pub use jobs::{JobFilter, JobRow};
 pub use runs::{RunRow, RunStatus, StepRow};
 pub use sessions::SessionRow;
 pub use spending::{SpendingSubject, SpendingTotal};
@@ -48,23 +55,17 @@ pub use tokens::TokenRow;
 pub use trust::RecordedDefinitions;
 pub use turns::{TurnRow, TurnStatus};
 
-pub(crate) use approvals::{FoundApproval, status as approval_status};
-pub(crate) use audit::effect_word;
-pub(crate) use event_hooks::{
-    newest as newest_version, other_named as other_hook_named, versions as hook_versions,
-};
-pub(crate) use grants::{FoundGrant, entities, identity};
-pub(crate) use inbounds::{status as inbound_status, wish as queue_wish};
+pub(crate) use approvals::status as approval_status;
+pub(crate) use event_hooks::{newest as newest_version, other_named as other_hook_named};
+pub(crate) use grants::identity;
+pub(crate) use inbounds::status as inbound_status;
 pub(crate) use invocations::{
     invocation_status, is_settled as are_hooks_settled, pending as pending_invocation,
-    stats as hook_stats, status_of_its_own,
+    status_of_its_own,
 };
 pub(crate) use jobs::{FoundJob, holder as workspace_holder};
 pub(crate) use sessions::{by_key as session_by_key, place as session_place};
-pub(crate) use spending::{bill, whole};
-pub(crate) use trust::{
-    agent_state, all_trusted, all_trusted_addresses, known_definitions, trusted, trusted_addresses,
-};
+pub(crate) use spending::bill;
 pub(crate) use turns::is_under_way as is_turn_under_way;
 
 /// The tables with the columns that order their rows, in the order of a dump.
@@ -126,6 +127,20 @@ impl PlacedEntry<'_> {
     }
 }
 
+impl Ledger {
+    /// Drops the views and folds them again from the entries.
+    pub fn rebuild_views(&self) -> Result<(), Error> {
+        let (reply, answer) = mpsc::sync_channel(1);
+        self.shared.order(WriterRequest::Alone(ExclusiveOp::Rebuild(reply)))?;
+        answer.recv().map_err(|_| self.shared.stopped())?
+    }
+
+    /// Returns all rows of all views as text, in a fixed order.
+    pub fn dump_views(&self) -> Result<String, Error> {
+        self.ask(dump)
+    }
+}
+
 /// Folds one entry into the tables.
 pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     match entry.event {
@@ -147,13 +162,13 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         Event::Hook(change) => trust::hook(sql, entry, change),
         Event::EventHook(change) => event_hooks::fold(sql, entry, change),
         Event::Trust(change) => trust::fold(sql, entry, change),
-        Event::Intake(intake) => inbounds::fold(sql, entry, intake),
+        Event::Intake(intake) => inbound_stages::fold(sql, entry, intake),
         Event::Access(change) => grants::fold(sql, entry, change),
         Event::SteerReceived { event, .. } => match event {
-            Some(event) => inbounds::steered(sql, entry, event),
+            Some(event) => inbound_stages::steered(sql, entry, event),
             None => Ok(()),
         },
-        Event::InputTaken { input } => inbounds::taken(sql, entry, *input),
+        Event::InputTaken { input } => inbound_stages::taken(sql, entry, *input),
         Event::ApprovalAnswered { approval, answer } => {
             approvals::answered(sql, entry, approval, answer)
         }
@@ -164,19 +179,21 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         }
         Event::RunCreated(plan) => {
             runs::created(sql, entry, plan)?;
-            inbounds::run_created(sql, entry, plan)
+            inbound_stages::run_created(sql, entry, plan)
         }
         Event::RunResumed {} => {
             runs::resumed(sql, entry)?;
-            inbounds::run_resumed(sql, entry)
+            inbound_stages::run_resumed(sql, entry)
         }
         Event::RunPaused { .. } => {
             runs::paused(sql, entry)?;
-            inbounds::run_paused(sql, entry)
+            inbound_stages::run_paused(sql, entry)
         }
         Event::RunEnded { ending, .. } => {
-            runs::ended(sql, entry, *ending)?;
-            inbounds::run_ended(sql, entry, *ending)
+            if runs::ended(sql, entry, *ending)? {
+                approvals::withdrawn_of_run(sql, entry)?;
+            }
+            inbound_stages::run_ended(sql, entry, *ending)
         }
         Event::StepStarted { index } => runs::step_started(sql, entry, *index),
         Event::StepEnded { index, status } => runs::step_ended(sql, entry, *index, *status),
@@ -264,16 +281,6 @@ fn run(sql: &Connection, text: &str, params: impl Params) -> rusqlite::Result<us
     Ok(rows)
 }
 
-/// Encodes a value for a JSON column.
-fn json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("what is recorded is plain JSON")
-}
-
-/// Decodes a value from a JSON column.
-fn of_json<T: DeserializeOwned>(column: usize, text: &str) -> rusqlite::Result<T> {
-    serde_json::from_str(text).map_err(|_| strange(column, text))
-}
-
 fn ending_word(ending: Ending) -> &'static str {
     match ending {
         Ending::Done => "done",
@@ -295,21 +302,4 @@ fn ending_of(word: &str) -> Option<Ending> {
         Ending::Cancelled,
     ];
     endings.into_iter().find(|ending| ending_word(*ending) == word)
-}
-
-/// Returns the value whose word is in the column.
-fn of_word<T: Copy>(
-    column: usize,
-    word: &str,
-    all: &[T],
-    as_str: fn(T) -> &'static str,
-) -> rusqlite::Result<T> {
-    let found = all.iter().copied().find(|one| as_str(*one) == word);
-    found.ok_or_else(|| strange(column, word))
-}
-
-/// Returns the error for a column value that no fold wrote.
-fn strange(column: usize, word: &str) -> rusqlite::Error {
-    let why = format!("`{word}` is not a value of this column");
-    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, why.into())
 }

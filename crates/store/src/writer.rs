@@ -6,119 +6,29 @@
 //! Must never: try again on a connection that failed, or answer before the disk did.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Duration;
 
-use agentry_protocol::envelope::{EVENT_VERSION, Envelope, LedgerStream};
+use agentry_protocol::envelope::{EVENT_VERSION, LedgerStream};
 use rusqlite::{Connection, ErrorCode};
 
-use crate::anchor::{self, Anchor, ChainTip};
+use crate::anchor::{self, Anchor};
 use crate::artifact::Artifacts;
-use crate::batch::{self, AppendError, ExpectedHead, LastEntry, PendingEntry};
+use crate::batch::{self, AppendError};
+use crate::chain::ChainTip;
 use crate::clock::BoundedClock;
-use crate::connection::{self, LAYOUT_VERSION};
+use crate::commit_signal::{CommitSignal, Poison};
+use crate::connection;
 use crate::error::{AppendOutcome, Error};
 use crate::home::Home;
+use crate::last_entry::{self, LastEntry};
+use crate::layout::{self, LAYOUT_VERSION};
 use crate::limits::{BATCH_APPENDS_MAX, GATHER_TIME_MAX};
 use crate::loss;
-use crate::spending::{self, ReleaseTarget, Reservation, SpendingOverrun};
+use crate::spending;
 use crate::view;
 use crate::wal_checkpoint::WalCheckpointer;
-
-/// A request to the writer thread.
-pub(crate) enum WriterRequest {
-    Append(AppendRequest),
-    Alone(ExclusiveOp),
-}
-
-/// A request that gets a transaction of its own.
-pub(crate) enum ExclusiveOp {
-    Rebuild(SyncSender<Result<(), Error>>),
-    Reserve(Box<Reservation>, SyncSender<Result<Result<(), SpendingOverrun>, Error>>),
-    Release(ReleaseTarget, SyncSender<Result<(), Error>>),
-}
-
-/// Entries to write, all or none.
-pub(crate) struct AppendRequest {
-    pub(crate) at_head: Option<ExpectedHead>,
-    pub(crate) entries: Vec<PendingEntry>,
-    pub(crate) reply: SyncSender<Result<Vec<Envelope>, Error>>,
-}
-
-/// The state that the writer shares with all callers.
-#[derive(Default)]
-pub(crate) struct CommitSignal {
-    state: Mutex<State>,
-    changed: Condvar,
-    /// Woken only by entries of the world stream, so that its tails sleep while agents work.
-    came_in: Condvar,
-    commits: AtomicU64,
-}
-
-#[derive(Default)]
-struct State {
-    last_seq: u64,
-    last_input_seq: u64,
-    poison: Option<Poison>,
-}
-
-/// The reason why the ledger accepts no more requests.
-#[derive(Clone)]
-enum Poison {
-    DiskFull,
-    Unknown(String),
-}
-
-impl CommitSignal {
-    /// Returns the number of commits.
-    pub(crate) fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
-    }
-
-    /// Returns the error for all callers after a failed commit; None while the writer works.
-    pub(crate) fn refusal(&self, path: PathBuf) -> Option<Error> {
-        self.state().poison.clone().map(|poison| match poison {
-            Poison::DiskFull => Error::DiskFull { path, outcome: AppendOutcome::NothingWritten },
-            Poison::Unknown(cause) => Error::OutcomeUnknown { path, cause },
-        })
-    }
-
-    /// Waits until an entry of the stream follows `seq`, the writer fails, or the time is over.
-    pub(crate) fn wait_after(&self, seq: u64, stream: Option<LedgerStream>, time: Duration) {
-        let only_inputs = stream == Some(LedgerStream::World);
-        let nothing_new = |state: &mut State| {
-            let last = if only_inputs { state.last_input_seq } else { state.last_seq };
-            last <= seq && state.poison.is_none()
-        };
-        let woken = if only_inputs { &self.came_in } else { &self.changed };
-        let waited = woken.wait_timeout_while(self.state(), time, nothing_new);
-        drop(waited.expect("nobody panics while holding the state"));
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panics while holding the state")
-    }
-
-    fn committed(&self, seq: u64, input_seq: Option<u64>) {
-        self.commits.fetch_add(1, Ordering::Relaxed);
-        let mut state = self.state();
-        state.last_seq = seq;
-        if let Some(input_seq) = input_seq {
-            state.last_input_seq = input_seq;
-            self.came_in.notify_all();
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    fn poison(&self, poison: Poison) {
-        self.state().poison = Some(poison);
-        self.changed.notify_all();
-        self.came_in.notify_all();
-    }
-}
+use crate::write_request::{AppendRequest, ExclusiveOp, WriterRequest};
 
 /// The state of the writer thread.
 pub(crate) struct LedgerWriter {
@@ -160,16 +70,16 @@ impl LedgerWriter {
     ) -> Result<Self, Error> {
         // Before the ledger: another process may write to it meanwhile.
         let marks = anchor::newest(home)?;
-        let (mut sql, path) = (connection::open_writer(home)?, home.ledger());
+        let (mut sql, path) = (layout::open_writer(home)?, home.ledger());
         let unread = |error| Error::read(&path, error);
         let checkpoints = WalCheckpointer::of(&mut sql, path.clone()).map_err(unread)?;
-        let LastEntry { tip, .. } = batch::last(&sql).map_err(unread)?;
+        let LastEntry { tip, .. } = last_entry::last(&sql).map_err(unread)?;
         if let Some(loss) = loss::find(&sql, &tip, &marks).map_err(unread)? {
             return Err(Error::Lost { path, loss });
         }
-        clock.raise(batch::newest_time(&sql).map_err(unread)?);
+        clock.raise(last_entry::newest_time(&sql).map_err(unread)?);
         let anchor = Anchor::open(home, &tip, clock.now(|| None))?;
-        signal.state().last_seq = tip.seq;
+        signal.start(tip.seq);
         Ok(Self {
             sql,
             path,
@@ -268,9 +178,9 @@ impl LedgerWriter {
             Some(ErrorCode::DatabaseBusy) => BeginError::Locked,
             _ => BeginError::Sql(error),
         })?;
-        let LastEntry { tip, version, time } = batch::last(&self.sql)?;
+        let LastEntry { tip, version, time } = last_entry::last(&self.sql)?;
         self.clock.raise(time);
-        let found = connection::layout(&self.sql)?;
+        let found = layout::version(&self.sql)?;
         if found != LAYOUT_VERSION {
             return Err(BeginError::Newer { what: "layout", found, known: LAYOUT_VERSION });
         }
@@ -414,12 +324,14 @@ fn gather(
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
+    use std::time::Duration;
 
-    use agentry_protocol::envelope::EntrySubject;
+    use agentry_protocol::envelope::{EntrySubject, Envelope};
     use agentry_protocol::event::Event;
 
     use super::*;
     use crate::event_codec;
+    use crate::write_request::PendingEntry;
 
     fn still() -> Arc<BoundedClock> {
         Arc::new(BoundedClock::new(Arc::new(|| 0)))

@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn event() -> EventId {
-        EventId::try_from("event".to_owned()).unwrap()
+        EventId::of("tg", "1").unwrap()
     }
 
     fn job() -> JobId {

@@ -8,7 +8,8 @@ use rusqlite::Connection;
 
 use super::AppendError;
 use crate::error::Error;
-use crate::view::{self, InvocationStatus};
+use crate::status::InvocationStatus;
+use crate::view;
 
 pub(super) fn may_be_refused(change: &EventHookChange) -> bool {
     match change {

@@ -5,10 +5,15 @@
 //! Must never: change an answer.
 
 use agentry_protocol::approval::{Approval, ApprovalAnswer};
+use agentry_protocol::event::Event;
 use agentry_protocol::{ApprovalId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, of_word, run, runs};
+use super::{PlacedEntry, run, runs};
+use crate::column::whole;
+use crate::error::Error;
+use crate::ledger::Ledger;
+use crate::status::ApprovalStatus;
 
 /// An approval with its status and answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,43 +40,8 @@ pub struct ApprovalRow {
     pub answered: Option<u64>,
 }
 
-/// The status of an approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ApprovalStatus {
-    /// No answer came yet.
-    Waiting,
-    /// The call was allowed.
-    Yes,
-    /// The call was denied.
-    No,
-    /// The turn or run ended before an answer came.
-    Withdrawn,
-    /// The request expired before an answer came.
-    Expired,
-}
-
-impl ApprovalStatus {
-    const ALL: [Self; 5] = [Self::Waiting, Self::Yes, Self::No, Self::Withdrawn, Self::Expired];
-
-    /// Returns the word for this value, as stored in the table.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Yes => "yes",
-            Self::No => "no",
-            Self::Withdrawn => "withdrawn",
-            Self::Expired => "expired",
-        }
-    }
-
-    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
-        let word: String = row.get(index)?;
-        of_word(index, &word, &Self::ALL, Self::as_str)
-    }
-}
-
 /// The entries of an `ApprovalRow`, and its status.
-pub(crate) struct FoundApproval {
+struct FoundApproval {
     pub(crate) asked_seq: u64,
     pub(crate) answered_seq: Option<u64>,
     pub(crate) status: ApprovalStatus,
@@ -86,14 +56,14 @@ impl FoundApproval {
         })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &ApprovalId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &ApprovalId) -> rusqlite::Result<Option<Self>> {
         sql.prepare_cached("SELECT asked_seq, answered_seq, status FROM approvals WHERE id = ?1")?
             .query_row([id.as_str()], Self::read)
             .optional()
     }
 
     /// Returns the waiting approvals, the oldest first.
-    pub(crate) fn waiting(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
+    fn waiting(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE status = 'waiting' ORDER BY asked_seq",
@@ -103,7 +73,7 @@ impl FoundApproval {
     }
 
     /// Returns the waiting approvals of a run, the oldest first.
-    pub(crate) fn waiting_of(sql: &Connection, run: &RunId) -> rusqlite::Result<Vec<Self>> {
+    fn waiting_of(sql: &Connection, run: &RunId) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE run = ?1 AND status = 'waiting' ORDER BY asked_seq",
@@ -113,10 +83,7 @@ impl FoundApproval {
     }
 
     /// Returns the approvals that hold for the rest of a session, the oldest first.
-    pub(crate) fn standing_in(
-        sql: &Connection,
-        session: &SessionId,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn standing_in(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE session = ?1 AND status = 'yes' AND reach = 'session' ORDER BY asked_seq",
@@ -126,7 +93,7 @@ impl FoundApproval {
     }
 
     /// Returns the requests for permission, the oldest first.
-    pub(crate) fn requests(sql: &Connection, only_waiting: bool) -> rusqlite::Result<Vec<Self>> {
+    fn requests(sql: &Connection, only_waiting: bool) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE kind = 'permission' AND (?1 = 0 OR status = 'waiting') ORDER BY asked_seq",
@@ -136,31 +103,27 @@ impl FoundApproval {
     }
 
     /// Returns the waiting approvals that have expired, the oldest first.
-    pub(crate) fn due(sql: &Connection, now: u64) -> rusqlite::Result<Vec<Self>> {
+    fn due(sql: &Connection, now: u64) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE status = 'waiting' AND expires <= ?1 ORDER BY asked_seq",
         )?
-        .query_map([super::whole(now)], Self::read)?
+        .query_map([whole(now)], Self::read)?
         .collect()
     }
 
     /// Returns the newest first, at most `limit`; on request only requests for permission.
-    pub(crate) fn newest(
-        sql: &Connection,
-        only_requests: bool,
-        limit: usize,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn newest(sql: &Connection, only_requests: bool, limit: usize) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals
              WHERE (?1 = 0 OR kind = 'permission') ORDER BY asked_seq DESC LIMIT ?2",
         )?
-        .query_map(params![only_requests, super::whole(limit as u64)], Self::read)?
+        .query_map(params![only_requests, whole(limit as u64)], Self::read)?
         .collect()
     }
 
     /// Returns all approvals, the oldest first.
-    pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT asked_seq, answered_seq, status FROM approvals ORDER BY asked_seq",
         )?
@@ -182,11 +145,7 @@ pub struct RequestHistory {
 
 impl RequestHistory {
     /// Returns the history of one principal, with at most `denials_max` denials.
-    pub(crate) fn of(
-        sql: &Connection,
-        requester: &str,
-        denials_max: u32,
-    ) -> rusqlite::Result<Self> {
+    fn of(sql: &Connection, requester: &str, denials_max: u32) -> rusqlite::Result<Self> {
         let whole = |row: &Row<'_>| row.get::<_, Option<i64>>(0);
         let pending = sql
             .prepare_cached(
@@ -207,6 +166,110 @@ impl RequestHistory {
             pending,
             last_asked: last.map(i64::cast_unsigned),
             denied: denied.into_iter().flatten().map(i64::cast_unsigned).collect(),
+        })
+    }
+}
+
+impl Ledger {
+    /// Returns an approval; None if there is none with this id.
+    pub fn approval(&self, id: &ApprovalId) -> Result<Option<ApprovalRow>, Error> {
+        self.read(|sql| {
+            let found = FoundApproval::by_id(sql, id);
+            let found = found.map_err(|source| self.shared.unread(source))?;
+            found.map(|found| self.whole(sql, &found)).transpose()
+        })
+    }
+
+    /// Returns all approvals, answered or not, the oldest first.
+    pub fn approvals(&self) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(FoundApproval::all)
+    }
+
+    /// Returns the last approvals, or the last requests for permission, the newest first.
+    pub fn approvals_newest(
+        &self,
+        only_requests: bool,
+        limit: usize,
+    ) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::newest(sql, only_requests, limit))
+    }
+
+    /// Returns the approvals that wait for an answer, the oldest first.
+    pub fn approvals_waiting(&self) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(FoundApproval::waiting)
+    }
+
+    /// Returns the approvals of a run that wait for an answer, the oldest first.
+    pub fn approvals_waiting_of(&self, run: &RunId) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::waiting_of(sql, run))
+    }
+
+    /// Returns the approvals that hold for the rest of a session, the oldest first.
+    pub fn approvals_standing(&self, session: &SessionId) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::standing_in(sql, session))
+    }
+
+    /// Returns the requests for permission, the oldest first: all, or those that wait.
+    pub fn requests(&self, only_waiting: bool) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::requests(sql, only_waiting))
+    }
+
+    /// Returns the requests that wait although they have expired, the oldest first.
+    pub fn requests_due(&self, now: u64) -> Result<Vec<ApprovalRow>, Error> {
+        self.approvals_by(|sql| FoundApproval::due(sql, now))
+    }
+
+    /// Returns the past requests of a principal to the owner, with at most `denials_max` denials.
+    pub fn request_history(
+        &self,
+        requester: &str,
+        denials_max: u32,
+    ) -> Result<RequestHistory, Error> {
+        self.ask(|sql| RequestHistory::of(sql, requester, denials_max))
+    }
+
+    /// Resolves an id or a part of an id to one approval.
+    pub fn find_approval(&self, text: &str) -> Result<ApprovalId, Error> {
+        self.find("approval", "approvals", ApprovalId::PREFIX, text).map(ApprovalId::new)
+    }
+
+    fn approvals_by(
+        &self,
+        find: impl Fn(&Connection) -> rusqlite::Result<Vec<FoundApproval>>,
+    ) -> Result<Vec<ApprovalRow>, Error> {
+        self.read(|sql| {
+            let found = find(sql).map_err(|source| self.shared.unread(source))?;
+            found.iter().map(|found| self.whole(sql, found)).collect()
+        })
+    }
+
+    /// Reads the entries that the view points at: the view itself holds no content.
+    fn whole(&self, sql: &Connection, found: &FoundApproval) -> Result<ApprovalRow, Error> {
+        let asked = self.entry_in(sql, found.asked_seq)?;
+        let (answer, answered) = match found.answered_seq {
+            None => (None, None),
+            Some(seq) => {
+                let entry = self.entry_in(sql, seq)?;
+                let Event::ApprovalAnswered { answer, .. } = entry.event else {
+                    return Err(self.not_the(seq, "answer"));
+                };
+                (Some(answer), Some(entry.time))
+            }
+        };
+        let Event::ApprovalAsked(approval) = asked.event else {
+            return Err(self.not_the(found.asked_seq, "question"));
+        };
+        Ok(ApprovalRow {
+            approval: *approval,
+            run: asked.about.run,
+            turn: asked.about.turn,
+            session: asked.about.session,
+            status: found.status,
+            answer,
+            asked_seq: found.asked_seq,
+            asked: asked.time,
+            answered_seq: found.answered_seq,
+            answered,
         })
     }
 }
@@ -244,7 +307,7 @@ pub(super) fn asked(
             approval.kind.as_str(),
             request.and_then(|request| request.requester.entity_id.as_deref()),
             entry.time,
-            request.map(|request| super::whole(request.expires_at)),
+            request.map(|request| whole(request.expires_at)),
         ],
     )?;
     match entry.run() {
@@ -295,11 +358,11 @@ pub(super) fn withdrawn_of_turn(sql: &Connection, turn: &str) -> rusqlite::Resul
     Ok(())
 }
 
-pub(super) fn withdrawn_of_run(sql: &Connection, id: &str) -> rusqlite::Result<()> {
+pub(super) fn withdrawn_of_run(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
     run(
         sql,
         "UPDATE approvals SET status = 'withdrawn' WHERE run = ?1 AND status = 'waiting'",
-        [id],
+        [entry.run()],
     )?;
     Ok(())
 }

@@ -8,7 +8,10 @@ use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::{CallId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, run, strange};
+use super::{PlacedEntry, run};
+use crate::column::strange;
+use crate::error::Error;
+use crate::ledger::Ledger;
 
 /// A call with its status and entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,21 +114,38 @@ impl CallRow {
         })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &CallId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &CallId) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM calls WHERE id = ?1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
     /// Returns the calls of a run, in the order of their proposals.
-    pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
+    fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM calls WHERE run = ?1 ORDER BY proposed_seq");
         sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
     }
 
     /// Returns the calls of a turn, in the order of their proposals.
-    pub(crate) fn of_turn(sql: &Connection, id: &TurnId) -> rusqlite::Result<Vec<Self>> {
+    fn of_turn(sql: &Connection, id: &TurnId) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM calls WHERE turn = ?1 ORDER BY proposed_seq");
         sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
+    }
+}
+
+impl Ledger {
+    /// Returns a call; None if there is none with this id.
+    pub fn call(&self, id: &CallId) -> Result<Option<CallRow>, Error> {
+        self.ask(|sql| CallRow::by_id(sql, id))
+    }
+
+    /// Returns the calls of a run, in the order of their proposals.
+    pub fn calls_of_run(&self, run: &RunId) -> Result<Vec<CallRow>, Error> {
+        self.ask(|sql| CallRow::of_run(sql, run))
+    }
+
+    /// Returns the calls of a turn, in the order of their proposals.
+    pub fn calls_of_turn(&self, turn: &TurnId) -> Result<Vec<CallRow>, Error> {
+        self.ask(|sql| CallRow::of_turn(sql, turn))
     }
 }
 

@@ -9,7 +9,10 @@ use agentry_protocol::event_hook::{
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, inbounds, invocations, json, of_json, run};
+use super::{PlacedEntry, inbound_stages, invocations, run};
+use crate::column::{json, of_json, whole};
+use crate::error::Error;
+use crate::ledger::Ledger;
 
 /// An event hook with its status.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,23 +118,65 @@ impl EventHookRow {
         })
     }
 
-    pub(crate) fn one(
-        sql: &Connection,
-        of: &str,
-        params: impl Params,
-    ) -> rusqlite::Result<Option<Self>> {
+    fn one(sql: &Connection, of: &str, params: impl Params) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM event_hooks WHERE {of}");
         sql.prepare_cached(&text)?.query_row(params, Self::read).optional()
     }
 
-    pub(crate) fn all(sql: &Connection, of: &str) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection, of: &str) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM event_hooks WHERE {of} ORDER BY name, id");
         sql.prepare_cached(&text)?.query_map([], Self::read)?.collect()
     }
 }
 
+impl Ledger {
+    /// Returns the event hooks, by name, with deleted ones on request.
+    pub fn event_hooks(&self, include_deleted: bool) -> Result<Vec<EventHookRow>, Error> {
+        let of = if include_deleted { "1" } else { "deleted_at IS NULL" };
+        self.ask(|sql| EventHookRow::all(sql, of))
+    }
+
+    /// Returns the enabled event hooks, by name; their breakers may have paused some of them.
+    pub fn event_hooks_enabled(&self) -> Result<Vec<EventHookRow>, Error> {
+        self.ask(|sql| EventHookRow::all(sql, "deleted_at IS NULL AND enabled = 1"))
+    }
+
+    /// Returns an event hook, even a deleted one; None if there is none with this id.
+    pub fn event_hook(&self, id: &EventHookId) -> Result<Option<EventHookRow>, Error> {
+        self.ask(|sql| EventHookRow::one(sql, "id = ?1", [id.as_str()]))
+    }
+
+    /// Returns the event hook with a name that is not deleted, or None.
+    pub fn event_hook_named(&self, name: &str) -> Result<Option<EventHookRow>, Error> {
+        self.ask(|sql| EventHookRow::one(sql, "name = ?1 AND deleted_at IS NULL", [name]))
+    }
+
+    /// Returns all versions of an event hook, the first one first.
+    pub fn event_hook_versions(&self, id: &EventHookId) -> Result<Vec<EventHook>, Error> {
+        self.ask(|sql| versions(sql, id))
+    }
+
+    /// Resolves a name, an id or a part of an id to one event hook.
+    pub fn find_event_hook(&self, text: &str) -> Result<EventHookId, Error> {
+        match self.event_hook_named(text)? {
+            Some(row) => Ok(row.hook.id),
+            None => {
+                self.find("hook", "event_hooks", EventHookId::PREFIX, text).map(EventHookId::new)
+            }
+        }
+    }
+
+    /// Returns the last entry that changed the set of active event hooks; zero if there is none.
+    pub fn event_hooks_changed(&self) -> Result<u64, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM event_hooks_changed")?
+                .query_row([], |row| row.get::<_, i64>(0).map(i64::cast_unsigned))
+        })
+    }
+}
+
 /// Returns all versions of a hook, the first one first.
-pub(crate) fn versions(sql: &Connection, id: &EventHookId) -> rusqlite::Result<Vec<EventHook>> {
+fn versions(sql: &Connection, id: &EventHookId) -> rusqlite::Result<Vec<EventHook>> {
     sql.prepare_cached("SELECT body FROM event_hook_versions WHERE hook = ?1 ORDER BY version")?
         .query_map([id.as_str()], |row| of_json(0, &row.get::<_, String>(0)?))?
         .collect()
@@ -187,7 +232,7 @@ pub(super) fn fold(
             if !invocations::matched(sql, entry, (event, access), matched)? {
                 return Ok(());
             }
-            inbounds::hooked(sql, event)?;
+            inbound_stages::hooked(sql, event)?;
             tried(sql, matched)?
         }
         EventHookChange::Begun { invocation } => {
@@ -279,7 +324,7 @@ fn invoked(sql: &Connection, invocation: &Invocation) -> rusqlite::Result<usize>
             sql,
             "UPDATE event_hooks SET trigger_count = trigger_count + 1, last_triggered = ?2
              WHERE id = ?1",
-            params![id, super::whole(invocation.finished_at)],
+            params![id, whole(invocation.finished_at)],
         )?;
     }
     if let Some(error) = &invocation.error {

@@ -4,10 +4,14 @@
 
 use agentry_protocol::GrantId;
 use agentry_protocol::access::Grant;
+use agentry_protocol::event::Event;
 use agentry_protocol::intake::{AccessChange, Entity};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, audit, of_word, run, tokens};
+use super::{PlacedEntry, audit, run, tokens};
+use crate::column::{of_word, whole};
+use crate::error::Error;
+use crate::ledger::Ledger;
 
 /// One event in the life of a grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,22 +77,18 @@ impl GrantActivityRow {
     }
 
     /// Returns the activity of one grant, or of all, since a time, oldest first.
-    pub(crate) fn all(
-        sql: &Connection,
-        grant: Option<&GrantId>,
-        since: u64,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection, grant: Option<&GrantId>, since: u64) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT seq, grant_id, time, activity, actor, reason, access FROM grant_log
              WHERE time >= ?1 AND (?2 IS NULL OR grant_id = ?2) ORDER BY seq, grant_id",
         )?
-        .query_map(params![super::whole(since), grant.map(GrantId::as_str)], Self::read)?
+        .query_map(params![whole(since), grant.map(GrantId::as_str)], Self::read)?
         .collect()
     }
 }
 
 /// The entry of a grant, and the time of its revocation.
-pub(crate) struct FoundGrant {
+struct FoundGrant {
     pub(crate) seq: u64,
     pub(crate) revoked: Option<u64>,
 }
@@ -99,14 +99,14 @@ impl FoundGrant {
         Ok(Self { seq: row.get::<_, i64>(0)?.cast_unsigned(), revoked })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &GrantId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &GrantId) -> rusqlite::Result<Option<Self>> {
         sql.prepare_cached("SELECT seq, revoked FROM grants WHERE id = ?1")?
             .query_row([id.as_str()], Self::read)
             .optional()
     }
 
     /// Returns all grants, or only those neither revoked nor recorded as expired.
-    pub(crate) fn all(sql: &Connection, only_open: bool) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection, only_open: bool) -> rusqlite::Result<Vec<Self>> {
         let open = "WHERE revoked IS NULL AND expired_seq IS NULL";
         let text = format!(
             "SELECT seq, revoked FROM grants {} ORDER BY seq",
@@ -116,8 +116,74 @@ impl FoundGrant {
     }
 }
 
+impl Ledger {
+    /// Returns the last entry that changed entities or grants; zero if there is none.
+    pub fn access_changed(&self) -> Result<u64, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT COALESCE(MAX(seq), 0) FROM access_changed")?
+                .query_row([], |row| row.get::<_, i64>(0).map(i64::cast_unsigned))
+        })
+    }
+
+    /// Returns all grants, or only those neither revoked nor recorded as expired; oldest first.
+    pub fn grants(&self, only_open: bool) -> Result<Vec<Grant>, Error> {
+        self.read(|sql| {
+            let found = FoundGrant::all(sql, only_open);
+            let found = found.map_err(|source| self.shared.unread(source))?;
+            found.iter().map(|found| self.given(sql, found)).collect()
+        })
+    }
+
+    /// Returns a grant with its time of revocation; None if there is none with this id.
+    pub fn grant(&self, id: &GrantId) -> Result<Option<Grant>, Error> {
+        self.read(|sql| {
+            let found = FoundGrant::by_id(sql, id);
+            let found = found.map_err(|source| self.shared.unread(source))?;
+            found.map(|found| self.given(sql, &found)).transpose()
+        })
+    }
+
+    /// Resolves an id or a part of an id to one grant.
+    pub fn find_grant(&self, text: &str) -> Result<GrantId, Error> {
+        self.find("grant", "grants", GrantId::PREFIX, text).map(GrantId::new)
+    }
+
+    /// Returns the activity of one grant, or of all, since a time, oldest first.
+    pub fn grant_log(
+        &self,
+        grant: Option<&GrantId>,
+        since: u64,
+    ) -> Result<Vec<GrantActivityRow>, Error> {
+        self.ask(|sql| GrantActivityRow::all(sql, grant, since))
+    }
+
+    /// Returns all entities, by id.
+    pub fn entities(&self) -> Result<Vec<Entity>, Error> {
+        self.read(|sql| {
+            let found = entities(sql).map_err(|source| self.shared.unread(source))?;
+            found.into_iter().map(|seq| self.known(sql, seq)).collect()
+        })
+    }
+
+    fn known(&self, sql: &Connection, seq: u64) -> Result<Entity, Error> {
+        match self.entry_in(sql, seq)?.event {
+            Event::Access(AccessChange::EntityChanged { entity }) => Ok(*entity),
+            _ => Err(self.not_the(seq, "entity")),
+        }
+    }
+
+    fn given(&self, sql: &Connection, found: &FoundGrant) -> Result<Grant, Error> {
+        match self.entry_in(sql, found.seq)?.event {
+            Event::Access(AccessChange::GrantGiven { grant }) => {
+                Ok(Grant { revoked_at: found.revoked.or(grant.revoked_at), ..*grant })
+            }
+            _ => Err(self.not_the(found.seq, "grant")),
+        }
+    }
+}
+
 /// Returns the entries with the current state of each entity, by id.
-pub(crate) fn entities(sql: &Connection) -> rusqlite::Result<Vec<u64>> {
+fn entities(sql: &Connection) -> rusqlite::Result<Vec<u64>> {
     sql.prepare_cached("SELECT seq FROM entities ORDER BY id")?
         .query_map([], |row| row.get::<_, i64>(0).map(i64::cast_unsigned))?
         .collect()
@@ -189,7 +255,7 @@ fn given(sql: &Connection, entry: &PlacedEntry<'_>, grant: &Grant) -> rusqlite::
     let made = run(
         sql,
         "INSERT OR IGNORE INTO grants (id, seq, expires) VALUES (?1, ?2, ?3)",
-        params![grant.id.as_str(), entry.seq, grant.expires_at.map(super::whole)],
+        params![grant.id.as_str(), entry.seq, grant.expires_at.map(whole)],
     )?;
     let log = (GrantActivity::Created, Some(grant.granted_by.as_str()), grant.reason.as_deref());
     if made == 0 { Ok(()) } else { logged(sql, entry, &grant.id, log) }

@@ -1,17 +1,19 @@
-//! Inbounds and their stages.
+//! Inbounds with their stages, and the queries about them.
 //!
-//! Must never: let an inbound be answered by two runs, or be lost between two stages.
+//! Must never: read the whole past to answer a question about open inbounds.
 
-use agentry_protocol::access::{AccessRecord, Effect};
-use agentry_protocol::event::{Ending, RunPlan};
-use agentry_protocol::inbound::{Direction, EventId, Inbound};
-use agentry_protocol::intake::{
-    DeliveryReport, IntakeStage, QueuePreferences, RoutedInbound, UnrunReason,
-};
+use agentry_protocol::access::AccessRecord;
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::Event;
+use agentry_protocol::inbound::{EventId, Inbound};
+use agentry_protocol::intake::{IntakeStage, RoutedInbound};
 use agentry_protocol::{AccessId, ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, audit, of_word, run, strange};
+use crate::column::{of_word, strange, whole};
+use crate::error::Error;
+use crate::ledger::Ledger;
+use crate::status::InboundStatus;
 
 /// An inbound with its stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,98 +66,6 @@ pub struct DeliveryRow {
     pub seq: Option<u64>,
 }
 
-/// The stage of an inbound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InboundStatus {
-    /// It is on disk, and not routed yet.
-    Received,
-    /// It is kept and needs no action.
-    Stored,
-    /// Access denied it.
-    Denied,
-    /// Access allowed it, and its event hooks have not finished.
-    Hooked,
-    /// It waits in a mailbox.
-    Waiting,
-    /// It was added to a running turn, which has not read it yet.
-    Steering,
-    /// A running turn has read it.
-    Taken,
-    /// A run answers it.
-    Running,
-    /// Its run waits for an approval.
-    Paused,
-    /// Its run is done.
-    Answered,
-    /// Its run ended otherwise.
-    Failed,
-    /// It gets no turn.
-    Unrun,
-    /// The agent sent it.
-    Sent,
-}
-
-impl InboundStatus {
-    const ALL: [Self; 13] = [
-        Self::Received,
-        Self::Stored,
-        Self::Denied,
-        Self::Hooked,
-        Self::Waiting,
-        Self::Steering,
-        Self::Taken,
-        Self::Running,
-        Self::Paused,
-        Self::Answered,
-        Self::Failed,
-        Self::Unrun,
-        Self::Sent,
-    ];
-
-    /// Returns the word for this value, as stored in the table.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Received => "received",
-            Self::Stored => "stored",
-            Self::Denied => "denied",
-            Self::Hooked => "hooked",
-            Self::Waiting => "waiting",
-            Self::Steering => "steering",
-            Self::Taken => "taken",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Answered => "answered",
-            Self::Failed => "failed",
-            Self::Unrun => "unrun",
-            Self::Sent => "sent",
-        }
-    }
-
-    /// Returns true if at most the delivery of the answer is left.
-    pub fn is_settled(self) -> bool {
-        match self {
-            Self::Stored
-            | Self::Denied
-            | Self::Answered
-            | Self::Failed
-            | Self::Unrun
-            | Self::Sent => true,
-            Self::Received
-            | Self::Hooked
-            | Self::Waiting
-            | Self::Steering
-            | Self::Taken
-            | Self::Running
-            | Self::Paused => false,
-        }
-    }
-
-    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
-        let word: String = row.get(index)?;
-        of_word(index, &word, &Self::ALL, Self::as_str)
-    }
-}
-
 /// The status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryStatus {
@@ -182,6 +92,39 @@ impl DeliveryStatus {
         let all = [Self::Pending, Self::Done, Self::Failed];
         word.map(|word| of_word(index, &word, &all, Self::as_str)).transpose()
     }
+}
+
+/// The open work of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OpenInbounds {
+    /// The inbounds in its mailbox, oldest first.
+    pub waiting: Vec<InboundRow>,
+    /// Inbounds that overflowed and that the next prompt must mention in a line.
+    pub summarized: Vec<InboundRow>,
+    /// The unfinished run that answers an inbound, unless its sender waits at another process.
+    pub run: Option<RunId>,
+}
+
+/// An inbound with its records up to the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeInbound {
+    /// The row of the inbound.
+    pub row: InboundRow,
+    /// The inbound as received.
+    pub inbound: Box<Inbound>,
+    /// The route; None before routing.
+    pub routed: Option<Box<RoutedInbound>>,
+    /// The access decision; None before the decision.
+    pub decided: Option<Box<AccessRecord>>,
+}
+
+/// Counts of messages in a session, used to decide if an entity may read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpeakerCounts {
+    /// The number of messages from the entity.
+    pub own: u64,
+    /// The number of messages from others.
+    pub others: u64,
 }
 
 const COLUMNS: &str = "id, seq, status, access, decided_seq, session, authority, routed_seq, \
@@ -225,19 +168,237 @@ impl InboundRow {
         })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &EventId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &EventId) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM inbounds WHERE id = ?1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
-    pub(crate) fn all(
-        sql: &Connection,
-        of: &str,
-        params: impl Params,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection, of: &str, params: impl Params) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM inbounds WHERE {of}");
         sql.prepare_cached(&text)?.query_map(params, Self::read)?.collect()
     }
+}
+
+impl Ledger {
+    /// Returns an inbound; None if there is none with this id.
+    pub fn inbound(&self, id: &EventId) -> Result<Option<InboundRow>, Error> {
+        self.ask(|sql| InboundRow::by_id(sql, id))
+    }
+
+    /// Returns the inbounds at stage `Received`, by entry, oldest first, at most `limit`.
+    pub fn inbounds_received(&self, limit: usize) -> Result<Vec<(u64, Box<Inbound>)>, Error> {
+        self.read(|sql| {
+            let of = "status = 'received' ORDER BY seq LIMIT ?1";
+            let rows = InboundRow::all(sql, of, [whole(limit as u64)])
+                .map_err(|source| self.shared.unread(source))?;
+            rows.into_iter().map(|row| Ok((row.seq, self.received_in(sql, row.seq)?))).collect()
+        })
+    }
+
+    /// Returns an inbound as received, from its entry.
+    pub fn inbound_received(&self, row: &InboundRow) -> Result<Box<Inbound>, Error> {
+        self.read(|sql| self.received_in(sql, row.seq))
+    }
+
+    /// Returns an inbound with its records up to the run; None if there is none with this id.
+    pub fn inbound_whole(&self, id: &EventId) -> Result<Option<WholeInbound>, Error> {
+        self.read(|sql| {
+            let row = InboundRow::by_id(sql, id).map_err(|source| self.shared.unread(source))?;
+            let Some(row) = row else { return Ok(None) };
+            let inbound = self.received_in(sql, row.seq)?;
+            let routed = match &row.routed {
+                Some(routed) => Some(self.routed_in(sql, routed.seq)?),
+                None => None,
+            };
+            let decided = match &row.decided {
+                Some((_, seq)) => Some(self.decided_in(sql, *seq)?),
+                None => None,
+            };
+            Ok(Some(WholeInbound { row, inbound, routed, decided }))
+        })
+    }
+
+    /// Returns the route of an inbound, from its entry; None before routing.
+    pub fn inbound_routed(&self, row: &InboundRow) -> Result<Option<Box<RoutedInbound>>, Error> {
+        let Some(routed) = &row.routed else { return Ok(None) };
+        self.read(|sql| self.routed_in(sql, routed.seq)).map(Some)
+    }
+
+    /// Returns the access decision on an inbound, from its entry; None before the decision.
+    pub fn inbound_decided(&self, row: &InboundRow) -> Result<Option<Box<AccessRecord>>, Error> {
+        let Some((_, seq)) = &row.decided else { return Ok(None) };
+        self.read(|sql| self.decided_in(sql, *seq)).map(Some)
+    }
+
+    fn routed_in(&self, sql: &Connection, seq: u64) -> Result<Box<RoutedInbound>, Error> {
+        match self.entry_in(sql, seq)?.event {
+            Event::Intake(IntakeStage::Routed(routed)) => Ok(routed),
+            _ => Err(self.not_the(seq, "route")),
+        }
+    }
+
+    fn decided_in(&self, sql: &Connection, seq: u64) -> Result<Box<AccessRecord>, Error> {
+        match self.entry_in(sql, seq)?.event {
+            Event::Intake(IntakeStage::Decided { record }) => Ok(record),
+            _ => Err(self.not_the(seq, "decision")),
+        }
+    }
+
+    /// Returns the open work of a session.
+    pub fn inbounds_open(&self, session: &SessionId) -> Result<OpenInbounds, Error> {
+        self.ask(|sql| {
+            Ok(OpenInbounds {
+                waiting: waiting(sql, session)?,
+                summarized: summarized(sql, session)?,
+                run: answering(sql, session)?,
+            })
+        })
+    }
+
+    /// Returns the sessions with a mailbox that is not empty.
+    pub fn sessions_waiting(&self) -> Result<Vec<SessionId>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT session FROM inbounds WHERE status IN ('waiting', 'steering')
+                 GROUP BY session ORDER BY MIN(routed_seq)",
+            )?
+            .query_map([], |row| row.get::<_, String>(0).map(SessionId::new))?
+            .collect()
+        })
+    }
+
+    /// Returns the unfinished runs that answer inbounds, oldest first, without those whose sender
+    /// waits at a process.
+    pub fn runs_answering(&self) -> Result<Vec<RunId>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT run FROM inbounds WHERE status IN ('running', 'paused', 'taken') AND here = 0
+                 GROUP BY run ORDER BY MIN(seq)",
+            )?
+            .query_map([], |row| row.get::<_, String>(0).map(RunId::new))?
+            .collect()
+        })
+    }
+
+    /// Returns the inbounds that a run answers, oldest first.
+    pub fn inbounds_of_run(&self, run: &RunId) -> Result<Vec<InboundRow>, Error> {
+        self.ask(|sql| InboundRow::all(sql, "run = ?1 ORDER BY routed_seq", [run.as_str()]))
+    }
+
+    /// Returns undelivered inbounds that settled after an entry, oldest first, at most `limit`.
+    pub fn inbounds_undelivered(
+        &self,
+        after_seq: u64,
+        limit: usize,
+    ) -> Result<Vec<InboundRow>, Error> {
+        self.ask(|sql| {
+            let of = "delivery = 'pending' AND settled_seq > ?1 ORDER BY settled_seq LIMIT ?2";
+            InboundRow::all(sql, of, [whole(after_seq), whole(limit as u64)])
+        })
+    }
+
+    /// Returns the last inbounds, with messages that the agent sent, the newest first.
+    pub fn inbounds(&self, limit: usize) -> Result<Vec<InboundRow>, Error> {
+        self.ask(|sql| InboundRow::all(sql, "1 ORDER BY seq DESC LIMIT ?1", [whole(limit as u64)]))
+    }
+
+    /// Returns the number of inbounds at each stage, and of answers to send.
+    pub fn inbound_counts(&self) -> Result<Vec<(String, u64)>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT status, COUNT(*) FROM inbounds
+                 WHERE status IN ('received', 'hooked', 'waiting', 'steering', 'running', 'paused',
+                     'taken')
+                 GROUP BY status
+                 UNION ALL SELECT 'undelivered', COUNT(*) FROM inbounds WHERE delivery = 'pending'",
+            )?
+            .query_map(params![], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?
+            .collect()
+        })
+    }
+
+    /// Returns receipt and turn start of the last inbounds with a turn, in milliseconds since 1970.
+    pub fn inbound_starts(&self, limit: usize) -> Result<Vec<(u64, u64)>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT inbounds.time, ledger.time FROM inbounds
+                 JOIN turns ON turns.id = inbounds.turn JOIN ledger ON ledger.seq = turns.started_seq
+                 WHERE inbounds.steer_seq IS NULL ORDER BY inbounds.seq DESC LIMIT ?1",
+            )?
+            .query_map([whole(limit as u64)], |row| {
+                let time = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
+                Ok((time(0)?, time(1)?))
+            })?
+            .collect()
+        })
+    }
+
+    /// Returns the number of messages of an entity and of others in a session, over all channels.
+    pub fn speaker_counts(
+        &self,
+        session: &SessionId,
+        entity: &str,
+    ) -> Result<SpeakerCounts, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT COALESCE(SUM(audit.principal IS ?2), 0),
+                        COALESCE(SUM(audit.principal IS NOT ?2), 0)
+                 FROM inbounds LEFT JOIN audit ON audit.event = inbounds.id
+                 WHERE inbounds.session = ?1",
+            )?
+            .query_row([session.as_str(), entity], |row| {
+                let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+                Ok(SpeakerCounts { own: number(0)?, others: number(1)? })
+            })
+        })
+    }
+
+    /// Returns the sessions with messages of an entity, the newest first.
+    pub fn sessions_with(&self, entity: &str) -> Result<Vec<SessionId>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached(
+                "SELECT DISTINCT inbounds.session
+                 FROM audit JOIN inbounds ON inbounds.id = audit.event
+                 WHERE audit.principal = ?1 AND inbounds.session IS NOT NULL
+                 ORDER BY inbounds.session DESC",
+            )?
+            .query_map([entity], |row| row.get::<_, String>(0).map(SessionId::new))?
+            .collect()
+        })
+    }
+
+    fn received_in(&self, sql: &Connection, seq: u64) -> Result<Box<Inbound>, Error> {
+        let Envelope { event, .. } = self.entry_in(sql, seq)?;
+        match event {
+            Event::Intake(IntakeStage::Received { inbound }) => Ok(inbound),
+            Event::Intake(IntakeStage::Delivered(delivered)) => {
+                delivered.sent.ok_or_else(|| self.not_the(seq, "message"))
+            }
+            _ => Err(self.not_the(seq, "message")),
+        }
+    }
+}
+
+fn waiting(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<InboundRow>> {
+    let of = "session = ?1 AND status IN ('waiting', 'steering') ORDER BY routed_seq";
+    InboundRow::all(sql, of, [session.as_str()])
+}
+
+fn summarized(sql: &Connection, session: &SessionId) -> rusqlite::Result<Vec<InboundRow>> {
+    let of = "session = ?1 AND why = 'summarized' AND settled_seq > COALESCE((
+          SELECT MAX(begun.created_seq) FROM inbounds AS said JOIN runs AS begun
+          ON begun.id = said.run WHERE said.session = ?1
+          AND said.authority = inbounds.authority), 0) ORDER BY settled_seq";
+    InboundRow::all(sql, of, [session.as_str()])
+}
+
+fn answering(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<RunId>> {
+    sql.prepare_cached(
+        "SELECT run FROM inbounds WHERE session = ?1 AND status IN ('running', 'paused', 'taken')
+         AND here = 0 ORDER BY seq DESC LIMIT 1",
+    )?
+    .query_row([session.as_str()], |row| row.get::<_, String>(0).map(RunId::new))
+    .optional()
 }
 
 /// Returns the stage of an inbound and the entry that received it; None if it is unknown.
@@ -250,270 +411,4 @@ pub(crate) fn status(
             Ok((InboundStatus::read(row, 0)?, row.get::<_, i64>(1)?.cast_unsigned()))
         })
         .optional()
-}
-
-/// Returns the queue preferences of a session, or None.
-pub(crate) fn wish(
-    sql: &Connection,
-    session: &SessionId,
-) -> rusqlite::Result<Option<QueuePreferences>> {
-    let text = sql
-        .prepare_cached("SELECT wish FROM queues WHERE session = ?1")?
-        .query_row([session.as_str()], |row| row.get::<_, String>(0))
-        .optional()?;
-    text.map(|text| serde_json::from_str(&text).map_err(|_| strange(0, &text))).transpose()
-}
-
-pub(super) fn fold(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    intake: &IntakeStage,
-) -> rusqlite::Result<()> {
-    match intake {
-        IntakeStage::Received { inbound } => received(sql, entry, inbound),
-        IntakeStage::Decided { record } => {
-            decided(sql, entry, record)?;
-            audit::decided(sql, entry, record)
-        }
-        IntakeStage::Routed(routed) => put(sql, entry, routed),
-        IntakeStage::Unrun { event, why, .. } => unrun(sql, entry, event, *why),
-        IntakeStage::ChunkSent { event, chunk, .. } => {
-            run(
-                sql,
-                "UPDATE inbounds SET chunks_sent = MAX(chunks_sent, ?2 + 1) WHERE id = ?1",
-                params![event.as_str(), chunk],
-            )?;
-            Ok(())
-        }
-        IntakeStage::Delivered(delivered) => sent(sql, entry, delivered),
-        IntakeStage::QueueSet { wish } => queue_set(sql, entry, *wish),
-    }
-}
-
-fn received(sql: &Connection, entry: &PlacedEntry<'_>, inbound: &Inbound) -> rusqlite::Result<()> {
-    // Past messages, and events that are no message to the agent, are kept and start nothing.
-    let status = match (inbound.backfill, inbound.direction) {
-        (false, Direction::Received) => InboundStatus::Received,
-        (true, _)
-        | (
-            false,
-            Direction::Sent
-            | Direction::Observed
-            | Direction::Created
-            | Direction::Updated
-            | Direction::Deleted,
-        ) => InboundStatus::Stored,
-    };
-    insert(sql, entry, &inbound.event_id, status)
-}
-
-fn insert(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    id: &EventId,
-    status: InboundStatus,
-) -> rusqlite::Result<()> {
-    run(
-        sql,
-        "INSERT OR IGNORE INTO inbounds (id, seq, time, status) VALUES (?1, ?2, ?3, ?4)",
-        params![id.as_str(), entry.seq, entry.time, status.as_str()],
-    )?;
-    Ok(())
-}
-
-fn decided(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    record: &AccessRecord,
-) -> rusqlite::Result<()> {
-    let Some(event) = &record.event_id else { return Ok(()) };
-    let (status, settled) = match record.decision.effect {
-        Effect::Allow => (InboundStatus::Received, None),
-        Effect::Deny => (InboundStatus::Denied, Some(entry.seq)),
-    };
-    run(
-        sql,
-        "UPDATE inbounds SET access = ?2, decided_seq = ?3, status = ?4, settled_seq = ?5
-         WHERE id = ?1 AND status = 'received'",
-        params![event.as_str(), record.id.as_str(), entry.seq, status.as_str(), settled],
-    )?;
-    Ok(())
-}
-
-/// Marks an allowed inbound that is not routed: its event hooks run.
-pub(super) fn hooked(sql: &Connection, event: &EventId) -> rusqlite::Result<()> {
-    run(
-        sql,
-        "UPDATE inbounds SET status = 'hooked'
-         WHERE id = ?1 AND status = 'received' AND decided_seq IS NOT NULL",
-        [event.as_str()],
-    )?;
-    Ok(())
-}
-
-fn put(sql: &Connection, entry: &PlacedEntry<'_>, routed: &RoutedInbound) -> rusqlite::Result<()> {
-    run(
-        sql,
-        "UPDATE inbounds SET status = 'waiting', session = ?2, authority = ?3, routed_seq = ?4, here = ?5
-         WHERE id = ?1 AND status IN ('received', 'hooked')",
-        params![
-            routed.event.as_str(),
-            entry.session(),
-            routed.authority.as_str(),
-            entry.seq,
-            routed.here
-        ],
-    )?;
-    Ok(())
-}
-
-fn unrun(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    event: &EventId,
-    why: UnrunReason,
-) -> rusqlite::Result<()> {
-    run(
-        sql,
-        "UPDATE inbounds SET status = 'unrun', why = ?2, settled_seq = ?3
-         WHERE id = ?1 AND status IN ('received', 'hooked', 'waiting', 'steering')",
-        params![event.as_str(), why.as_str(), entry.seq],
-    )?;
-    Ok(())
-}
-
-fn sent(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    delivered: &DeliveryReport,
-) -> rusqlite::Result<()> {
-    let status =
-        if delivered.error.is_none() { DeliveryStatus::Done } else { DeliveryStatus::Failed };
-    run(
-        sql,
-        "UPDATE inbounds SET delivery = ?2, chunks_sent = ?3, delivered_seq = ?4 WHERE id = ?1",
-        params![delivered.event.as_str(), status.as_str(), delivered.chunks_sent, entry.seq],
-    )?;
-    match &delivered.sent {
-        Some(sent) => insert(sql, entry, &sent.event_id, InboundStatus::Sent),
-        None => Ok(()),
-    }
-}
-
-fn queue_set(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    wish: Option<QueuePreferences>,
-) -> rusqlite::Result<()> {
-    let Some(session) = entry.session() else { return Ok(()) };
-    match wish {
-        None => run(sql, "DELETE FROM queues WHERE session = ?1", [session])?,
-        Some(wish) => {
-            let text = serde_json::to_string(&wish).expect("a wish is plain JSON");
-            let put = "INSERT OR REPLACE INTO queues (session, wish) VALUES (?1, ?2)";
-            run(sql, put, [session, &text])?
-        }
-    };
-    Ok(())
-}
-
-/// Marks the inbounds that a run answers; the answer goes to the last of them.
-pub(super) fn run_created(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    plan: &RunPlan,
-) -> rusqlite::Result<()> {
-    let last = plan.given.inbounds.last();
-    for event in &plan.given.inbounds {
-        run(
-            sql,
-            "UPDATE inbounds SET status = 'running', run = ?2, replied = ?3, steer_seq = NULL
-             WHERE id = ?1 AND status = 'waiting'",
-            params![event.as_str(), entry.run(), Some(event) == last],
-        )?;
-    }
-    Ok(())
-}
-
-/// Marks an inbound that was added to a running turn.
-pub(super) fn steered(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    id: &EventId,
-) -> rusqlite::Result<()> {
-    run(
-        sql,
-        "UPDATE inbounds SET status = 'steering', steer_seq = ?2
-         WHERE id = ?1 AND status = 'waiting'",
-        params![id.as_str(), entry.seq],
-    )?;
-    Ok(())
-}
-
-/// Marks inbounds that a turn has read from an entry.
-pub(super) fn taken(sql: &Connection, entry: &PlacedEntry<'_>, input: u64) -> rusqlite::Result<()> {
-    run(
-        sql,
-        "UPDATE inbounds SET status = 'taken', run = ?2, turn = ?3
-         WHERE steer_seq = ?1 AND status IN ('waiting', 'steering')",
-        params![input.cast_signed(), entry.run(), entry.turn()],
-    )?;
-    Ok(())
-}
-
-pub(super) fn turn_started(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
-    run(
-        sql,
-        "UPDATE inbounds SET turn = ?2 WHERE run = ?1 AND status = 'running'",
-        params![entry.run(), entry.turn()],
-    )?;
-    Ok(())
-}
-
-/// Returns unread inbounds to the mailbox, since the turn has ended. Another turn of the run may
-/// read them, so the steering entry stays known until a run answers them.
-pub(super) fn turn_ended(sql: &Connection, session: &str) -> rusqlite::Result<()> {
-    run(
-        sql,
-        // Both status terms are needed: the first one matches the condition of the index.
-        "UPDATE inbounds SET status = 'waiting'
-         WHERE session = ?1 AND status IN ('waiting', 'steering') AND status = 'steering'",
-        [session],
-    )?;
-    Ok(())
-}
-
-pub(super) fn run_paused(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
-    let change = "UPDATE inbounds SET status = 'paused' WHERE run = ?1 AND status = 'running'";
-    run(sql, change, [entry.run()])?;
-    Ok(())
-}
-
-pub(super) fn run_resumed(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Result<()> {
-    let change = "UPDATE inbounds SET status = 'running' WHERE run = ?1 AND status = 'paused'";
-    run(sql, change, [entry.run()])?;
-    Ok(())
-}
-
-pub(super) fn run_ended(
-    sql: &Connection,
-    entry: &PlacedEntry<'_>,
-    ending: Ending,
-) -> rusqlite::Result<()> {
-    let status = match ending {
-        Ending::Done => InboundStatus::Answered,
-        Ending::Failed
-        | Ending::Denied
-        | Ending::LimitReached
-        | Ending::ModelFailed
-        | Ending::Cancelled => InboundStatus::Failed,
-    };
-    run(
-        sql,
-        "UPDATE inbounds SET status = ?2, settled_seq = ?3,
-             delivery = CASE WHEN replied THEN 'pending' ELSE NULL END
-         WHERE run = ?1 AND status IN ('running', 'paused', 'taken')",
-        params![entry.run(), status.as_str(), entry.seq],
-    )?;
-    Ok(())
 }

@@ -7,7 +7,12 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::{AccessId, EventHookId, InvocationId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, json, of_json, of_word, run, strange};
+use super::{PlacedEntry, run};
+use crate::column::{json, of_json, strange, whole};
+use crate::error::Error;
+use crate::ledger::Ledger;
+use crate::limits::HOOK_STATS_WINDOW;
+use crate::status::InvocationStatus;
 
 /// An invocation with its status.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,33 +35,6 @@ pub struct InvocationRow {
     pub time: u64,
     /// The result; None until the invocation is over.
     pub invocation: Option<Box<Invocation>>,
-}
-
-/// The status of an invocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvocationStatus {
-    /// The program has not started.
-    Matched,
-    /// The program was about to start, and may have run.
-    Begun,
-    /// It is over.
-    Done,
-}
-
-impl InvocationStatus {
-    /// Returns the word for this value, as stored in the table.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Matched => "matched",
-            Self::Begun => "begun",
-            Self::Done => "done",
-        }
-    }
-
-    fn read(row: &Row<'_>, index: usize) -> rusqlite::Result<Self> {
-        let word: String = row.get(index)?;
-        of_word(index, &word, &[Self::Matched, Self::Begun, Self::Done], Self::as_str)
-    }
 }
 
 /// An event with unfinished event hooks.
@@ -89,6 +67,19 @@ pub struct HookStats {
     pub latency_p99_ms: u64,
     /// The sum of the resources that they used.
     pub spent: EventHookUsage,
+}
+
+/// A filter for invocations: an invocation must match every field that is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InvocationFilter {
+    /// Only invocations of this hook.
+    pub hook: Option<EventHookId>,
+    /// Only invocations matched from this time on, in milliseconds since 1970.
+    pub since: Option<u64>,
+    /// True to get only failed invocations.
+    pub errors_only: bool,
+    /// The maximum of invocations, the newest; None means all.
+    pub last: Option<usize>,
 }
 
 impl HookStats {
@@ -151,11 +142,7 @@ impl InvocationRow {
         })
     }
 
-    pub(crate) fn all(
-        sql: &Connection,
-        of: &str,
-        params: impl Params,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection, of: &str, params: impl Params) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM invocations WHERE {of}");
         sql.prepare_cached(&text)?.query_map(params, Self::read)?.collect()
     }
@@ -163,7 +150,7 @@ impl InvocationRow {
 
 impl HookEventRow {
     /// Returns the events with unfinished event hooks, oldest first.
-    pub(crate) fn open(sql: &Connection, limit: i64) -> rusqlite::Result<Vec<Self>> {
+    fn open(sql: &Connection, limit: i64) -> rusqlite::Result<Vec<Self>> {
         let mut events: Vec<Self> = sql
             .prepare_cached(
                 "SELECT event, access, seq FROM hook_events
@@ -186,12 +173,43 @@ impl HookEventRow {
     }
 }
 
+impl Ledger {
+    /// Returns the events with unfinished event hooks, oldest first, at most `limit`.
+    pub fn hook_events_open(&self, limit: usize) -> Result<Vec<HookEventRow>, Error> {
+        self.ask(|sql| HookEventRow::open(sql, whole(limit as u64)))
+    }
+
+    /// Returns the matching invocations, the newest first.
+    pub fn invocations(&self, filter: &InvocationFilter) -> Result<Vec<InvocationRow>, Error> {
+        let mut of = "time >= ?1".to_owned();
+        if filter.hook.is_some() {
+            of.push_str(" AND hook = ?3");
+        }
+        if filter.errors_only {
+            of.push_str(" AND error IS NOT NULL");
+        }
+        of.push_str(" ORDER BY seq DESC, place DESC LIMIT ?2");
+        let since = whole(filter.since.unwrap_or_default());
+        let last = filter.last.map_or(-1, |last| whole(last as u64));
+        self.ask(|sql| match &filter.hook {
+            None => InvocationRow::all(sql, &of, params![since, last]),
+            Some(hook) => InvocationRow::all(sql, &of, params![since, last, hook.as_str()]),
+        })
+    }
+
+    /// Returns the invocations for an event, in the order of their match.
+    pub fn invocations_of_event(&self, event: &EventId) -> Result<Vec<InvocationRow>, Error> {
+        self.ask(|sql| InvocationRow::all(sql, "event = ?1 ORDER BY place", [event.as_str()]))
+    }
+
+    /// Returns the statistics of a hook's last `HOOK_STATS_WINDOW` invocations.
+    pub fn hook_stats(&self, hook: &EventHookId) -> Result<HookStats, Error> {
+        self.ask(|sql| stats(sql, hook, whole(HOOK_STATS_WINDOW as u64)))
+    }
+}
+
 /// Returns the statistics of a hook's last invocations, at most so many.
-pub(crate) fn stats(
-    sql: &Connection,
-    hook: &EventHookId,
-    window: i64,
-) -> rusqlite::Result<HookStats> {
+fn stats(sql: &Connection, hook: &EventHookId, window: i64) -> rusqlite::Result<HookStats> {
     let done = sql
         .prepare_cached(
             "SELECT body FROM invocations WHERE hook = ?1 AND done_seq IS NOT NULL
@@ -279,7 +297,7 @@ pub(super) fn matched(
                 one.version,
                 event.as_str(),
                 access.as_str(),
-                super::whole(place as u64),
+                whole(place as u64),
                 entry.seq,
                 entry.time
             ],
@@ -309,7 +327,7 @@ pub(super) fn done(
             invocation.id.as_str(),
             entry.seq,
             invocation.fired,
-            super::whole(invocation.latency_ms),
+            whole(invocation.latency_ms),
             invocation.error,
             json(invocation),
             invocation.hook_id.as_str(),

@@ -7,7 +7,10 @@ use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{PlacedEntry, json, of_json, of_word, run};
+use super::{PlacedEntry, run};
+use crate::column::{json, of_json, of_word, whole};
+use crate::error::Error;
+use crate::ledger::Ledger;
 
 /// A job with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,15 @@ pub struct JobRow {
     pub ended_seq: Option<u64>,
     /// The report; None until the job is over.
     pub report: Option<JobReport>,
+}
+
+/// A filter for jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobFilter {
+    /// Only jobs in this state.
+    pub state: Option<JobState>,
+    /// The maximum of jobs, the newest; None means all.
+    pub last: Option<usize>,
 }
 
 const COLUMNS: &str = "job, state, executor, fence, expires_at, session, run, turn, queued_seq, \
@@ -62,16 +74,12 @@ impl JobRow {
         })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &JobId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &JobId) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM jobs WHERE id = ?1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
-    pub(crate) fn all(
-        sql: &Connection,
-        of: &str,
-        params: impl Params,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection, of: &str, params: impl Params) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM jobs WHERE {of}");
         sql.prepare_cached(&text)?.query_map(params, Self::read)?.collect()
     }
@@ -98,6 +106,55 @@ impl FoundJob {
                 })
             })
             .optional()
+    }
+}
+
+impl Ledger {
+    /// Returns a job; None if there is none with this id.
+    pub fn job(&self, id: &JobId) -> Result<Option<JobRow>, Error> {
+        self.ask(|sql| JobRow::by_id(sql, id))
+    }
+
+    /// Returns the jobs that have not ended, oldest first, at most `limit`.
+    pub fn jobs_open(&self, limit: usize) -> Result<Vec<JobRow>, Error> {
+        let of = "ended_seq IS NULL ORDER BY queued_seq LIMIT ?1";
+        self.ask(|sql| JobRow::all(sql, of, [whole(limit as u64)]))
+    }
+
+    /// Returns the jobs of a run, oldest first.
+    pub fn jobs_of_run(&self, run: &RunId) -> Result<Vec<JobRow>, Error> {
+        self.ask(|sql| JobRow::all(sql, "run = ?1 ORDER BY queued_seq", [run.as_str()]))
+    }
+
+    /// Returns the jobs whose lease has expired, the earliest expiry first.
+    pub fn jobs_expired(&self, now: u64) -> Result<Vec<JobRow>, Error> {
+        let of = "state IN ('leased', 'running') AND expires_at <= ?1 ORDER BY expires_at, id";
+        self.ask(|sql| JobRow::all(sql, of, [whole(now)]))
+    }
+
+    /// Returns the job that holds the lock of a workspace, or None.
+    pub fn job_holding(&self, workspace: &str) -> Result<Option<JobRow>, Error> {
+        self.ask(|sql| match holder(sql, workspace)? {
+            Some(id) => JobRow::by_id(sql, &id),
+            None => Ok(None),
+        })
+    }
+
+    /// Returns the matching jobs, the newest first.
+    pub fn jobs(&self, filter: JobFilter) -> Result<Vec<JobRow>, Error> {
+        let last = filter.last.map_or(-1, |last| whole(last as u64));
+        self.ask(|sql| match filter.state {
+            None => JobRow::all(sql, "1 ORDER BY queued_seq DESC LIMIT ?1", [last]),
+            Some(state) => {
+                let of = "state = ?1 ORDER BY queued_seq DESC LIMIT ?2";
+                JobRow::all(sql, of, params![state.as_str(), last])
+            }
+        })
+    }
+
+    /// Resolves an id or a part of an id to one job.
+    pub fn find_job(&self, text: &str) -> Result<JobId, Error> {
+        self.find("job", "jobs", JobId::PREFIX, text).map(JobId::new)
     }
 }
 
@@ -138,7 +195,7 @@ pub(super) fn fold(
                 sql,
                 "UPDATE jobs SET expires_at = ?3
                  WHERE id = ?1 AND state IN ('leased', 'running') AND fence = ?2",
-                params![job.as_str(), fence, super::whole(*expires_at)],
+                params![job.as_str(), fence, whole(*expires_at)],
             )?;
             Ok(())
         }
@@ -192,7 +249,7 @@ fn leased(sql: &Connection, job: &JobId, lease: &Lease) -> rusqlite::Result<()> 
         sql,
         "UPDATE jobs SET state = 'leased', executor = ?2, fence = ?3, expires_at = ?4
          WHERE id = ?1 AND state = 'queued' AND fence + 1 = ?3",
-        params![job.as_str(), lease.executor, lease.fence, super::whole(lease.expires_at)],
+        params![job.as_str(), lease.executor, lease.fence, whole(lease.expires_at)],
     )?;
     Ok(())
 }

@@ -8,7 +8,10 @@ use agentry_protocol::event::{Ending, Mode, RunPlan, StepStatus};
 use agentry_protocol::{AgentId, RunId, SessionId, TaskId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, approvals, ending_of, ending_word, of_word, run, strange, whole};
+use super::{PlacedEntry, ending_of, ending_word, run};
+use crate::column::{of_word, strange, whole};
+use crate::error::Error;
+use crate::ledger::Ledger;
 use crate::limits::VIEW_PROMPT_BYTES_MAX;
 
 /// A run with its status.
@@ -133,17 +136,13 @@ impl RunRow {
         })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &RunId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &RunId) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM runs WHERE id = ?1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
     /// Returns a page of runs, the newest first, from behind the last one of the page before.
-    pub(crate) fn page(
-        sql: &Connection,
-        after: Option<&RunId>,
-        limit: usize,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn page(sql: &Connection, after: Option<&RunId>, limit: usize) -> rusqlite::Result<Vec<Self>> {
         let text = format!(
             "SELECT {COLUMNS} FROM runs
              WHERE ?1 IS NULL OR created_seq < (SELECT created_seq FROM runs WHERE id = ?1)
@@ -155,7 +154,7 @@ impl RunRow {
     }
 
     /// Returns the newest run of a session, or None.
-    pub(crate) fn last_of(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<Self>> {
+    fn last_of(sql: &Connection, session: &SessionId) -> rusqlite::Result<Option<Self>> {
         let text = format!(
             "SELECT {COLUMNS} FROM runs WHERE session = ?1 ORDER BY created_seq DESC LIMIT 1"
         );
@@ -163,7 +162,7 @@ impl RunRow {
     }
 
     /// Returns the last runs, the newest first.
-    pub(crate) fn newest(sql: &Connection, limit: usize) -> rusqlite::Result<Vec<Self>> {
+    fn newest(sql: &Connection, limit: usize) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM runs ORDER BY created_seq DESC LIMIT ?1");
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         sql.prepare_cached(&text)?.query_map([limit], Self::read)?.collect()
@@ -194,12 +193,58 @@ impl StepRow {
     }
 
     /// Returns the steps of a run, in order.
-    pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
+    fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached(
             "SELECT idx, id, uses, agent, status, turn FROM steps WHERE run = ?1 ORDER BY idx",
         )?
         .query_map([id.as_str()], Self::read)?
         .collect()
+    }
+}
+
+impl Ledger {
+    /// Returns a run; None if there is none with this id.
+    pub fn run(&self, id: &RunId) -> Result<Option<RunRow>, Error> {
+        self.ask(|sql| RunRow::by_id(sql, id))
+    }
+
+    /// Returns the last runs, the newest first, at most `limit`.
+    pub fn runs(&self, limit: usize) -> Result<Vec<RunRow>, Error> {
+        self.ask(|sql| RunRow::newest(sql, limit))
+    }
+
+    /// Returns the newest run; None if there was none.
+    pub fn latest_run(&self) -> Result<Option<RunRow>, Error> {
+        Ok(self.runs(1)?.pop())
+    }
+
+    /// Returns the last run of a session; None if it had no run.
+    pub fn last_run_of(&self, session: &SessionId) -> Result<Option<RunRow>, Error> {
+        self.ask(|sql| RunRow::last_of(sql, session))
+    }
+
+    /// Returns runs, the newest first, from behind the last one of the page before.
+    pub fn runs_page(&self, after: Option<&RunId>, limit: usize) -> Result<Vec<RunRow>, Error> {
+        self.ask(|sql| RunRow::page(sql, after, limit))
+    }
+
+    /// Returns the number of runs for each status.
+    pub fn run_counts(&self) -> Result<Vec<(String, u64)>, Error> {
+        self.ask(|sql| {
+            sql.prepare_cached("SELECT status, COUNT(*) FROM runs GROUP BY status ORDER BY status")?
+                .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?
+                .collect()
+        })
+    }
+
+    /// Returns the steps of a run, in order.
+    pub fn steps(&self, run: &RunId) -> Result<Vec<StepRow>, Error> {
+        self.ask(|sql| StepRow::of_run(sql, run))
+    }
+
+    /// Resolves an id or a part of an id to one run.
+    pub fn find_run(&self, text: &str) -> Result<RunId, Error> {
+        self.find("run", "runs", RunId::PREFIX, text).map(RunId::new)
     }
 }
 
@@ -291,19 +336,20 @@ pub(super) fn settle(sql: &Connection, id: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Ends a run; returns false if it is unknown or ended before.
 pub(super) fn ended(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
     ending: Ending,
-) -> rusqlite::Result<()> {
-    let Some(id) = entry.run() else { return Ok(()) };
+) -> rusqlite::Result<bool> {
+    let Some(id) = entry.run() else { return Ok(false) };
     let status = RunStatus::after(ending).as_str();
     let changed = run(
         sql,
         "UPDATE runs SET status = ?2, ending = ?3, ended = ?4 WHERE id = ?1 AND ended IS NULL",
         params![id, status, ending_word(ending), entry.time],
     )?;
-    if changed == 0 { Ok(()) } else { approvals::withdrawn_of_run(sql, id) }
+    Ok(changed > 0)
 }
 
 pub(super) fn mode_changed(

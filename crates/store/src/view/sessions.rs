@@ -8,7 +8,11 @@
 use agentry_protocol::{AgentId, SessionId, SessionKey, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, run, whole};
+use super::{PlacedEntry, run};
+use crate::column::whole;
+use crate::error::Error;
+use crate::ledger::Ledger;
+use crate::limits::CANDIDATES_MAX;
 
 /// A session with its head.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,19 +48,19 @@ impl SessionRow {
         })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &SessionId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &SessionId) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM sessions WHERE id = ?1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
     /// Returns all sessions with a key, of any agent.
-    pub(crate) fn by_key(sql: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<Self>> {
+    fn by_key(sql: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM sessions WHERE key = ?1 ORDER BY agent, id");
         sql.prepare_cached(&text)?.query_map([key.as_str()], Self::read)?.collect()
     }
 
     /// Returns a page of sessions, the last used first, from behind the session `after`.
-    pub(crate) fn page(
+    fn page(
         sql: &Connection,
         after: Option<&SessionId>,
         limit: usize,
@@ -72,9 +76,59 @@ impl SessionRow {
     }
 
     /// Returns all sessions, the last used first.
-    pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM sessions ORDER BY updated DESC, id DESC");
         sql.prepare_cached(&text)?.query_map([], Self::read)?.collect()
+    }
+}
+
+impl Ledger {
+    /// Returns a session; None if there is none with this id.
+    pub fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, Error> {
+        self.ask(|sql| SessionRow::by_id(sql, id))
+    }
+
+    /// Returns the session of an agent with a key, or None.
+    pub fn session_named(
+        &self,
+        key: &SessionKey,
+        agent: &AgentId,
+    ) -> Result<Option<SessionRow>, Error> {
+        self.ask(|sql| match by_key(sql, key, agent)? {
+            Some(id) => SessionRow::by_id(sql, &id),
+            None => Ok(None),
+        })
+    }
+
+    /// Returns all sessions, the last used first.
+    pub fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
+        self.ask(SessionRow::all)
+    }
+
+    /// Returns sessions, the last used first, from behind the last one of the page before.
+    pub fn sessions_page(
+        &self,
+        after: Option<&SessionId>,
+        limit: usize,
+    ) -> Result<Vec<SessionRow>, Error> {
+        self.ask(|sql| SessionRow::page(sql, after, limit))
+    }
+
+    /// Resolves a key, an id or a part of an id to one session.
+    pub fn find_session(&self, text: &str) -> Result<SessionId, Error> {
+        let mut named = self.ask(|sql| SessionRow::by_key(sql, &SessionKey::new(text)))?;
+        match (named.pop(), named.is_empty()) {
+            (Some(session), true) => Ok(session.id),
+            (Some(session), false) => {
+                named.push(session);
+                let ids = named.iter().map(|session| session.id.to_string());
+                let found = ids.take(CANDIDATES_MAX).collect();
+                Err(Error::Ambiguous { what: "session", text: text.to_owned(), found })
+            }
+            (None, _) => {
+                self.find("session", "sessions", SessionId::PREFIX, text).map(SessionId::new)
+            }
+        }
     }
 }
 

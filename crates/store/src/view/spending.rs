@@ -7,6 +7,9 @@ use agentry_protocol::{AgentId, RunId, SessionId, TurnId};
 use rusqlite::{Connection, params};
 
 use super::{PlacedEntry, run};
+use crate::column::whole;
+use crate::error::Error;
+use crate::ledger::Ledger;
 use crate::limits::DAY_MS;
 
 /// The subject whose costs are summed up.
@@ -43,6 +46,13 @@ pub struct SpendingTotal {
 const SUMS: &str = "COUNT(*), COUNT(*) - COUNT(nano), CAST(TOTAL(nano) AS INTEGER),
     CAST(TOTAL(input) AS INTEGER), CAST(TOTAL(output) AS INTEGER),
     CAST(TOTAL(cached) AS INTEGER), CAST(TOTAL(cache_write) AS INTEGER), COALESCE(MAX(estimated), 0)";
+
+impl Ledger {
+    /// Returns the recorded costs of a subject.
+    pub fn spending_total(&self, payer: &SpendingSubject) -> Result<SpendingTotal, Error> {
+        self.ask(|sql| bill(sql, payer))
+    }
+}
 
 /// Returns the costs of a subject.
 pub(crate) fn bill(sql: &Connection, payer: &SpendingSubject) -> rusqlite::Result<SpendingTotal> {
@@ -110,9 +120,4 @@ pub(super) fn replied(
         ],
     )?;
     Ok(())
-}
-
-/// Converts a number for the database, which has none larger than `i64::MAX`.
-pub(crate) fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

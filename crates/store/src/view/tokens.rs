@@ -6,7 +6,10 @@ use agentry_protocol::TokenId;
 use agentry_protocol::token::Token;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{PlacedEntry, json, of_json, run};
+use super::{PlacedEntry, run};
+use crate::column::{json, of_json};
+use crate::error::Error;
+use crate::ledger::Ledger;
 
 /// A key with its revocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +34,27 @@ impl TokenRow {
     }
 
     /// Returns all keys ever issued, the oldest first.
-    pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
+    fn all(sql: &Connection) -> rusqlite::Result<Vec<Self>> {
         sql.prepare_cached("SELECT token, revoked FROM tokens ORDER BY id")?
             .query_map([], Self::read)?
             .collect()
+    }
+}
+
+impl Ledger {
+    /// Returns a key; None if there is none with this id.
+    pub fn token(&self, id: &TokenId) -> Result<Option<TokenRow>, Error> {
+        self.ask(|sql| TokenRow::by_id(sql, id))
+    }
+
+    /// Returns all keys ever issued, the oldest first.
+    pub fn tokens(&self) -> Result<Vec<TokenRow>, Error> {
+        self.ask(TokenRow::all)
+    }
+
+    /// Resolves an id or a part of an id to one key.
+    pub fn find_token(&self, text: &str) -> Result<TokenId, Error> {
+        self.find("key", "tokens", TokenId::PREFIX, text).map(TokenId::new)
     }
 }
 

@@ -6,9 +6,10 @@ use agentry_protocol::event::{Ending, TurnPlan};
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{
-    PlacedEntry, approvals, ending_of, ending_word, inbounds, run, runs, sessions, strange,
-};
+use super::{PlacedEntry, approvals, ending_of, ending_word, inbound_stages, run, runs, sessions};
+use crate::column::strange;
+use crate::error::Error;
+use crate::ledger::Ledger;
 
 /// A turn with its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,19 +72,19 @@ impl TurnRow {
         })
     }
 
-    pub(crate) fn by_id(sql: &Connection, id: &TurnId) -> rusqlite::Result<Option<Self>> {
+    fn by_id(sql: &Connection, id: &TurnId) -> rusqlite::Result<Option<Self>> {
         let text = format!("SELECT {COLUMNS} FROM turns WHERE id = ?1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
     }
 
     /// Returns the turns of a run, in the order of their starts.
-    pub(crate) fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
+    fn of_run(sql: &Connection, id: &RunId) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM turns WHERE run = ?1 ORDER BY started_seq");
         sql.prepare_cached(&text)?.query_map([id.as_str()], Self::read)?.collect()
     }
 
     /// Returns the turn of a session that started and has not ended.
-    pub(crate) fn under_way(sql: &Connection, id: &SessionId) -> rusqlite::Result<Option<Self>> {
+    fn under_way(sql: &Connection, id: &SessionId) -> rusqlite::Result<Option<Self>> {
         let text =
             format!("SELECT {COLUMNS} FROM turns WHERE session = ?1 AND ended_seq IS NULL LIMIT 1");
         sql.prepare_cached(&text)?.query_row([id.as_str()], Self::read).optional()
@@ -91,11 +92,7 @@ impl TurnRow {
 
     /// Returns the last turns of a branch, oldest first. A parent has always a smaller depth than
     /// its child, so even a ledger that makes no sense has no endless branch.
-    pub(crate) fn branch(
-        sql: &Connection,
-        head: &TurnId,
-        limit: usize,
-    ) -> rusqlite::Result<Vec<Self>> {
+    fn branch(sql: &Connection, head: &TurnId, limit: usize) -> rusqlite::Result<Vec<Self>> {
         let text = format!("SELECT {COLUMNS} FROM turns WHERE id = ?1");
         let mut statement = sql.prepare_cached(&text)?;
         let mut branch: Vec<Self> = Vec::new();
@@ -110,6 +107,33 @@ impl TurnRow {
         }
         branch.reverse();
         Ok(branch)
+    }
+}
+
+impl Ledger {
+    /// Returns a turn; None if there is none with this id.
+    pub fn turn(&self, id: &TurnId) -> Result<Option<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::by_id(sql, id))
+    }
+
+    /// Returns the turns of a run, in the order of their starts.
+    pub fn turns_of_run(&self, run: &RunId) -> Result<Vec<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::of_run(sql, run))
+    }
+
+    /// Returns the turn of a session that started and has not ended.
+    pub fn turn_under_way(&self, session: &SessionId) -> Result<Option<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::under_way(sql, session))
+    }
+
+    /// Returns the last turns of the branch that ends with `head`, at most `limit`, oldest first.
+    pub fn branch(&self, head: &TurnId, limit: usize) -> Result<Vec<TurnRow>, Error> {
+        self.ask(|sql| TurnRow::branch(sql, head, limit))
+    }
+
+    /// Resolves an id or a part of an id to one turn.
+    pub fn find_turn(&self, text: &str) -> Result<TurnId, Error> {
+        self.find("turn", "turns", TurnId::PREFIX, text).map(TurnId::new)
     }
 }
 
@@ -139,7 +163,7 @@ pub(super) fn started(
     sessions::touched(sql, entry)?;
     // A compaction turn answers no inbound.
     if plan.compaction.is_none() {
-        inbounds::turn_started(sql, entry)?;
+        inbound_stages::turn_started(sql, entry)?;
     }
     runs::turn_started(sql, entry, plan.step)
 }
@@ -164,7 +188,7 @@ pub(super) fn ended(
     if let Some(session) = session {
         let head = is_head.then_some((turn, depth));
         sessions::ended(sql, &session, head, entry.time)?;
-        inbounds::turn_ended(sql, &session)?;
+        inbound_stages::turn_ended(sql, &session)?;
     }
     approvals::withdrawn_of_turn(sql, turn)?;
     match run {
