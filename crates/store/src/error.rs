@@ -22,8 +22,6 @@ use crate::status::{ApprovalStatus, InboundStatus, InvocationStatus};
 
 pub use class::ErrorClass;
 
-pub use class::ErrorClass;
-
 /// An error of the ledger. Its text names the object that failed, then what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
