@@ -26,9 +26,9 @@ use crate::fault::{Blame, Fault};
 pub(crate) enum HooksCommand {
     /// Register a hook: a script, with its triggers in a YAML file
     #[command(after_help = "\
-The file beside the script, such as urgent.yml beside urgent.py, may set: name, description, mode, triggers, config,
-timeout_ms, model. Options override it. A copy of the script is stored and runs: changes to the file have no effect
-until `agentry hooks update`.
+The file beside the script, such as urgent.yml beside urgent.py, may set: name, description,
+mode, triggers, config, timeout_ms, model. Options override it. A copy of the script is stored
+and runs: changes to the file have no effect until `agentry hooks update`.
 
 Examples:
   agentry hooks register hooks/urgent.py --mode one-shot --hook-config '{\"level\": 3}'")]
