@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentry_agentfile::agent::{Agent, ExcludedTool, Persona};
+use agentry_agentfile::approval_rule::ApprovalRule;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
-use agentry_agentfile::approval_rule::ApprovalRule;
 use agentry_agentfile::skill::{Skill, SkillForm};
 use agentry_agentfile::source::Origin;
 use agentry_agentfile::task::Task;
