@@ -50,7 +50,7 @@ fn every_route_needs_a_key() {
     other.pop();
     assert_eq!(refused(&web.with(&other).get("/api/me")), code(401, "unauthenticated"));
     let entries = story.out("ledger verify");
-    assert!(entries.starts_with("whole"), "{entries}");
+    assert!(entries.starts_with("verified: "), "{entries}");
     stop(server);
 }
 

@@ -245,7 +245,7 @@ fn progress_is_shown_and_artifacts_are_kept() {
 fn a_tool_that_is_called_like_one_of_the_host_is_an_error() {
     let story = with_tools(&[("bash", "", "echo 1")]);
     let found = story.findings("check .");
-    assert!(found.contains("is a name of the host tool `bash`"), "{found}");
+    assert!(found.contains("is a name of the host's tool `bash`"), "{found}");
     assert_ne!(story.ran_in("", "trust . --yes").code, Some(3));
     assert_ne!(story.ran_in("", "tools run bash").code, Some(0));
 }
