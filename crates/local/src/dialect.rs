@@ -19,7 +19,6 @@ use agentry_protocol::tool_call::ToolCall;
 use serde_json::Value;
 
 use crate::model_summary::DialectName;
-use crate::toolset::DialectTool;
 
 pub(crate) use json_text::to_spaced_json;
 pub(crate) use recover::find_call;
@@ -58,6 +57,20 @@ pub(crate) struct RenderedOutcome<'a> {
     /// The shown name of the tool.
     pub(crate) name: String,
     pub(crate) content: &'a str,
+}
+
+/// A tool as it is shown to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct DialectTool {
+    /// The name that the model sees.
+    pub(crate) shown: String,
+    /// The name of the tool in Agentry.
+    pub(crate) tool: String,
+    pub(crate) description: String,
+    /// The schema of the arguments, from the tool.
+    pub(crate) parameters: Value,
+    /// The schema with limits, from which the grammar is made.
+    pub(crate) bounded: Value,
 }
 
 /// A stretch of the prompt.

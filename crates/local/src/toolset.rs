@@ -5,25 +5,10 @@
 use agentry_protocol::message::RawToolCall;
 use agentry_protocol::tool_call::ToolSpec;
 use jsonschema::Validator;
-use serde_json::Value;
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, DialectTool};
 use crate::error::LocalError;
 use crate::schema;
-
-/// A tool as it is shown to a model.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct DialectTool {
-    /// The name that the model sees.
-    pub(crate) shown: String,
-    /// The name of the tool in Agentry.
-    pub(crate) tool: String,
-    pub(crate) description: String,
-    /// The schema of the arguments, from the tool.
-    pub(crate) parameters: Value,
-    /// The schema with limits, from which the grammar is made.
-    pub(crate) bounded: Value,
-}
 
 /// The tools of a request.
 pub(crate) struct RequestTools {
@@ -101,8 +86,8 @@ pub(crate) mod sample {
     use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolSpec};
     use serde_json::{Value, json};
 
-    use super::{DialectTool, offered as offered_by};
-    use crate::dialect::Dialect;
+    use super::offered as offered_by;
+    use crate::dialect::{Dialect, DialectTool};
 
     pub(crate) fn tool(name: &str, parameters: Value) -> ToolSpec {
         ToolSpec {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::codec::{AnswerReader, CodecInput, EncodedRequest, KeyHeader, ProtocolCodec};
-use crate::http::failure::shown;
+use crate::http_failure::shown;
 
 /// The supported version of the protocol.
 const VERSION: &str = "2023-06-01";

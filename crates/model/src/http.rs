@@ -8,7 +8,6 @@
 
 mod client;
 mod exchange;
-pub(crate) mod failure;
 pub(crate) mod frames;
 
 use std::fmt;
@@ -22,12 +21,10 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::limits::{CONNECT_MS, FIRST_BYTE_MS, IDLE_MS, LOOKUP_THREADS_MAX};
-use crate::recording::{Recorder, RecordingError, RecordingMode};
+use crate::provider_request::ProviderRequest;
+use crate::recording::{Recorder, RecordingError, RecordingMode, RedactFn};
 
-pub(crate) use exchange::{Exchange, ProviderRequest};
-
-/// A function that removes secrets from a text.
-pub type RedactFn = Arc<dyn Fn(&str) -> String + Send + Sync>;
+pub(crate) use exchange::Exchange;
 
 /// The HTTP client for all providers; one per process.
 pub struct ProviderClient {

@@ -20,11 +20,12 @@ use reqwest::{Method, Url};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::codec::{CodecInput, KeyHeader, ProtocolCodec};
-use crate::http::failure::{request_id, retry_after_ms, shown};
 use crate::http::frames::FrameDecoder;
-use crate::http::{Exchange, ProviderClient, ProviderRequest};
+use crate::http::{Exchange, ProviderClient};
+use crate::http_failure::{request_id, retry_after_ms, shown};
 use crate::limits::{ERROR_BYTES_MAX, MODELS_BYTES_MAX};
 use crate::openai_chat::{ChatDialect, OpenaiChat};
+use crate::provider_request::ProviderRequest;
 use crate::{Model, ModelAnswer, ModelOpenError, ModelQuery, anthropic, gemini, openai};
 
 /// The protocol of a provider.

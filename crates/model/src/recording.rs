@@ -15,7 +15,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use agentry_protocol::message::{FailureKind, ModelFailure};
@@ -24,8 +24,11 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::http::{ProviderRequest, RedactFn};
 use crate::limits::TAPE_BYTES_MAX;
+use crate::provider_request::ProviderRequest;
+
+/// A function that removes secrets from a text.
+pub type RedactFn = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// The use of a recording: written or replayed.
 #[derive(Clone, Debug, PartialEq, Eq)]

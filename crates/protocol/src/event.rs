@@ -25,7 +25,7 @@ use crate::tool_call::{ToolCall, ToolOutcome};
 use crate::trust::TrustChange;
 use crate::verdict::Ruling;
 
-pub use crate::plan::{RunInputs, RunLimits, RunModels, RunPlan, StepPlan, TurnPlan};
+pub use crate::plan::{Mode, RunInputs, RunLimits, RunModels, RunPlan, StepPlan, TurnPlan};
 
 /// An event of the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -290,28 +290,6 @@ pub enum Event {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// The mode of a turn: with the gate, or without it inside of the sandbox.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Mode {
-    /// The gate asks a person. Files and wires say `structured`.
-    #[default]
-    #[serde(rename = "structured", alias = "supervised")]
-    Supervised,
-    /// Calls run unless the guard objects; a check ends the work. Files and wires say `wiggum`.
-    #[serde(rename = "wiggum", alias = "autonomous")]
-    Autonomous,
-}
-
-impl Mode {
-    /// Returns the word for files and wires.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Supervised => "structured",
-            Self::Autonomous => "wiggum",
-        }
-    }
 }
 
 /// The reason why a call is allowed.

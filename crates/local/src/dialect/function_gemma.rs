@@ -8,12 +8,10 @@
 use agentry_protocol::message::RawToolCall;
 use serde_json::{Map, Value};
 
-use crate::dialect::function_gemma_grammar;
-use crate::dialect::{Dialect, DialectRole, PromptFragment, RenderedOutcome};
+use crate::dialect::function_gemma_grammar::{self, ESCAPE};
+use crate::dialect::{Dialect, DialectRole, DialectTool, PromptFragment, RenderedOutcome};
 use crate::model_summary::DialectName;
-use crate::toolset::DialectTool;
 
-pub(super) const ESCAPE: &str = "<escape>";
 const CALL_OPENS: &str = "<start_function_call>";
 const CALL_CLOSES: &str = "<end_function_call>";
 const RESPONSE_OPENS: &str = "<start_function_response>";

@@ -7,9 +7,11 @@
 
 use serde_json::Value;
 
-use crate::dialect::function_gemma::ESCAPE;
+use crate::dialect::DialectTool;
 use crate::limits::{ARGUMENT_CHARS_MAX, ARGUMENT_ITEMS_MAX, SCHEMA_DEPTH_MAX};
-use crate::toolset::DialectTool;
+
+/// The delimiter of a text.
+pub(super) const ESCAPE: &str = "<escape>";
 
 /// Returns the grammar over all tools, or the faulty tool and the schema part that has no grammar.
 pub(crate) fn grammar(tools: &[DialectTool], control: bool) -> Result<String, (String, String)> {

@@ -7,9 +7,10 @@ use agentry_protocol::schema::ModelSchema;
 use serde_json::{Value, json};
 
 use crate::dialect::separators::TurnSeparators;
-use crate::dialect::{Dialect, DialectRole, PromptFragment, RenderedOutcome, to_spaced_json};
+use crate::dialect::{
+    Dialect, DialectRole, DialectTool, PromptFragment, RenderedOutcome, to_spaced_json,
+};
 use crate::model_summary::DialectName;
-use crate::toolset::DialectTool;
 
 const OPENS: &str = "<tool_call>";
 const CLOSES: &str = "</tool_call>";

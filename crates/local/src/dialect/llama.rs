@@ -6,9 +6,10 @@ use agentry_protocol::message::RawToolCall;
 use serde_json::{Value, json};
 
 use crate::dialect::hermes::{call_in_json, json_grammar, name_in_json, signature};
-use crate::dialect::{Dialect, DialectRole, PromptFragment, RenderedOutcome, to_spaced_json};
+use crate::dialect::{
+    Dialect, DialectRole, DialectTool, PromptFragment, RenderedOutcome, to_spaced_json,
+};
 use crate::model_summary::DialectName;
-use crate::toolset::DialectTool;
 
 /// The dialect of Llama 3.
 pub(crate) struct Llama;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::names::AnthropicToolNames;
 use super::{ErrorPart, kind, sealer};
 use crate::codec::{AnswerFrame, AnswerReader, CodecInput};
-use crate::http::failure::shown;
+use crate::http_failure::shown;
 use crate::{Delta, ModelAnswer, arguments};
 
 /// The events that are read; a provider may add others.

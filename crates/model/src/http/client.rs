@@ -8,8 +8,8 @@ use agentry_protocol::message::{FailureKind, ModelFailure};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, NoProxy, Url};
 
-use super::failure::causes;
 use super::{HttpError, HttpSettings, Proxy};
+use crate::http_failure::causes;
 
 /// The addresses of this machine.
 const OWN_MACHINE: &str = "localhost,127.0.0.0/8,::1";

@@ -11,34 +11,16 @@ use std::time::Duration;
 use agentry_protocol::message::{FailureKind, ModelFailure};
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
-use reqwest::{Client, Method, Request, Response, Url};
+use reqwest::{Client, Request, Response};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{HttpTimeouts, failure};
+use super::HttpTimeouts;
+use crate::http_failure;
 use crate::limits::{ANSWER_BYTES_MAX, INTERRUPT_MS, STREAM_END_MS};
+use crate::provider_request::ProviderRequest;
 use crate::recording::{ExchangeRecorder, PlaybackResponse, RecordingPlayer};
-
-/// A request to send.
-#[derive(Clone, Debug)]
-pub(crate) struct ProviderRequest {
-    pub(crate) method: Method,
-    pub(crate) url: Url,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
-
-impl ProviderRequest {
-    /// Returns the host, for messages.
-    pub(crate) fn host(&self) -> String {
-        let host = self.url.host_str().unwrap_or_default();
-        match self.url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        }
-    }
-}
 
 /// The client, runtime and time limits of an exchange.
 pub(super) struct ExchangeTransport {
@@ -253,13 +235,13 @@ async fn exchange(
     let mut response = timeout_at(first, client.execute(request))
         .await
         .map_err(|_| late())?
-        .map_err(|error| failure::sending(error, &host, timing.connect))?;
+        .map_err(|error| http_failure::sending(error, &host, timing.connect))?;
     let headers = std::mem::take(response.headers_mut());
     tell.send(ExchangeEvent::Head(response.status().as_u16(), headers)).unwrap_or_default();
     let mut piece = timeout_at(first, response.chunk()).await.map_err(|_| late())?;
     let mut read = 0;
     loop {
-        let Some(bytes) = piece.map_err(|error| failure::reading(error, &host))? else {
+        let Some(bytes) = piece.map_err(|error| http_failure::reading(error, &host))? else {
             return Ok(());
         };
         read += bytes.len();

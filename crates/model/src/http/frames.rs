@@ -17,8 +17,8 @@ use bytes::Bytes;
 use futures_core::Stream;
 use sse_stream::{ByteStreamBody, SseStream};
 
-use super::failure::shown;
 use crate::codec::AnswerFrame;
+use crate::http_failure::shown;
 use crate::limits::{FRAME_BYTES_MAX, SHOWN_CHARS_MAX};
 
 type ByteQueue = Rc<RefCell<VecDeque<Bytes>>>;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::http::failure::shown;
+use crate::http_failure::shown;
 
 /// The prefixes of our records' ids; 26 letters follow.
 const PREFIXES: [&str; 5] = ["ses_", "trn_", "run_", "call_", "apr_"];

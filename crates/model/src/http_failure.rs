@@ -28,7 +28,7 @@ pub(crate) fn causes(error: &dyn Error) -> String {
 }
 
 /// Describes a request that was not sent or not answered.
-pub(super) fn sending(error: reqwest::Error, host: &str, connect: Duration) -> ModelFailure {
+pub(crate) fn sending(error: reqwest::Error, host: &str, connect: Duration) -> ModelFailure {
     if error.is_connect() && error.is_timeout() {
         let message = format!("no connection to {host} within {} ms", connect.as_millis());
         return ModelFailure::new(FailureKind::Timeout, message);
@@ -44,7 +44,7 @@ pub(super) fn sending(error: reqwest::Error, host: &str, connect: Duration) -> M
 }
 
 /// Describes an answer that broke off.
-pub(super) fn reading(error: reqwest::Error, host: &str) -> ModelFailure {
+pub(crate) fn reading(error: reqwest::Error, host: &str) -> ModelFailure {
     let why = causes(&error.without_url());
     let message = format!("the connection to {host} broke in the middle of the answer: {why}");
     ModelFailure::new(FailureKind::Cut, message)
