@@ -27,7 +27,7 @@ use serde::Deserialize;
 
 use super::run::{self, WorkOptions};
 use crate::agent_events;
-use crate::bootstrap;
+use crate::bootstrap::{self, ProjectRuntime};
 use crate::cli_context::CliContext;
 use crate::confirmation;
 use crate::fault::Fault;
@@ -111,22 +111,11 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     bootstrap::warn_left_out(&engine, agent)?;
     let (stage, shower) =
         run_output::open(OutputMode::JsonLines, &engine.parts, &engine.definitions.workspace);
-    let desk = Arc::new(StdioState {
-        parts: engine.parts.clone(),
-        stage: stage.clone(),
-        now: Mutex::default(),
-        prompts: AtomicUsize::new(0),
-        changed: Condvar::new(),
-        mode: Mutex::new((terms.mode, None)),
-        alone: AtomicBool::new(false),
-    });
+    let desk = Arc::new(StdioState::new(&engine, &stage, terms.mode));
     let (sender, prompts) = mpsc::channel();
     let reader = desk.clone();
     thread::spawn(move || read_lines(&reader, &sender));
-    let key = work.session.clone().unwrap_or_else(|| {
-        RunId::from_number((engine.parts.new_number)()).as_str().replacen("run", "stdio", 1)
-    });
-    let key = SessionKey::new(key);
+    let key = session_key(work, &engine);
     let mut code = 0;
     for QueuedPrompt { prompt, images } in prompts {
         let post = SessionInbox::default();
@@ -174,6 +163,13 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     drop((desk, stage));
     shower.join().unwrap_or_else(|_| Err(io::Error::other("the output thread panicked")))?;
     Ok(ExitCode::from(code))
+}
+
+/// Returns the wanted session, or a new one for all prompts of this input.
+fn session_key(work: &WorkOptions, engine: &ProjectRuntime) -> SessionKey {
+    SessionKey::new(work.session.clone().unwrap_or_else(|| {
+        RunId::from_number((engine.parts.new_number)()).as_str().replacen("run", "stdio", 1)
+    }))
 }
 
 fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
@@ -262,6 +258,18 @@ fn parse(line: &[u8]) -> Result<StdioMessage, String> {
 }
 
 impl StdioState {
+    fn new(engine: &ProjectRuntime, stage: &Arc<RunOutput>, mode: Mode) -> Self {
+        Self {
+            parts: engine.parts.clone(),
+            stage: stage.clone(),
+            now: Mutex::default(),
+            prompts: AtomicUsize::new(0),
+            changed: Condvar::new(),
+            mode: Mutex::new((mode, None)),
+            alone: AtomicBool::new(false),
+        }
+    }
+
     fn terms(&self, terms: &RunSettings) -> RunSettings {
         let (mode, iterations) = *lock(&self.mode);
         let mut terms = RunSettings { mode, ..terms.clone() };

@@ -263,7 +263,11 @@ fn a_clone_runs_nothing_fetches_nothing_and_gets_no_key() {
     story.git("stars", &["add", "."]);
     story.git("stars", &["commit", "-qm", "Come in"]);
     let made = story.ran_in("", "init clone --from stars");
-    assert!(made.out.contains("review them before they run: agentry trust [tmp]/work/clone"), "{}", made.out);
+    assert!(
+        made.out.contains("review them before they run: agentry trust [tmp]/work/clone"),
+        "{}",
+        made.out
+    );
     for command in [
         "check clone",
         "show agent clone",
