@@ -454,7 +454,7 @@ mod tests {
             &CancelToken::new(),
         );
         assert_eq!(done.state, JobState::Failed);
-        assert!(done.report.why.unwrap().contains("is not what it was"));
+        assert!(done.report.why.unwrap().contains("has changed since it was trusted"));
         assert_eq!(std::fs::read_to_string(marker.path()).unwrap(), "");
     }
 

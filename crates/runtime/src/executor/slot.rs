@@ -331,7 +331,7 @@ mod tests {
         slot.clear().unwrap();
         std::fs::write(slot.own().join("other"), "{}").unwrap();
         std::fs::hard_link(slot.own().join("other"), slot.output()).unwrap();
-        assert!(why().contains("second name"));
+        assert!(why().contains("hard link"));
         slot.clear().unwrap();
         std::fs::write(slot.output(), vec![b'x'; JOB_OUTPUT_BYTES_MAX + 1]).unwrap();
         assert!(why().contains("more than"));
