@@ -32,7 +32,8 @@ pub(crate) fn is_ready(fd: &impl AsFd, until: Instant) -> io::Result<bool> {
     Ok(!fds[0].revents().is_empty())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::io::Write as _;
     use std::time::Duration;
