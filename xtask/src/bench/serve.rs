@@ -137,7 +137,7 @@ fn drive(
     }
     let asking = said
         .recv()
-        .map_err(|_| CommandFailure::new("Whoever sends the messages broke down."))??;
+        .map_err(|_| CommandFailure::new("The thread that sends the messages panicked."))??;
     Ok(LoadResult { asking, most_kib })
 }
 
