@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::cli_context::CliContext;
 use crate::fault::Fault;
@@ -60,7 +60,7 @@ pub(crate) use show_agent::by_name as choose_agent;
 
 /// Runs agents defined as files in git: governed, confined, durable, replayable.
 #[derive(Parser)]
-#[command(name = "agentry", version, help_template = help::template(), after_help = help::AGENTRY)]
+#[command(name = "agentry", version, after_help = help::AGENTRY)]
 pub(crate) struct Cli {
     /// Set a setting, such as agent.model=gpt-4.1 (repeatable)
     #[arg(short = 'c', long = "config", value_name = "KEY=VALUE", global = true)]
@@ -70,6 +70,17 @@ pub(crate) struct Cli {
     pub(crate) color: Color,
     #[command(subcommand)]
     verb: Option<CliCommand>,
+}
+
+impl Cli {
+    /// Reads the command line; ends the process with help or an error if it is not to be run.
+    pub(crate) fn read() -> Self {
+        let command = Self::command();
+        let template = help::template(&command);
+        let mut matches = command.help_template(template).get_matches();
+        Self::from_arg_matches_mut(&mut matches)
+            .unwrap_or_else(|error| error.format(&mut Self::command()).exit())
+    }
 }
 
 /// When to use color.

@@ -38,8 +38,6 @@ mod trust;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use commands::Cli;
 
 fn main() -> ExitCode {
@@ -60,7 +58,7 @@ fn main() -> ExitCode {
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     sandbox_setup::harden_process();
-    let cli = Cli::parse();
+    let cli = Cli::read();
     cli.color.apply();
     let done = commands::run(cli);
     agentry_sandbox::private_directory::remove_own();

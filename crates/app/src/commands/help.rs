@@ -2,9 +2,7 @@
 //!
 //! Must never: repeat the description of a command; each command has its own.
 
-use clap::{Command, Subcommand};
-
-use super::CliCommand;
+use clap::Command;
 
 /// All commands by group, the most used first.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -16,9 +14,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Inspect", &["explain", "tools", "policy", "sandbox", "config", "schema", "completions"]),
 ];
 
-/// Returns the template of `agentry --help`, with the commands listed by group.
-pub(super) fn template() -> String {
-    let all = CliCommand::augment_subcommands(Command::new("agentry"));
+/// Returns the template of `agentry --help`, with the commands of `all` listed by group.
+pub(super) fn template(all: &Command) -> String {
     let (header, literal) = (all.get_styles().get_header(), all.get_styles().get_literal());
     let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
     for (heading, names) in GROUPS {
