@@ -61,7 +61,7 @@ pub(crate) const AUDITS: [Audit; 5] = [
     },
     Audit {
         name: "trust",
-        paths: &["crates/agentfile/src/trust.rs", "crates/runtime/src/trust.rs"],
+        paths: &["crates/agentfile/src/trust.rs", "crates/runtime/src/definitions/trust.rs"],
         packages: &["agentry-agentfile", "agentry-runtime", "agentry"],
         filter: "(package(agentry-agentfile) and test(trust)) or (package(agentry-runtime) and test(trust)) \
                  or (package(agentry) and test(/trust|programs_security|definitions/))",

@@ -20,6 +20,7 @@ mod headers;
 mod lengths;
 mod limits;
 mod machine_paths;
+mod module_edges;
 mod names;
 mod pictures;
 mod rust_text;
@@ -103,6 +104,7 @@ const CHECKS: &[fn(&SourceTree) -> Vec<TidyFinding>] = &[
     lengths::check,
     limits::check,
     machine_paths::check,
+    module_edges::check,
     names::check,
     pictures::check,
     words::check,

@@ -20,14 +20,15 @@ use agentry_protocol::RunId;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::event::{Ending, Mode, RunLimits};
 use agentry_protocol::tool_call::ToolSpec;
-use agentry_runtime::executor::LocalExecutor;
-use agentry_runtime::hook_tools;
-use agentry_runtime::local_intake::LocalIntake;
-use agentry_runtime::permission_request;
-use agentry_runtime::spending::SpendingLimiter;
-use agentry_runtime::template_process::Renderer;
+use agentry_runtime::definitions::plan;
+use agentry_runtime::definitions::template_process::Renderer;
+use agentry_runtime::host::executor::LocalExecutor;
+use agentry_runtime::host::spending::SpendingLimiter;
+use agentry_runtime::inbound::local_intake::LocalIntake;
+use agentry_runtime::inbound::permission_request;
+use agentry_runtime::programs::hook_tools;
 use agentry_runtime::{
-    Definitions, Enforcer, Error, Host, HostModels, LedgerFollower, ModelNameResolver, plan,
+    Definitions, Enforcer, Error, Host, HostModels, LedgerFollower, ModelNameResolver,
 };
 use agentry_runtime::{RunExit, RunOutcome, RunRequest};
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;

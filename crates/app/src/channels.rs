@@ -14,8 +14,8 @@ use agentry_runtime::channel::timer::Timer;
 use agentry_runtime::channel::{
     Adapter, AdapterConfig, AdapterEnvironment, InboundSink, SystemClock,
 };
-use agentry_runtime::receive::LedgerSink;
-use agentry_runtime::secrets::SecretRegistry;
+use agentry_runtime::inbound::receive::LedgerSink;
+use agentry_runtime::redact::secrets::SecretRegistry;
 use agentry_store::Ledger;
 
 use crate::cli_context::CliContext;

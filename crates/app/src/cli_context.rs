@@ -24,8 +24,9 @@ use agentry_kernel::prompt::{self, TemplateIds};
 use agentry_kernel::template::{TemplateOutcome, TemplateRequest};
 use agentry_model::RecordingMode;
 use agentry_protocol::tool::ToolName;
-use agentry_runtime::template_process::Renderer;
-use agentry_runtime::{hook_tools, tree_reader};
+use agentry_runtime::definitions::template_process::Renderer;
+use agentry_runtime::definitions::tree_reader;
+use agentry_runtime::programs::hook_tools;
 use agentry_tools::Toolset;
 
 use crate::confirmation::Digests;

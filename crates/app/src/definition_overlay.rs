@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use agentry_agentfile::access;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
-use agentry_runtime::tree_reader;
+use agentry_runtime::definitions::tree_reader;
 
 use crate::cli_context::{CliContext, project_directory, read_home, unreadable};
 use crate::fault::Fault;

@@ -44,9 +44,9 @@ fn main() -> ExitCode {
     // The template process is this binary too; it must not read any settings.
     if std::env::args_os()
         .nth(1)
-        .is_some_and(|word| word == agentry_runtime::template_process::VERB)
+        .is_some_and(|word| word == agentry_runtime::definitions::template_process::VERB)
     {
-        let served = agentry_runtime::template_process::serve(
+        let served = agentry_runtime::definitions::template_process::serve(
             std::io::stdin().lock(),
             std::io::stdout().lock(),
         );

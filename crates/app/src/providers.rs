@@ -19,7 +19,7 @@ use agentry_model::{
     RecordingMode,
 };
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::secrets::SecretRegistry;
+use agentry_runtime::redact::secrets::SecretRegistry;
 use secrecy::SecretString;
 
 use crate::addresses::{self, AddressTrust, ProviderAddress};

@@ -10,7 +10,7 @@ use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::manifest::config;
 use agentry_runtime::limits::{SECRET_BYTES_MAX, SECRET_CHARS_MIN};
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::secrets::{Secret, SecretReceiver, SecretRegistry, variable};
+use agentry_runtime::redact::secrets::{Secret, SecretReceiver, SecretRegistry, variable};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::cli_context::CliContext;

@@ -14,7 +14,7 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::trust::{TrustChange, TrustedPrograms};
 use agentry_runtime::Definitions;
-use agentry_runtime::trust::{self, TrustStatus};
+use agentry_runtime::definitions::trust::{self, TrustStatus};
 use agentry_store::Ledger;
 use agentry_tools::unified_diff;
 

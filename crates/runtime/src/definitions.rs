@@ -2,6 +2,14 @@
 //!
 //! Must never: change after they are loaded.
 
+pub(crate) mod confinement;
+pub(crate) mod definition_source;
+pub(crate) mod load_skill;
+pub mod plan;
+pub mod template_process;
+pub mod tree_reader;
+pub mod trust;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -13,9 +21,9 @@ use agentry_protocol::AgentId;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::tool_call::ToolSpec;
 
+use crate::definitions::template_process::Renderer;
 use crate::error::Error;
 use crate::redact::Redactor;
-use crate::template_process::Renderer;
 
 /// The loaded definitions of a project, with the places of its runs.
 pub struct Definitions {

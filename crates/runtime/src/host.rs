@@ -2,6 +2,12 @@
 //!
 //! Must never: be bypassed; no other path leads to a clock, an id or the ledger.
 
+pub(crate) mod enforcer;
+pub mod executor;
+pub(crate) mod ledger_follower;
+pub(crate) mod session_message;
+pub mod spending;
+
 use std::sync::Arc;
 
 use agentry_agentfile::agent::AgentModels;
@@ -17,14 +23,14 @@ use agentry_store::Ledger;
 use agentry_tools::{FetchRules, ToolContext, ToolLimits, Toolset, Workspace};
 use secrecy::SecretString;
 
-use crate::enforcer::Enforcer;
-use crate::executor::Executor;
-use crate::ledger_follower::LedgerFollower;
+use crate::host::enforcer::Enforcer;
+use crate::host::executor::Executor;
+use crate::host::ledger_follower::LedgerFollower;
+use crate::host::spending::SpendingLimiter;
 use crate::limits::WINDOW_TOKENS_ASSUMED;
 use crate::redact::Redactor;
-use crate::redact_values;
-use crate::secrets::SecretRegistry;
-use crate::spending::SpendingLimiter;
+use crate::redact::redaction;
+use crate::redact::secrets::SecretRegistry;
 
 /// Receives notices for the operator, one line each.
 pub type NoticeSink = Arc<dyn Fn(&str) + Send + Sync>;
@@ -152,7 +158,7 @@ impl Host {
         };
         let input = serde_json::json!({ "command": command });
         let call = ToolCall { id: CallId::from_number((self.new_number)()), tool, input };
-        redact_values::outcome(&self.redactor, self.tools.run(&call, &context))
+        redaction::outcome(&self.redactor, self.tools.run(&call, &context))
     }
 }
 

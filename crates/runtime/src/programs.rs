@@ -3,7 +3,9 @@
 //! Must never: run a program except as a job.
 
 mod hook;
+pub mod hook_tools;
 pub(crate) mod input;
+pub mod jobs;
 mod tool;
 mod trial;
 
@@ -22,10 +24,10 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use crate::definitions::Definitions;
-use crate::enforcer::TurnSandbox;
 use crate::error::Error;
-use crate::executor::{Assignment, FileVariables, JobProgram, TrustRequirement};
 use crate::host::Host;
+use crate::host::enforcer::TurnSandbox;
+use crate::host::executor::{Assignment, FileVariables, JobProgram, TrustRequirement};
 
 pub use tool::specs;
 pub use trial::{ToolTrial, try_tool};

@@ -9,6 +9,8 @@
 
 mod dump;
 mod form;
+pub(crate) mod redaction;
+pub mod secrets;
 mod view;
 
 use std::fmt;

@@ -12,7 +12,7 @@ use crate::tidy::{
 };
 
 /// A module by its path from the root of the crate: `["turn", "gate"]`.
-type ModulePath = Vec<String>;
+pub(crate) type ModulePath = Vec<String>;
 
 /// A group of sibling modules that all reach each other.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -36,9 +36,19 @@ pub(crate) fn cycles(tree: &SourceTree) -> Vec<Cycle> {
 }
 
 fn cycles_of_room(room: &str, files: &[&TreeFile]) -> Vec<Cycle> {
+    let groups = sibling_imports(files).into_iter().flat_map(|(parent, edges)| {
+        groups(&edges).into_iter().map(move |modules| (parent.join("::"), modules))
+    });
+    groups.map(|(parent, modules)| Cycle { room: room.to_owned(), parent, modules }).collect()
+}
+
+/// The imports between the modules below one parent: from each, all that it uses.
+pub(crate) type SiblingImports = BTreeMap<String, BTreeSet<String>>;
+
+/// Returns the imports between siblings of a crate, by the path of their parent.
+pub(crate) fn sibling_imports(files: &[&TreeFile]) -> BTreeMap<ModulePath, SiblingImports> {
     let modules: BTreeSet<ModulePath> = files.iter().map(|file| module_path(file)).collect();
-    // For each parent, the edges between its children.
-    let mut edges: BTreeMap<ModulePath, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    let mut edges: BTreeMap<ModulePath, SiblingImports> = BTreeMap::new();
     for file in files {
         let from = module_path(file);
         let lines: Vec<&str> = file.product_code_lines().map(|(_, line)| line).collect();
@@ -50,10 +60,7 @@ fn cycles_of_room(room: &str, files: &[&TreeFile]) -> Vec<Cycle> {
             siblings.entry(ours.clone()).or_default().insert(theirs.clone());
         }
     }
-    let groups = edges.into_iter().flat_map(|(parent, edges)| {
-        groups(&edges).into_iter().map(move |modules| (parent.join("::"), modules))
-    });
-    groups.map(|(parent, modules)| Cycle { room: room.to_owned(), parent, modules }).collect()
+    edges
 }
 
 fn module_path(file: &TreeFile) -> ModulePath {

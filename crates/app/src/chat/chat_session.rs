@@ -10,7 +10,7 @@ use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, RunId, SessionId, SessionKey};
 use agentry_runtime::RunRequest;
 use agentry_runtime::RunSettings;
-use agentry_runtime::fork::fork;
+use agentry_runtime::turn::fork::fork;
 use agentry_store::{EntryFilter, Ledger, RunRow, RunStatus, SessionRow};
 
 use crate::bootstrap::{self, ProjectRuntime};

@@ -13,7 +13,8 @@ use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{ApprovalId, CallId};
-use agentry_runtime::{SessionHandle, plan};
+use agentry_runtime::SessionHandle;
+use agentry_runtime::definitions::plan;
 
 use super::call::{ChatCall, FinishedChatCall};
 use super::markdown;

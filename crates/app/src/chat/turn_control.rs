@@ -9,7 +9,7 @@ use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::ApprovalAnswer;
 use agentry_protocol::envelope::{Draft, Envelope};
 use agentry_protocol::event::Event;
-use agentry_runtime::permission_request;
+use agentry_runtime::inbound::permission_request;
 use agentry_runtime::{RunExit, RunOutcome};
 use agentry_store::EntryFilter;
 use ratatui::style::Style;

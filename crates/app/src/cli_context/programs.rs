@@ -36,7 +36,7 @@ fn of_agent(agent: &Agent, trees: &ProjectTrees<'_>) -> Result<TrustManifest, Tr
         (Some(_) | None, _) if agent.directory.is_empty() => (Some(trees.project), ".".into()),
         (Some(_) | None, _) => (Some(trees.project), PathBuf::from(&agent.directory)),
     };
-    let manifest = agentry_runtime::trust::read(&directory, agent)?;
+    let manifest = agentry_runtime::definitions::trust::read(&directory, agent)?;
     match tree.and_then(|tree| differs(tree, agent, &manifest)) {
         // The agent was loaded from another version of this file.
         Some(path) => Err(TrustError::Changed { path }),

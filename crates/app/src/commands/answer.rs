@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
-use agentry_runtime::permission_request;
+use agentry_runtime::inbound::permission_request;
 use agentry_store::ApprovalRow;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};

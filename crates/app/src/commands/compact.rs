@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use agentry_protocol::context::Compaction;
 use agentry_protocol::event::{Event, StepPlan};
 use agentry_runtime::RunSettings;
-use agentry_runtime::plan;
+use agentry_runtime::definitions::plan;
 use agentry_runtime::{RunOutcome, RunRequest};
 use agentry_store::{Ledger, SessionRow};
 use clap::Args;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::Findings;
-use agentry_runtime::tree_reader;
+use agentry_runtime::definitions::tree_reader;
 use clap::Args;
 use serde_json::{Value, json};
 

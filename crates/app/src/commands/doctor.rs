@@ -15,7 +15,7 @@ use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_protocol::confinement::{Attestation, ConfinementLevel};
-use agentry_runtime::tree_reader;
+use agentry_runtime::definitions::tree_reader;
 use agentry_sandbox::{LEVELS, Sandbox, SandboxSetup};
 use clap::Args;
 use serde_json::json;

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_runtime::fork::{ForkError, ForkedSession, fork};
+use agentry_runtime::turn::fork::{ForkError, ForkedSession, fork};
 use clap::Args;
 
 use crate::bootstrap;

@@ -169,7 +169,7 @@ fn settle(host: &CliContext, options: &Options) -> Result<(), Fault> {
             continue;
         }
         if options.from.is_some() {
-            let place = agentry_runtime::trust::trust_arguments(&definitions, agent);
+            let place = agentry_runtime::definitions::trust::trust_arguments(&definitions, agent);
             let mut out = crate::output::stdout().lock();
             writeln!(
                 out,

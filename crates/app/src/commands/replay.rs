@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_runtime::replay::{ReplayReport, replay};
+use agentry_runtime::turn::replay::{ReplayReport, replay};
 use clap::Args;
 
 use crate::bootstrap;

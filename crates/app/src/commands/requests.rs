@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
-use agentry_runtime::permission_request;
+use agentry_runtime::inbound::permission_request;
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunStatus};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};

@@ -16,10 +16,10 @@ use agentry_protocol::inbound::{
     ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
 };
 use agentry_runtime::channel::InboundAcceptance;
-use agentry_runtime::dispatcher::{Dispatcher, DispatcherOptions, DispatcherScope};
-use agentry_runtime::receive::receive;
-use agentry_runtime::reply::ReplySender;
-use agentry_runtime::trace;
+use agentry_runtime::dispatch::dispatcher::{Dispatcher, DispatcherOptions, DispatcherScope};
+use agentry_runtime::inbound::receive::receive;
+use agentry_runtime::inbound::trace;
+use agentry_runtime::outbound::reply::ReplySender;
 use agentry_store::{DeliveryStatus, EntryFilter, InboundRow, InboundStatus, IntakeLock, Ledger};
 use clap::{Args, ValueEnum};
 use serde_json::json;

@@ -14,11 +14,11 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_runtime::RunObserver;
 use agentry_runtime::channel::SystemClock;
-use agentry_runtime::dispatcher::{
+use agentry_runtime::dispatch::dispatcher::{
     Dispatcher, DispatcherHandle, DispatcherOptions, DispatcherScope,
 };
-use agentry_runtime::maintenance::MaintenanceThread;
-use agentry_runtime::reply::ReplySender;
+use agentry_runtime::dispatch::maintenance::MaintenanceThread;
+use agentry_runtime::outbound::reply::ReplySender;
 use agentry_sandbox::private_directory;
 use agentry_store::{Error as StoreError, IntakeHolder, IntakeLock, Ledger};
 use clap::Args;

@@ -419,7 +419,8 @@ fn write_run(out: &mut dyn Write, run: &RunRow) -> io::Result<()> {
 
 /// Returns the record of a run as JSON.
 fn run_record(ledger: &Ledger, id: &RunId) -> Result<Value, Fault> {
-    let plan = agentry_runtime::plan::recorded(ledger, id).map_err(bootstrap::fault)?;
+    let plan =
+        agentry_runtime::definitions::plan::recorded(ledger, id).map_err(bootstrap::fault)?;
     let row = ledger.run(id).map_err(store_fault)?;
     let steps = ledger.steps(id).map_err(store_fault)?;
     let filter = EntryFilter { run: Some(id.clone()), ..EntryFilter::default() };

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentry_protocol::inbound::EventId;
-use agentry_runtime::trace::{self, Trace};
+use agentry_runtime::inbound::trace::{self, Trace};
 use agentry_store::Ledger;
 use clap::Args;
 

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::trust::{TrustChange, TrustedPrograms};
-use agentry_runtime::trust::{TrustStatus, trust_arguments};
+use agentry_runtime::definitions::trust::{TrustStatus, trust_arguments};
 use agentry_store::Ledger;
 use clap::Args;
 use serde_json::json;

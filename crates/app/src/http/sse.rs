@@ -376,7 +376,7 @@ fn refused(envelope: &Envelope, asked: Option<&EventId>) -> Option<(&'static str
         && record.event_id.as_ref() == asked
         && record.decision.effect == agentry_protocol::access::Effect::Deny
     {
-        return Some(("denied", agentry_runtime::trace::decided(record)));
+        return Some(("denied", agentry_runtime::inbound::trace::decided(record)));
     }
     None
 }

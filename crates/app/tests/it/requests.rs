@@ -148,11 +148,11 @@ fn a_request_that_nobody_answered_in_time_is_marked_and_cannot_be_answered() {
     let id = only_request(&story);
     let tomorrow = now() + 25 * 60 * 60 * 1_000;
     let late = ledger(&story, tomorrow);
-    let expired =
-        agentry_runtime::permission_request::expire_requests(&late, tomorrow).expect("it works");
+    let expired = agentry_runtime::inbound::permission_request::expire_requests(&late, tomorrow)
+        .expect("it works");
     assert_eq!(expired.iter().map(ToString::to_string).collect::<Vec<_>>(), [id.as_str()]);
-    let again =
-        agentry_runtime::permission_request::expire_requests(&late, tomorrow).expect("it works");
+    let again = agentry_runtime::inbound::permission_request::expire_requests(&late, tomorrow)
+        .expect("it works");
     assert_eq!(again, []);
     drop(late);
     assert_eq!(requests(&story, "--all")[0]["status"], "expired");

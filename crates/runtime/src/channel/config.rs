@@ -14,7 +14,7 @@ use agentry_protocol::inbound::PeerKind;
 use secrecy::SecretString;
 
 use crate::redact::Redactor;
-use crate::secrets::SecretRegistry;
+use crate::redact::secrets::SecretRegistry;
 
 /// Variables of this process that every adapter inherits.
 const USUAL: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR"];

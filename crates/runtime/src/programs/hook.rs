@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::{ProgramContext, Programs};
 use crate::error::Error;
-use crate::executor::{FileVariables, JobOutcome};
 use crate::host::Host;
-use crate::jobs;
+use crate::host::executor::{FileVariables, JobOutcome};
+use crate::programs::jobs;
 
 impl Programs {
     /// Runs a hook as a job.

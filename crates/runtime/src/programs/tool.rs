@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::{AgentTool, ProgramContext, Programs};
 use crate::error::Error;
-use crate::executor::{Artifact, FileVariables, JobOutcome, JobOutput};
 use crate::host::Host;
-use crate::jobs;
+use crate::host::executor::{Artifact, FileVariables, JobOutcome, JobOutput};
 use crate::limits::{ARTIFACTS_MAX, TOOL_ANSWER_CHARS_MAX};
+use crate::programs::jobs;
 
 /// Returns the specifications of an agent's own tools.
 pub fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::{ProgramContext, Programs};
 use crate::definitions::Definitions;
+use crate::definitions::trust;
 use crate::error::Error;
 use crate::host::Host;
-use crate::redact_values;
-use crate::trust;
+use crate::redact::redaction;
 
 /// The tool to call.
 pub struct ToolTrial<'a> {
@@ -63,5 +63,5 @@ pub fn try_tool(
     let id = CallId::from_number((host.new_number)());
     let call = ToolCall { id, tool: tool.clone(), input: arguments };
     let outcome = programs.call(&ground, own, &call)?;
-    Ok(redact_values::outcome(&host.redactor, outcome))
+    Ok(redaction::outcome(&host.redactor, outcome))
 }

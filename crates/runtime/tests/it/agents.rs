@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use agentry_agentfile::file_tree::{FileTree, FileTreeEntry};
 use agentry_protocol::ContentHash;
+use agentry_runtime::definitions::tree_reader;
 use agentry_runtime::limits::{READ_BYTES_MAX, READ_DEPTH_MAX, READ_FILES_MAX};
-use agentry_runtime::tree_reader;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 

@@ -13,7 +13,7 @@ use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall};
 use agentry_protocol::verdict::Verdict;
-use agentry_runtime::call_facts;
+use agentry_runtime::turn::call_facts;
 use agentry_sandbox::CancelToken;
 use agentry_tools::{FetchRules, ToolContext, ToolLimits, ToolSandbox, Toolset, Workspace};
 use proptest::prelude::*;

@@ -17,7 +17,7 @@ use crate::chat::style::{BAD, BOLD, DIM, StyledRow, joined, row, span};
 use crate::chat::wrap::{width, wrapped};
 use crate::chat::{TerminalChat, call, recent_turns};
 use crate::limits::CHAT_CONTEXT_TURNS_MAX;
-use agentry_runtime::spending::dollars;
+use agentry_runtime::host::spending::dollars;
 
 const KEYS: [(&str, &str); 12] = [
     ("Enter", "send; during a turn: send to the agent at once"),

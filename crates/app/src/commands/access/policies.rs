@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use agentry_agentfile::access;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
-use agentry_runtime::tree_reader;
+use agentry_runtime::definitions::tree_reader;
 use clap::{Args, Subcommand};
 
 use super::check;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use agentry_agentfile::agent::{Agent, OfferedTool, ToolKind};
 use agentry_agentfile::skill::SkillLevel;
-use agentry_runtime::trust::TrustStatus;
+use agentry_runtime::definitions::trust::TrustStatus;
 use clap::Args;
 use serde::Serialize;
 

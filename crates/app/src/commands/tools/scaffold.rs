@@ -15,7 +15,7 @@ use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::SourceText;
 use agentry_protocol::tool;
 use agentry_runtime::Definitions;
-use agentry_runtime::trust::{TrustStatus, trust_arguments};
+use agentry_runtime::definitions::trust::{TrustStatus, trust_arguments};
 use agentry_store::Ledger;
 use clap::{Args, ValueEnum};
 
@@ -137,7 +137,7 @@ fn was_owners(looking: &TrustReview<'_>, agent: &Agent) -> Result<bool, Fault> {
         // A program without a definition may still be read by the new tool.
         TrustStatus::Nothing => {
             let directory = looking.definitions.directory(agent);
-            let Ok(manifest) = agentry_runtime::trust::read(&directory, agent) else {
+            let Ok(manifest) = agentry_runtime::definitions::trust::read(&directory, agent) else {
                 return Ok(false);
             };
             let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();

@@ -13,8 +13,9 @@ use agentry_protocol::inbound::{
 };
 use agentry_protocol::intake::{Entity, IntakeStage};
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::event_hooks::decide_locally;
-use agentry_runtime::{DefinitionSource, trace};
+use agentry_runtime::DefinitionSource;
+use agentry_runtime::inbound::event_hooks::decide_locally;
+use agentry_runtime::inbound::trace;
 use agentry_store::{AuditFilter, AuditRow, InboundRow, Ledger, PolicyMatchFilter};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

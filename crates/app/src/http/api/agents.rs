@@ -8,7 +8,7 @@ use agentry_agentfile::file_tree::lies_in;
 use agentry_kernel::prompt::{Section, SectionName, template_of};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::verdict::Verdict;
-use agentry_runtime::trust;
+use agentry_runtime::definitions::trust;
 use schemars::JsonSchema;
 use serde::Serialize;
 

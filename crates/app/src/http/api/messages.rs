@@ -13,7 +13,7 @@ use agentry_protocol::inbound::{
 };
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::InboundAcceptance;
-use agentry_runtime::receive::receive;
+use agentry_runtime::inbound::receive::receive;
 use agentry_store::{EntryFilter, InboundRow, InboundStatus, Ledger};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -321,7 +321,7 @@ fn one(site: &ServerState, asked: ApiRequest<MessageQuery>) -> Result<MessageSta
         session_id: row.routed.as_ref().map(|routed| routed.session.to_string()),
         run_id: row.run.as_ref().map(ToString::to_string),
         why: why(ledger, &row)?,
-        answer: agentry_runtime::trace::answer(ledger, &row)?,
+        answer: agentry_runtime::inbound::trace::answer(ledger, &row)?,
         event_id: row.id,
     })
 }
@@ -347,7 +347,7 @@ fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, ApiError> {
         return Ok(row.why.clone());
     }
     let record = ledger.inbound_decided(row)?;
-    Ok(record.map(|record| agentry_runtime::trace::decided(&record)))
+    Ok(record.map(|record| agentry_runtime::inbound::trace::decided(&record)))
 }
 
 /// An id as a part of a path.

@@ -16,7 +16,7 @@ use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::verdict::Verdict;
 use agentry_protocol::{GrantId, RunId, TurnId};
-use agentry_runtime::trace::decided;
+use agentry_runtime::inbound::trace::decided;
 use agentry_store::{EntryFilter, InboundRow, Ledger};
 use schemars::JsonSchema;
 use serde::Serialize;

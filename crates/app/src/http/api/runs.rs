@@ -7,8 +7,8 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{ApprovalId, RunId};
-use agentry_runtime::permission_request;
-use agentry_runtime::replay::{ReplayReport, replay};
+use agentry_runtime::inbound::permission_request;
+use agentry_runtime::turn::replay::{ReplayReport, replay};
 use agentry_store::{EntryFilter, RunRow, RunStatus, SpendingSubject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -389,7 +389,7 @@ fn play(
 
 /// Fails for a run of another project, whose files the server does not read.
 pub(super) fn check_project(site: &ServerState, run: &RunId, verb: &str) -> Result<(), ApiError> {
-    let plan = agentry_runtime::plan::recorded(&site.parts.ledger, run)?;
+    let plan = agentry_runtime::definitions::plan::recorded(&site.parts.ledger, run)?;
     match plan.project == site.project.display().to_string() {
         true => Ok(()),
         false => Err(ApiError::conflict(format!("run {run} belongs to another project"))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{SessionId, TurnId};
-use agentry_runtime::fork::{self, ForkError};
+use agentry_runtime::turn::fork::{self, ForkError};
 use agentry_runtime::{Attendance, DefinitionSource};
 use agentry_runtime::{RunRequest, Runner, SessionInbox};
 use agentry_store::{

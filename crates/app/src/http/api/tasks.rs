@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::plan;
+use agentry_runtime::definitions::plan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -10,7 +10,7 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::InboundAcceptance;
 use agentry_runtime::channel::webhook::{self, WebhookError, WebhookSource};
-use agentry_runtime::receive::receive;
+use agentry_runtime::inbound::receive::receive;
 use schemars::JsonSchema;
 use serde::Serialize;
 

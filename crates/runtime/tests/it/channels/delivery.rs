@@ -10,7 +10,7 @@ use agentry_protocol::intake::{DeliveryError, DeliveryReport};
 use agentry_runtime::channel::{
     ChannelCapabilities, ChannelSender, Latch, OutgoingChunk, SentChunk, WaitClock,
 };
-use agentry_runtime::chunked_send::{ChunkReceipt, OutgoingAnswer, SendContext, deliver};
+use agentry_runtime::outbound::chunked_send::{ChunkReceipt, OutgoingAnswer, SendContext, deliver};
 use serde_json::Map;
 
 /// Answers as it is told, and remembers what it was asked to send.

@@ -8,7 +8,7 @@ use agentry_agentfile::manifest::command::CommandWords;
 use agentry_runtime::channel::{
     Adapter, AdapterConfig, AdapterEnvironment, OutgoingChunk, SentChunk, SystemClock,
 };
-use agentry_runtime::secrets::SecretRegistry;
+use agentry_runtime::redact::secrets::SecretRegistry;
 use tempfile::TempDir;
 
 use super::scene::Kept;

@@ -12,7 +12,7 @@ use agentry_runtime::channel::{
     Adapter, AdapterConfig, AdapterEnvironment, InboundAcceptance, InboundRejection, InboundSink,
     Latch, StartError, WaitClock,
 };
-use agentry_runtime::secrets::{Secret, SecretRegistry, variable};
+use agentry_runtime::redact::secrets::{Secret, SecretRegistry, variable};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
 

@@ -1,0 +1,6 @@
+//! The way out: sends answers to the channels of their questions.
+//!
+//! Must never: send an answer that is not recorded.
+
+pub mod chunked_send;
+pub mod reply;

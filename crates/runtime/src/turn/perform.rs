@@ -1,0 +1,425 @@
+//! Performs the moves of a turn: each in a thread of its own, each with a cancel token.
+//!
+//! A move is recorded before it is performed. Its result goes back to the session as a message.
+//!
+//! Must never: append to the ledger, or inform the turn.
+
+mod worker;
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use agentry_kernel::authority::Authority;
+use agentry_kernel::tokens::{self, TokenCounter};
+use agentry_kernel::turn::Turn;
+use agentry_model::{Model, ModelAnswer, ModelQuery, RetryNotice};
+use agentry_protocol::CallId;
+use agentry_protocol::access::Credentials;
+use agentry_protocol::envelope::EntrySubject;
+use agentry_protocol::event::{Event, Permit};
+use agentry_protocol::hook::{HookChange, HookMoment, HookSpec};
+use agentry_protocol::message::{ModelReply, ModelRequest, SealedContent, Usage};
+use agentry_protocol::tool::ToolName;
+use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
+use agentry_sandbox::CancelToken;
+use agentry_tools::{ToolLimits, Workspace, normalize_arguments};
+
+use crate::canonical_json::canonical;
+use crate::definitions::load_skill::{self, SkillTexts};
+use crate::error::Error;
+use crate::host::enforcer::{RunHomes, TurnSandbox};
+use crate::host::session_message::SessionMessage;
+use crate::host::spending::SpendReservation;
+use crate::host::{RunObserver, SharedHost};
+use crate::programs::hook_tools;
+use crate::programs::{Programs, SharedPrograms};
+use crate::redact::Redactor;
+use crate::redact::redaction::{self, DeltaRedactor};
+use crate::spawn;
+use crate::turn::call_facts::{CallFactResolver, CallPermit};
+use crate::turn::turn_hooks;
+use worker::{EffectWorker, missing_agent_report};
+
+/// The running effects of one turn.
+pub(crate) struct TurnEffects {
+    pub(crate) host: SharedHost,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) workspace: Arc<Workspace>,
+    /// The permissions of tools; set when the turn is known.
+    powers: TurnPermissions,
+    /// The skills and programs of the agent.
+    own: AgentExtensions,
+    pub(crate) witness: Arc<dyn RunObserver>,
+    pub(crate) news: Sender<SessionMessage>,
+    pub(crate) about: EntrySubject,
+    /// The fallback models; the reservation covers their prices too.
+    pub(crate) fallbacks: Vec<String>,
+    /// True if replies are not streamed to the observer, as in a compaction.
+    pub(crate) quiet: bool,
+    under_way: HashMap<EffectKey, CancelToken>,
+    held: HashMap<EffectKey, SpendReservation>,
+}
+
+/// The skills and programs of an agent.
+#[derive(Clone)]
+struct AgentExtensions {
+    skills: Arc<SkillTexts>,
+    /// None if its definition is gone; then none of its programs runs.
+    programs: Option<SharedPrograms>,
+    /// The Stop hooks that this turn has run before.
+    asked_to_end: BTreeSet<String>,
+    /// Resolves the paths and files that calls depend on.
+    binding: Arc<CallFactResolver>,
+}
+
+/// The permissions of the tools of a turn.
+#[derive(Clone)]
+struct TurnPermissions {
+    /// The sandbox in which they run.
+    confining: TurnSandbox,
+    /// The credentials that they may use; None allows all.
+    credentials: Option<Credentials>,
+}
+
+/// The key of a running effect.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum EffectKey {
+    /// A request to the model.
+    Step(u32),
+    /// A call.
+    Call(CallId),
+    /// A check.
+    Check(u32),
+    /// A hook.
+    Hook(u32),
+}
+
+/// A hook that a turn runs.
+pub(crate) struct HookCall {
+    pub(crate) number: u32,
+    pub(crate) hook: Box<HookSpec>,
+    /// The call that the hook is about; None for other moments.
+    pub(crate) call: Option<ToolCall>,
+    /// The outcome of that call; None before the call.
+    pub(crate) outcome: Option<ToolOutcome>,
+    /// True if the hook ran before in this turn, for Stop hooks.
+    pub(crate) again: bool,
+}
+
+/// One request to the model.
+pub(crate) struct StepRequest {
+    pub(crate) step: u32,
+    /// The number of the request within the run.
+    pub(crate) number: u64,
+    /// The sequence number of its entry.
+    pub(crate) seq: u64,
+    pub(crate) request: ModelRequest,
+    pub(crate) bytes: u64,
+}
+
+impl TurnEffects {
+    pub(crate) fn new(
+        host: SharedHost,
+        (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
+        (skills, programs, binding): (SkillTexts, Option<Programs>, CallFactResolver),
+        (witness, news): (Arc<dyn RunObserver>, Sender<SessionMessage>),
+        about: EntrySubject,
+    ) -> Self {
+        let programs = programs.map(Arc::new);
+        let (skills, binding) = (Arc::new(skills), Arc::new(binding));
+        let own = AgentExtensions { skills, programs, asked_to_end: BTreeSet::new(), binding };
+        let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
+        let confining = TurnSandbox::Missing("the turn has not begun".into());
+        let powers = TurnPermissions { confining, credentials: None };
+        Self {
+            host,
+            model,
+            workspace,
+            powers,
+            own,
+            witness,
+            news,
+            about,
+            fallbacks,
+            quiet: false,
+            under_way,
+            held,
+        }
+    }
+
+    /// Returns the resolver of the paths and files that calls depend on.
+    pub(crate) fn binding(&self) -> &CallFactResolver {
+        &self.own.binding
+    }
+
+    /// Sets the sandbox and credentials for the tools of the turn.
+    pub(crate) fn confine(&mut self, authority: &Authority, homes: &RunHomes) {
+        let (enforcer, workspace) = (&self.host.enforcer, self.workspace.path());
+        let confining = enforcer.confining_in_run(&authority.confinement, workspace, homes);
+        let credentials = authority.bounds.as_ref().map(|bounds| bounds.credentials.clone());
+        self.powers = TurnPermissions { confining, credentials };
+    }
+
+    /// Asks the model, after reserving the maximum cost of the dearest candidate.
+    pub(crate) fn ask_model(&mut self, asking: StepRequest) {
+        let work = EffectKey::Step(asking.step);
+        let names = std::iter::once(asking.request.model.as_str());
+        let names: Vec<&str> = names.chain(self.fallbacks.iter().map(String::as_str)).collect();
+        let size = (asking.bytes, asking.request.max_tokens);
+        match self.host.purse.reserve(&self.host.ledger, &self.about, &names, size) {
+            Ok(held) => drop(held.map(|held| self.held.insert(work.clone(), held))),
+            Err(failure) => {
+                return tell(&self.news, Event::ModelFailed { step: asking.step, failure });
+            }
+        }
+        let stop = self.begin(work);
+        let (model, witness) = (self.model.clone(), self.witness.clone());
+        let (news, about) = (self.news.clone(), self.about.clone());
+        let (host, new_number) = (self.host.clone(), self.host.new_number);
+        let (name, quiet) = (format!("model {}", asking.step), self.quiet);
+        self.spawn(name, move || {
+            let hearing = DeltaRedactor::new(&host.redactor, |delta| {
+                if !quiet {
+                    witness.on_delta(&about, asking.seq, &delta);
+                }
+            });
+            let answer = model.ask(&ModelQuery {
+                request: &asking.request,
+                number: asking.number,
+                session: about.session.as_ref().map_or("", |session| session.as_str()),
+                tell: &|trouble| {
+                    let event = trouble_event(&host.redactor, asking.step, trouble);
+                    // A session that has ended needs no message.
+                    news.send(SessionMessage::RecordOnly(Box::new(event))).unwrap_or_default();
+                },
+                hear: &|delta| hearing.take(delta),
+                wait: &|time| !stop.wait(time),
+            });
+            hearing.end();
+            let event = match answer {
+                Ok(answer) => {
+                    let answer = redaction::answer(&host.redactor, answer);
+                    let mut reply = reply(answer, &asking, new_number);
+                    let asked = &asking.request.model;
+                    let answered = reply.model.as_ref().unwrap_or(asked);
+                    reply.cost_nano_usd = host.purse.cost(answered, &reply.usage);
+                    // The plan names the first model already.
+                    reply.model = reply.model.filter(|model| model != asked);
+                    Event::ModelReplied { step: asking.step, reply, facts: Vec::new() }
+                }
+                Err(failure) => {
+                    let failure = redaction::failure(&host.redactor, failure);
+                    Event::ModelFailed { step: asking.step, failure }
+                }
+            };
+            tell(&news, event);
+        });
+    }
+
+    pub(crate) fn run_call(&mut self, call: ToolCall, allowed: CallPermit, bounds: ToolLimits) {
+        let stop = self.begin(EffectKey::Call(call.id.clone()));
+        let worker = self.worker(stop, bounds, is_of_a_person(&allowed.by));
+        let (own, news) = (self.own.clone(), self.news.clone());
+        self.spawn(format!("call {}", call.tool), move || {
+            // No other work may come between this check and the call.
+            if let Some(facts) = worker.binding.changed_facts(&call, &allowed) {
+                return tell(&news, Event::CallWithheld { call: call.id, facts });
+            }
+            let judged = allowed.expected.paths.values().next();
+            let tool = own.programs.as_ref().and_then(|own| own.tools.get(call.tool.as_str()));
+            let outcome = match (call.tool.as_str(), &own.programs, tool) {
+                ("load_skill", _, _) => Ok(load_skill::run(&own.skills, &call.input)),
+                (name, Some(programs), _) if hook_tools::is_hook_tool(name) => {
+                    hook_tools::run(&worker.host, (&worker.about, &programs.agent), &call)
+                }
+                (_, Some(programs), Some(tool)) => worker.run_own(programs, tool, &call),
+                (_, _, _) => Ok(worker.run(&call, judged)),
+            };
+            match outcome {
+                Ok(outcome) => {
+                    let outcome = worker.redacted_outcome(&call, outcome);
+                    tell(&news, Event::CallFinished { call: call.id, outcome });
+                }
+                Err(error) => {
+                    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default()
+                }
+            }
+        });
+    }
+
+    /// Runs a hook for the turn.
+    pub(crate) fn run_hook(&mut self, turn: &Turn, mut consulted: HookCall) {
+        if consulted.hook.moment == HookMoment::Stop {
+            consulted.again = !self.own.asked_to_end.insert(consulted.hook.program.clone());
+        }
+        let stop = self.begin(EffectKey::Hook(consulted.number));
+        let worker = self.worker(stop, ToolLimits::default(), false);
+        let (programs, news) = (self.own.programs.clone(), self.news.clone());
+        let (messages, tools) = (turn.request().messages, turn.charter().tools.clone());
+        let mode = turn.charter().first_mode();
+        self.spawn(format!("hook {}", consulted.hook.moment), move || {
+            let report = match &programs {
+                Some(programs) => worker.consult(programs, &consulted, (&messages, &tools, mode)),
+                None => Ok(missing_agent_report()),
+            };
+            let HookCall { number, hook, .. } = consulted;
+            let HookSpec { moment, program, .. } = *hook;
+            match report.map(Box::new) {
+                Ok(report) => {
+                    let change = HookChange::Finished { number, moment, program, report };
+                    tell(&news, Event::Hook(change));
+                }
+                Err(error) => {
+                    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default()
+                }
+            }
+        });
+    }
+
+    /// Returns the entries to record for an event; a finished hook may also keep session state.
+    pub(crate) fn settled(&self, event: Event) -> Result<Vec<Event>, Error> {
+        match (event, &self.about.session) {
+            (Event::Hook(change), Some(session)) => {
+                turn_hooks::settled(&self.host, session, change)
+            }
+            (event, _) => Ok(vec![event]),
+        }
+    }
+
+    pub(crate) fn run_check(&mut self, iteration: u32, command: String, bounds: ToolLimits) {
+        let stop = self.begin(EffectKey::Check(iteration));
+        let (worker, news) = (self.worker(stop, bounds, false), self.news.clone());
+        self.spawn(format!("check {iteration}"), move || {
+            let call = ToolCall {
+                id: CallId::from_number((worker.host.new_number)()),
+                tool: ToolName::canonical("bash"),
+                input: serde_json::json!({ "command": command }),
+            };
+            let outcome = worker.redacted_outcome(&call, worker.run(&call, None));
+            tell(&news, Event::CheckFinished { iteration, outcome });
+        });
+    }
+
+    fn worker(&self, stop: CancelToken, bounds: ToolLimits, any_host: bool) -> EffectWorker {
+        EffectWorker {
+            host: self.host.clone(),
+            workspace: self.workspace.clone(),
+            powers: self.powers.clone(),
+            binding: self.own.binding.clone(),
+            news: self.news.clone(),
+            witness: self.witness.clone(),
+            about: self.about.clone(),
+            stop,
+            bounds,
+            any_host,
+        }
+    }
+
+    /// Cancels an effect. Its result still arrives as a message.
+    pub(crate) fn stop(&mut self, work: &EffectKey) {
+        if let Some(stop) = self.under_way.get(work) {
+            stop.stop();
+        }
+    }
+
+    /// Cancels all effects that are not in `wanted`.
+    pub(crate) fn stop_all_but(&mut self, wanted: &[EffectKey]) {
+        for (work, stop) in &self.under_way {
+            if !wanted.contains(work) {
+                stop.stop();
+            }
+        }
+    }
+
+    pub(crate) fn finish(&mut self, work: &EffectKey) {
+        self.under_way.remove(work);
+    }
+
+    /// Releases the reservation of an effect, once its result and cost are recorded.
+    pub(crate) fn release_reservation(&mut self, work: &EffectKey) {
+        drop(self.held.remove(work));
+    }
+
+    fn begin(&mut self, work: EffectKey) -> CancelToken {
+        let stop = CancelToken::new();
+        self.under_way.insert(work, stop.clone());
+        stop
+    }
+
+    fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) {
+        if let Err(error) = spawn::start(name, work) {
+            self.news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default();
+        }
+    }
+}
+
+/// Sends a result to the session; a session that has ended needs none.
+fn tell(news: &Sender<SessionMessage>, event: Event) {
+    news.send(SessionMessage::EffectResult(Box::new(event))).unwrap_or_default();
+}
+
+fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event {
+    match trouble {
+        RetryNotice::Retry { attempt, failure, wait } => Event::ModelRetried {
+            step,
+            attempt,
+            failure: redaction::failure(redactor, failure),
+            wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        },
+        RetryNotice::Replace { from, to, failure } => {
+            Event::ModelReplaced { step, from, to, failure: redaction::failure(redactor, failure) }
+        }
+    }
+}
+
+/// True if a person approved the call and thereby its host; a rule or a mode does not.
+fn is_of_a_person(by: &Permit) -> bool {
+    match by {
+        Permit::Approval { .. } | Permit::Earlier { .. } => true,
+        Permit::Rule { .. } | Permit::Mode {} => false,
+    }
+}
+
+/// Gives calls their ids and canonical form, and estimates usage that the provider left out.
+fn reply(answer: ModelAnswer, asking: &StepRequest, new_number: fn() -> u128) -> ModelReply {
+    let ModelAnswer { text, thinking, calls, sealed, model, usage } = answer;
+    let calls = calls.into_iter().map(|call| {
+        let tool = ToolName::canonical(&call.name);
+        let input = canonical(normalize_arguments(&tool, call.input));
+        ToolCall { id: CallId::from_number(new_number()), tool, input }
+    });
+    let calls: Vec<ToolCall> = calls.collect();
+    let sealed = sealed.map(|sealed| SealedContent {
+        items: sealed.items.into_iter().map(canonical).collect(),
+        ..sealed
+    });
+    let usage = usage.unwrap_or_else(|| {
+        let inputs: Vec<String> = calls.iter().map(|call| call.input.to_string()).collect();
+        let written: Vec<&str> =
+            inputs.iter().map(String::as_str).chain([text.as_str(), &thinking]).collect();
+        Usage {
+            input_tokens: read(asking),
+            output_tokens: tokens::of_texts(&written, u64::MAX),
+            estimated: true,
+            ..Usage::default()
+        }
+    });
+    ModelReply { text, thinking, calls, sealed, model, usage, cost_nano_usd: None }
+}
+
+/// Estimates the input tokens of a request.
+fn read(asking: &StepRequest) -> u64 {
+    let StepRequest { request, bytes, .. } = asking;
+    let about = bytes / 4;
+    match TokenCounter::fitting(about, u64::MAX) {
+        TokenCounter::Rough => about,
+        TokenCounter::Exact => {
+            let tools = serde_json::to_string(&request.tools).expect("tools are plain JSON");
+            let beside =
+                TokenCounter::Exact.of_text(&request.system) + TokenCounter::Exact.of_text(&tools);
+            beside
+                + TokenCounter::Exact.of_messages(request.messages.iter().map(|message| &**message))
+        }
+    }
+}
