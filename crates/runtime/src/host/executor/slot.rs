@@ -30,10 +30,10 @@ const OUTPUT: &str = "output.json";
 /// The directory of the helper libraries, each below the name of its language.
 const LIBRARY: &str = "lib";
 const LIBRARIES: [(&str, &str); 4] = [
-    ("ruby/cybros_agent.rb", include_str!("../../../../sdk/ruby/cybros_agent.rb")),
-    ("python/agentry_agent.py", include_str!("../../../../sdk/python/agentry_agent.py")),
-    ("node/agentry_agent.js", include_str!("../../../../sdk/node/agentry_agent.js")),
-    ("sh/agentry.sh", include_str!("../../../../sdk/sh/agentry.sh")),
+    ("ruby/cybros_agent.rb", include_str!("../../../../../sdk/ruby/cybros_agent.rb")),
+    ("python/agentry_agent.py", include_str!("../../../../../sdk/python/agentry_agent.py")),
+    ("node/agentry_agent.js", include_str!("../../../../../sdk/node/agentry_agent.js")),
+    ("sh/agentry.sh", include_str!("../../../../../sdk/sh/agentry.sh")),
 ];
 
 /// Flags to open hostile files: no link is followed, and a pipe does not block.
