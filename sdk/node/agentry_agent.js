@@ -1,20 +1,20 @@
 'use strict';
 
 // Hooks, gates, event hooks and tools for Agentry, in one file without dependencies. Node 16 or newer.
-// The protocol, and what may be answered, is in sdk/README.md.
+// sdk/README.md describes the protocol and the possible answers.
 //
 //     const agentry = require('./agentry_agent');
 //     agentry.tool((input) => ({ fortune: `Great day for ${input.arguments.sign}!` }));
 //
-// The function may be async. Calls to the runtime wait where they stand; `await` before them does no harm.
+// The function may be async. Queries to the runtime block; `await` before them does no harm.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
-// A request to the runtime, with its newline, stays below this.
+// The maximum size of a query to the runtime, with its newline, in bytes; a query must be smaller.
 const CALL_BYTES_MAX = 64 * 1024;
 
-// The runtime said no to a call, or could not be asked.
+// The runtime refused a query, or could not be reached.
 class AgentryError extends Error {
   constructor(message) {
     super(message);
@@ -22,7 +22,7 @@ class AgentryError extends Error {
   }
 }
 
-// What a program is given: input.x as in the JSON, and the getters below, which know what some events lack.
+// The input of a program: input.x as in the JSON, and the getters below, with defaults for missing fields.
 class Input {
   constructor(fields) {
     for (const [key, value] of Object.entries(fields)) {
@@ -47,10 +47,10 @@ class Input {
   get session_id() { return Object.hasOwn(this, 'conversation_id') ? this.conversation_id : undefined; }
   get tool_name() { return this.tool_call?.name; }
   get tool_input() { return this.tool_call?.arguments ?? {}; }
-  // What the event hook was registered with.
+  // The config of the event hook.
   get config() { return this.hook?.config ?? {}; }
 
-  // The same in the spelling of the language.
+  // The fields in the spelling of the language.
   get conversationId() { return this.conversation_id; }
   get sessionId() { return this.session_id; }
   get turnId() { return this.turn_id; }
@@ -64,25 +64,25 @@ class Input {
   get toolInput() { return this.tool_input; }
 }
 
-// --- What a program is ------------------------------------------------------------------------------
+// --- Kinds of programs ------------------------------------------------------------------------------
 
-// Shapes a turn: the function answers an object, or nothing for no change.
+// Shapes a turn: the function returns an object, or nothing for no change.
 function hook(fn) {
   return run('HOOK', fn, [], (answer) => object(answer ?? {}, 'hook'));
 }
 
-// Answers a tool call: anything that is JSON.
+// Answers a tool call, with any JSON value.
 function tool(fn) {
   return run('TOOL', fn, [], (answer) => answer ?? null);
 }
 
-// May say no: see deny, ask, allow and updateInput. Nothing means that the gate does not mind.
+// Decides as a gate: see deny, ask, allow and updateInput. Nothing means no objection.
 function gate(fn) {
   return run('HOOK', fn, ['deny', 'ask', 'allow', 'update'], (answer, input) =>
     answer instanceof Answer ? gateJson(answer, input) : object(answer ?? {}, 'gate'));
 }
 
-// Looks at an event: see fire and no. Nothing and false mean no, true means fire.
+// Inspects an event: see fire and no. Nothing and false mean no, true means fire.
 function eventHook(fn) {
   return run('HOOK', fn, ['fire'], (answer) => {
     if (answer instanceof Answer) return answer.fields;
@@ -108,9 +108,9 @@ function no({ disableHook } = {}) {
   return settle('fire', { fire: false, disable_hook: disableHook });
 }
 
-// --- While it runs ------------------------------------------------------------------------------------
+// --- During the run ------------------------------------------------------------------------------------
 
-// Tells the person how far it is: one line on stderr.
+// Shows progress to the person: one line on stderr.
 function progress(text) {
   say(String(text).replace(/\s*[\r\n]+\s*/g, ' '));
 }
@@ -127,7 +127,7 @@ function artifact(name, data) {
   return file;
 }
 
-// Asks the model. With json: true, the answer is parsed.
+// Queries the model. With json: true, the answer is parsed.
 function llm(prompt, { system, json = false, maxTokens } = {}) {
   const { text } = call({ call: 'llm', prompt, system, json, max_tokens: maxTokens });
   if (!json || typeof text !== 'string') return text;
@@ -138,13 +138,13 @@ function llm(prompt, { system, json = false, maxTokens } = {}) {
   }
 }
 
-// Which of the labels fits. Returns { label, confidence }, confidence from 0.0 to 1.0.
+// Classifies a text by these labels. Returns { label, confidence }, confidence from 0.0 to 1.0.
 function classify(prompt, { labels }) {
   const { label, confidence } = call({ call: 'classify', prompt, labels });
   return { label, confidence };
 }
 
-// Events about something: [{ eventId, score }]. Times are Date or milliseconds since 1970.
+// Searches earlier events: [{ eventId, score }]. Times are Date or milliseconds since 1970.
 function search(query, { channels, since, until, limit } = {}) {
   const ms = (time) => (time instanceof Date ? time.getTime() : time);
   return call({ call: 'search', query, channels, since: ms(since), until: ms(until), limit }).results;
@@ -152,7 +152,7 @@ function search(query, { channels, since, until, limit } = {}) {
 
 // --- Below ----------------------------------------------------------------------------------------------
 
-// An answer on its way out.
+// An answer that ends the function.
 class Answer {
   constructor(kind, fields) {
     this.kind = kind;
@@ -161,7 +161,7 @@ class Answer {
   }
 }
 
-// The first answer given. A catch-all in the program may swallow what is thrown; a deny still stands.
+// The first answer. A catch-all in the program may swallow the exception; a deny remains valid.
 let settled;
 
 function settle(kind, fields) {
@@ -169,10 +169,10 @@ function settle(kind, fields) {
   throw settled;
 }
 
-// Reads the input, runs the function, writes what it answers. Anything that goes wrong ends with 1.
+// Reads the input, runs the function, writes its answer. A failure ends the program with exit code 1.
 async function run(what, fn, kinds, finish) {
   let over = false;
-  // A promise that nobody keeps lets Node end with 0 and no output.
+  // If a promise is never settled, Node ends with 0 and no output.
   process.on('exit', () => {
     if (!over && !process.exitCode) {
       say('the function never came to an end');
@@ -243,7 +243,7 @@ function write(what, text) {
   else fs.writeFileSync(1, `${text}\n`);
 }
 
-// In the words of other runtimes: a decision about a call, or a block of anything else.
+// The format of other runtimes: a permission decision about a call, or a block at any other moment.
 function gateJson({ kind, fields }, input) {
   const named = input.hook_event_name ?? input.event;
   const event = typeof named === 'string' ? named : 'PreToolUse';
@@ -255,7 +255,7 @@ function gateJson({ kind, fields }, input) {
   return { hookSpecificOutput: { hookEventName: event, ...said } };
 }
 
-// One line out, one line back.
+// Writes one line, and reads one line.
 function call(request) {
   const { AGENTRY_CALL: out, AGENTRY_ANSWER: back } = process.env;
   if (!out || !back) throw new AgentryError('the runtime cannot be asked: the hook must declare `model: true`');

@@ -1,7 +1,7 @@
 """Hooks, gates, event hooks and tools for Agentry, in one file without dependencies. Python 3.8 or newer.
 
-The protocol, and what may be answered, is in sdk/README.md. Who prefers the name of the Ruby library copies
-this file as cybros_agent.py.
+sdk/README.md describes the protocol and the possible answers. To use the name of the Ruby library,
+copy this file as cybros_agent.py.
 
     import agentry_agent as agentry
 
@@ -9,7 +9,7 @@ this file as cybros_agent.py.
     def fortune(input):
         return {"fortune": f"Great day for {input.arguments['sign']}!"}
 
-A decorated function runs at once, so it stands at the end of the file.
+A decorated function runs at once, so put it at the end of the file.
 """
 
 import json
@@ -19,21 +19,21 @@ import sys
 import traceback
 from collections import namedtuple
 
-# A request to the runtime, with its newline, stays below this.
+# The maximum size of a query to the runtime, with its newline, in bytes; a query must be smaller.
 CALL_BYTES_MAX = 64 * 1024
 
-# What a classification came to.
+# The result of a classification.
 Label = namedtuple("Label", "label confidence")
 
 
 class Error(Exception):
-    """The runtime said no to a call, or could not be asked."""
+    """The runtime refused a query, or could not be reached."""
 
 
 class Input(dict):
-    """What a program is given: input["x"], input.dig("x", "y") and, for a top-level field, input.x."""
+    """The input of a program: input["x"], input.dig("x", "y") and, for a top-level field, input.x."""
 
-    # Fields that some events lack, and how their values are then made.
+    # Fields that some events lack, and the constructors of their defaults.
     _DEFAULTS = {
         "arguments": dict, "recent_messages": list, "agent_state": dict, "available_tools": list, "args": dict,
         **dict.fromkeys(
@@ -84,25 +84,25 @@ class Input(dict):
 
     @property
     def config(self):
-        """What the event hook was registered with."""
+        """The config of the event hook."""
         return self.dig("hook", "config") or {}
 
 
-# --- What a program is ------------------------------------------------------------------------------
+# --- Kinds of programs ------------------------------------------------------------------------------
 
 
 def hook(function):
-    """Shapes a turn: the function answers a dict, or None for no change."""
+    """Shapes a turn: the function returns a dict, or None for no change."""
     return _run("HOOK", function, (), lambda answer, _: _object(answer, "hook"))
 
 
 def tool(function):
-    """Answers a tool call: anything that is JSON."""
+    """Answers a tool call, with any JSON value."""
     return _run("TOOL", function, (), lambda answer, _: answer)
 
 
 def gate(function):
-    """May say no: see deny, ask, allow and update_input. None means that the gate does not mind."""
+    """Decides as a gate: see deny, ask, allow and update_input. None means no objection."""
 
     def finish(answer, input):
         return _gate_json(answer, input) if isinstance(answer, _Answer) else _object(answer, "gate")
@@ -111,7 +111,7 @@ def gate(function):
 
 
 def event_hook(function):
-    """Looks at an event: see fire and no. None and False mean no, True means fire."""
+    """Inspects an event: see fire and no. None and False mean no, True means fire."""
 
     def finish(answer, _):
         if isinstance(answer, _Answer):
@@ -151,11 +151,11 @@ def no(disable_hook=None):
     raise _Answer("fire", _compact(fire=False, disable_hook=disable_hook))
 
 
-# --- While it runs ------------------------------------------------------------------------------------
+# --- During the run ------------------------------------------------------------------------------------
 
 
 def progress(text):
-    """Tells the person how far it is: one line on stderr."""
+    """Shows progress to the person: one line on stderr."""
     _say(re.sub(r"\s*[\r\n]+\s*", " ", str(text)))
 
 
@@ -173,7 +173,7 @@ def artifact(name, data):
 
 
 def llm(prompt, system=None, json=False, max_tokens=None):
-    """Asks the model. With json=True, the answer is parsed."""
+    """Queries the model. With json=True, the answer is parsed."""
     text = _call(call="llm", prompt=prompt, system=system, json=json, max_tokens=max_tokens).get("text")
     if not json or not isinstance(text, str):
         return text
@@ -184,13 +184,13 @@ def llm(prompt, system=None, json=False, max_tokens=None):
 
 
 def classify(prompt, labels=("yes", "no")):
-    """Which of the labels fits. Returns a Label with label and confidence (0.0 to 1.0)."""
+    """Classifies a text by these labels. Returns a Label with label and confidence (0.0 to 1.0)."""
     found = _call(call="classify", prompt=prompt, labels=list(labels))
     return Label(found.get("label"), found.get("confidence"))
 
 
 def search(query, channels=None, since=None, until=None, limit=None):
-    """Events about something: [{"eventId": …, "score": …}]. Times are datetime or milliseconds since 1970."""
+    """Searches earlier events: [{"eventId": …, "score": …}]. Times are datetime or milliseconds since 1970."""
     request = {"call": "search", "query": query, "channels": channels, "since": _ms(since), "until": _ms(until)}
     return _call(**request, limit=limit).get("results")
 
@@ -199,7 +199,7 @@ def search(query, channels=None, since=None, until=None, limit=None):
 
 
 class _Answer(BaseException):
-    """An answer on its way out. Not an Exception, so that `except Exception` does not swallow a deny."""
+    """An answer that ends the function. Not an Exception, so that `except Exception` does not swallow a deny."""
 
     def __init__(self, kind, fields):
         super().__init__(kind)
@@ -208,7 +208,7 @@ class _Answer(BaseException):
 
 
 def _run(what, function, kinds, finish):
-    """Reads the input, runs the function, writes what it answers. Anything that goes wrong ends with 1."""
+    """Reads the input, runs the function, writes its answer. A failure ends the program with exit code 1."""
     try:
         input = _read(what)
         try:
@@ -217,7 +217,7 @@ def _run(what, function, kinds, finish):
             if given.kind not in kinds:
                 raise Error(f"an answer of another kind of hook: {given.kind}") from given
             answer = given
-        # Written only once all of it is known to be JSON.
+        # Written only after all of it was serialized as JSON.
         _write(what, _dump(finish(answer, input)))
     except Exception as error:
         first = (str(error).splitlines() or [""])[0]
@@ -265,7 +265,7 @@ def _read(what):
 
 
 def _write(what, text):
-    # Bytes, whatever the locale: JSON is UTF-8.
+    # Bytes, regardless of the locale: JSON is UTF-8.
     data = text.encode("utf-8")
     path = _path(what, "OUTPUT")
     if path:
@@ -278,7 +278,7 @@ def _write(what, text):
 
 
 def _gate_json(answer, input):
-    """In the words of other runtimes: a decision about a call, or a block of anything else."""
+    """The format of other runtimes: a permission decision about a call, or a block at any other moment."""
     event = input.get("hook_event_name") or input.get("event")
     event = event if isinstance(event, str) else "PreToolUse"
     reason = answer.fields.get("reason")
@@ -294,14 +294,14 @@ def _gate_json(answer, input):
 
 
 def _call(**request):
-    """One line out, one line back."""
+    """Writes one line, and reads one line."""
     out, back = os.environ.get("AGENTRY_CALL"), os.environ.get("AGENTRY_ANSWER")
     if not out or not back:
         raise Error("the runtime cannot be asked: the hook must declare `model: true`")
     line = (_dump(_compact(**request)) + "\n").encode("utf-8")
     if len(line) >= CALL_BYTES_MAX:
         raise Error(f"the request has {len(line)} bytes; it must stay below {CALL_BYTES_MAX}")
-    # Not open(…, "wb"): that would make a plain file where the pipe is missing.
+    # Not open(…, "wb"): that would create a plain file if the pipe is missing.
     with os.fdopen(os.open(out, os.O_WRONLY), "wb") as pipe:
         pipe.write(line)
     with open(back, "rb") as pipe:

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Hooks, gates, event hooks and tools for Agentry, in one file without dependencies. Ruby 2.7 or newer.
-# The protocol, and what may be answered, is in sdk/README.md.
+# sdk/README.md describes the protocol and the possible answers.
 #
 #     require "cybros_agent"
 #     CybrosAgent.tool { |input| { fortune: "Great day for #{input.arguments["sign"]}!" } }
@@ -9,18 +9,18 @@
 require "json"
 
 module CybrosAgent
-  # The runtime said no to a call, or could not be asked.
+  # The runtime refused a query, or could not be reached.
   class Error < StandardError; end
 
-  # What a classification came to.
+  # The result of a classification.
   Label = Struct.new(:label, :confidence)
 
-  # A request to the runtime, with its newline, stays below this.
+  # The maximum size of a query to the runtime, with its newline, in bytes; a query must be smaller.
   CALL_BYTES_MAX = 64 * 1024
 
-  # What a program is given. `input["x"]`, `input.dig("x", "y")` and, for a top-level field, `input.x`.
+  # The input of a program: `input["x"]`, `input.dig("x", "y")` and, for a top-level field, `input.x`.
   class Input
-    # Fields that some events lack, and what they are then.
+    # Fields that some events lack, and their defaults.
     DEFAULTS = {
       "arguments" => {}, "recent_messages" => [], "agent_state" => {}, "available_tools" => [], "args" => {},
       "turn_id" => nil, "current_persona" => nil, "tool_call" => nil, "tool_result" => nil,
@@ -53,7 +53,7 @@ module CybrosAgent
       self["event"] || self["hook_event_name"]
     end
 
-    # The same thing under the names of both protocols.
+    # The value under the names of both protocols.
     def conversation_id
       self["conversation_id"] || self["session_id"]
     end
@@ -70,7 +70,7 @@ module CybrosAgent
       self["tool_input"] || dig("tool_call", "arguments") || {}
     end
 
-    # What the event hook was registered with.
+    # The config of the event hook.
     def config
       dig("hook", "config") || {}
     end
@@ -89,26 +89,26 @@ module CybrosAgent
   end
 
   class << self
-    # --- What a program is ------------------------------------------------------------------------
+    # --- Kinds of programs ------------------------------------------------------------------------
 
-    # Shapes a turn: the block answers a Hash, or nil for no change.
+    # Shapes a turn: the block returns a Hash, or nil for no change.
     def hook(&block)
       run("HOOK", block) { |answer, _input| object(answer || {}, "hook") }
     end
 
-    # Answers a tool call: anything that is JSON.
+    # Answers a tool call, with any JSON value.
     def tool(&block)
       run("TOOL", block) { |answer, _input| answer }
     end
 
-    # May say no: see deny, ask, allow and update_input. nil means that the gate does not mind.
+    # Decides as a gate: see deny, ask, allow and update_input. nil means no objection.
     def gate(&block)
       run("HOOK", block, %i[deny ask allow update]) do |answer, input|
         answer.is_a?(Answer) ? gate_json(answer, input) : object(answer || {}, "gate")
       end
     end
 
-    # Looks at an event: see fire and no. nil and false mean no, true means fire.
+    # Inspects an event: see fire and no. nil and false mean no, true means fire.
     def event_hook(&block)
       run("HOOK", block, %i[fire]) do |answer, _input|
         case answer
@@ -148,9 +148,9 @@ module CybrosAgent
       answer(:fire, { fire: false, disable_hook: disable_hook }.compact)
     end
 
-    # --- While it runs ------------------------------------------------------------------------------
+    # --- During the run ------------------------------------------------------------------------------
 
-    # Tells the person how far it is: one line on stderr.
+    # Shows progress to the person: one line on stderr.
     def progress(text)
       $stderr.write("#{text.to_s.gsub(/\s*[\r\n]+\s*/, " ")}\n")
       $stderr.flush
@@ -167,7 +167,7 @@ module CybrosAgent
       path
     end
 
-    # Asks the model. With json: true, the answer is parsed.
+    # Queries the model. With json: true, the answer is parsed.
     def llm(prompt, system: nil, json: false, max_tokens: nil)
       text = call({ call: "llm", prompt: prompt, system: system, json: json, max_tokens: max_tokens })["text"]
       json && text.is_a?(String) ? JSON.parse(text) : text
@@ -175,13 +175,13 @@ module CybrosAgent
       raise Error, "the model did not answer with JSON"
     end
 
-    # Which of the labels fits. Returns a Label with label and confidence (0.0 to 1.0).
+    # Classifies a text by these labels. Returns a Label with label and confidence (0.0 to 1.0).
     def classify(prompt, labels:)
       found = call({ call: "classify", prompt: prompt, labels: labels })
       Label.new(found["label"], found["confidence"])
     end
 
-    # Events about something: [{"eventId" => …, "score" => …}]. Times are Time or milliseconds since 1970.
+    # Searches earlier events: [{"eventId" => …, "score" => …}]. Times are Time or milliseconds since 1970.
     def search(query, channels: nil, since: nil, until_: nil, limit: nil)
       request = { call: "search", query: query, channels: channels, since: ms(since), until: ms(until_), limit: limit }
       call(request)["results"]
@@ -196,7 +196,7 @@ module CybrosAgent
       throw :cybros_agent_answer, Answer.new(kind, fields)
     end
 
-    # Reads the input, runs the block, writes what it answers. Anything that goes wrong ends the program with 1.
+    # Reads the input, runs the block, writes its answer. A failure ends the program with exit code 1.
     def run(what, block, kinds = [])
       input = Input.new(read(what))
       found = catch(:cybros_agent_answer) { block.call(input) }
@@ -229,7 +229,7 @@ module CybrosAgent
       %w[AGENTRY CYBROS].map { |family| ENV["#{family}_#{what}_#{way}"].to_s }.find { |name| !name.empty? }
     end
 
-    # Bytes, whatever the locale: JSON is UTF-8.
+    # Bytes, regardless of the locale: JSON is UTF-8.
     def read(what)
       name = path(what, "INPUT")
       text = name ? File.binread(name) : $stdin.binmode.read
@@ -245,7 +245,7 @@ module CybrosAgent
       $stdout.flush
     end
 
-    # In the words of other runtimes: a decision about a call, or a block of anything else.
+    # The format of other runtimes: a permission decision about a call, or a block at any other moment.
     def gate_json(answer, input)
       event = input["hook_event_name"] || (input["event"].is_a?(String) && input["event"]) || "PreToolUse"
       about_a_call = event == "PreToolUse"
@@ -263,7 +263,7 @@ module CybrosAgent
       { hookSpecificOutput: said }
     end
 
-    # One line out, one line back.
+    # Writes one line, and reads one line.
     def call(request)
       out, back = ENV["AGENTRY_CALL"].to_s, ENV["AGENTRY_ANSWER"].to_s
       raise Error, "the runtime cannot be asked: the hook must declare `model: true`" if out.empty? || back.empty?

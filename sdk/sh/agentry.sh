@@ -1,5 +1,5 @@
 # Hooks, gates, event hooks and tools for Agentry, for any POSIX shell. Needs awk and nothing else.
-# The protocol, and what may be answered, is in sdk/README.md. To be sourced:
+# sdk/README.md describes the protocol and the possible answers. Source it:
 #
 #     #!/bin/sh
 #     set -eu
@@ -7,8 +7,8 @@
 #     sign=$(agentry_get arguments.sign)
 #     agentry_output "{\"fortune\": $(agentry_json_string "Great day for $sign!")}"
 #
-# agentry_deny, _ask, _allow, _update_input, _fire, _no and _fail end the program: call them where they
-# are not in a subshell, so neither in $(…) nor behind a pipe.
+# agentry_deny, _ask, _allow, _update_input, _fire, _no and _fail end the program: do not call
+# them in a subshell, so neither in $(…) nor behind a pipe.
 
 # --- Input and output -------------------------------------------------------------------------------
 
@@ -24,7 +24,7 @@ agentry_input() {
 }
 
 # agentry_get a.b.0 [default]: prints one value of the input, a text without its quotes. An object or a list
-# is printed as it stands. Without a value (or with null) it prints the default; without that, it fails.
+# is printed unchanged. Without a value (or with null) it prints the default; without that, it fails.
 agentry_get() {
   if agentry_found=$(agentry_input | agentry_json_get "$1"); then
     printf '%s\n' "$agentry_found"
@@ -49,7 +49,7 @@ agentry_json_string() {
     }
     {
       if (NR > 1) printf "\\n"; else printf "\""
-      # Most lines need nothing.
+      # Most lines need no change.
       if ($0 !~ /[\001-\037"\\]/) { printf "%s", $0; next }
       for (i = 1; i <= length($0); i++) { c = substr($0, i, 1); printf "%s", (c in code) ? code[c] : c }
     }
@@ -64,18 +64,18 @@ agentry_fail() {
 
 # --- Gates -------------------------------------------------------------------------------------------
 
-# agentry_deny why: no. The reason goes to stderr, as in other runtimes.
+# agentry_deny why: denies. The reason goes to stderr, as in other runtimes.
 agentry_deny() {
   printf '%s\n' "$1" >&2
   exit 2
 }
 
-# agentry_ask why: a person is to be asked.
+# agentry_ask why: requires the approval of a person.
 agentry_ask() { agentry_decide "\"permissionDecision\": \"ask\", \"permissionDecisionReason\": $(agentry_json_string "$1")"; }
 
 agentry_allow() { agentry_decide '"permissionDecision": "allow"'; }
 
-# agentry_update_input '{…}': the call goes on with these arguments.
+# agentry_update_input '{…}': the call gets these arguments.
 agentry_update_input() { agentry_decide "\"updatedInput\": $1"; }
 
 agentry_decide() {
@@ -86,7 +86,7 @@ agentry_decide() {
 
 # --- Event hooks -------------------------------------------------------------------------------------
 
-# agentry_fire [prompt [extracted-json [agent]]]: something is to happen. Empty means not said.
+# agentry_fire [prompt [extracted-json [agent]]]: fires. An empty argument counts as absent.
 agentry_fire() {
   agentry_context=
   [ -z "${1:-}" ] || agentry_context="\"prompt\": $(agentry_json_string "$1")"
@@ -98,7 +98,7 @@ agentry_fire() {
   exit 0
 }
 
-# agentry_no: nothing is to happen. `agentry_no disable` also disables the hook.
+# agentry_no: does not fire. `agentry_no disable` also disables the hook.
 agentry_no() {
   if [ "${1:-}" = disable ]; then
     agentry_output '{"fire": false, "disable_hook": true}'
@@ -108,14 +108,14 @@ agentry_no() {
   exit 0
 }
 
-# --- While it runs -----------------------------------------------------------------------------------
+# --- During the run -----------------------------------------------------------------------------------
 
-# agentry_progress text: tells the person how far it is, in one line on stderr.
+# agentry_progress text: shows progress to the person, in one line on stderr.
 agentry_progress() {
   printf '%s\n' "$(printf '%s' "$1" | tr '\r\n' '  ')" >&2
 }
 
-# agentry_artifact name: keeps what comes on stdin as a file with the result.
+# agentry_artifact name: stores standard input as a file with the result.
 agentry_artifact() {
   [ -n "${AGENTRY_ARTIFACTS:-}" ] || agentry_fail 'AGENTRY_ARTIFACTS is not set: there is no place for artifacts here'
   case $1 in '' | . | .. | */*) agentry_fail "not a plain file name: $1" ;; esac
@@ -163,11 +163,11 @@ agentry_search() {
 
 # --- Below -------------------------------------------------------------------------------------------
 
-# One line out, one line back, into agentry_told.
+# Writes one line, and reads one line into agentry_told.
 agentry_call() {
   [ -n "${AGENTRY_CALL:-}" ] && [ -n "${AGENTRY_ANSWER:-}" ] ||
     agentry_fail 'the runtime cannot be asked: the hook must declare `model: true`'
-  # `>` would make a plain file where the pipe is missing.
+  # `>` would create a plain file if the pipe is missing.
   [ -p "$AGENTRY_CALL" ] || agentry_fail "AGENTRY_CALL is not a pipe: $AGENTRY_CALL"
   agentry_bytes=$(printf '%s\n' "$1" | wc -c | tr -d ' ')
   [ "$agentry_bytes" -lt 65536 ] || agentry_fail "the request has $agentry_bytes bytes; it must stay below 65536"
@@ -179,7 +179,7 @@ agentry_call() {
 }
 
 # agentry_json_get a.b.0: the value in the JSON on stdin. Fails if there is none, and on null.
-# It walks the text once, byte by byte, and knows at each value under which path it stands.
+# It reads the text once, byte by byte, and knows the path of each value.
 agentry_json_get() {
   AGENTRY_PATH=$1 LC_ALL=C awk '
     { text = text $0 "\n" }
@@ -193,7 +193,7 @@ agentry_json_get() {
       else print hit
     }
     function skip() { while (index(" \t\r\n", substr(text, at, 1)) && at <= length(text)) at++ }
-    # Goes over one value, and keeps it if it is the wanted one.
+    # Skips one value, and keeps it if it is the requested one.
     function value(path,    start, c, key, n) {
       skip(); start = at; c = substr(text, at, 1)
       if (c == "\"") string()
@@ -209,12 +209,12 @@ agentry_json_get() {
       }
       else {
         while (at <= length(text) && !index(",]} \t\r\n", substr(text, at, 1))) at++
-        # Not JSON: go on, or this would never end.
+        # Not JSON: continue, or this would never end.
         if (at == start) at++
       }
       if (path == want && path != "") { found = 1; hit = substr(text, start, at - start) }
     }
-    # Goes over a string; returns it as it is written.
+    # Skips a string; returns it as written.
     function string(    start, c) {
       start = at++
       while (at <= length(text)) {
@@ -224,7 +224,7 @@ agentry_json_get() {
       }
       return substr(text, start, at - start)
     }
-    # The text that a written string stands for.
+    # Returns the decoded text of a string.
     function plain(s,    out, i, c, n, low) {
       s = substr(s, 2, length(s) - 2)
       if (!index(s, "\\")) return s
@@ -252,7 +252,7 @@ agentry_json_get() {
       for (i = 1; i <= 4; i++) n = n * 16 + index("0123456789abcdef", tolower(substr(s, i, 1))) - 1
       return n
     }
-    # A shell cannot hold a zero byte; it is left out.
+    # A shell cannot hold a zero byte; it is removed.
     function utf8(n) {
       if (n <= 0) return ""
       if (n < 128) return sprintf("%c", n)

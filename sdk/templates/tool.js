@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The tool {{name}}. Input and output are JSON, in the files that these variables name.
-// Exit 0 means that the answer is there; anything else is a failure, and stderr says why.
+// Exit code 0 means that the answer is written; any other is a failure, with the reason on stderr.
 const fs = require('node:fs');
 
-// What the model gets: anything that is JSON.
+// The answer for the model: any JSON value.
 function answer({ text }) {
   if (text === undefined) throw new Error('the argument `text` is missing');
   return { greeting: `Hello, ${text}!` };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tool {{name}}. Input and output are JSON, in the files that these variables name.
 
-Exit 0 means that the answer is there; anything else is a failure, and stderr says why.
+Exit code 0 means that the answer is written; any other is a failure, with the reason on stderr.
 """
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 
 
 def answer(arguments):
-    """What the model gets: anything that is JSON."""
+    """The answer for the model: any JSON value."""
     return {"greeting": f"Hello, {arguments['text']}!"}
 
 

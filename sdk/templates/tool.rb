@@ -1,9 +1,9 @@
 #!/usr/bin/env ruby
 # The tool {{name}}. Input and output are JSON, in the files that these variables name.
-# Exit 0 means that the answer is there; anything else is a failure, and stderr says why.
+# Exit code 0 means that the answer is written; any other is a failure, with the reason on stderr.
 require "json"
 
-# What the model gets: anything that is JSON.
+# The answer for the model: any JSON value.
 def answer(arguments)
   { greeting: "Hello, #{arguments.fetch("text")}!" }
 end

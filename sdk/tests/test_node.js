@@ -53,7 +53,7 @@ test('a hook without an answer changes nothing', (t) => {
   assert.deepEqual(run(t, 'a.hook(() => {});', {}).out, {});
 });
 
-test('a tool answers, later, under the names of the seed', (t) => {
+test('a tool answers, later, under the CYBROS_ names', (t) => {
   const { out } = run(t,
     'a.tool(async (input) => { await new Promise((go) => setTimeout(go, 5)); return [input.arguments.sign, input.dig("arguments", "x", 0) ?? null]; });',
     { arguments: { sign: 'größer 世界 😀' } }, { what: 'CYBROS_TOOL' });

@@ -63,7 +63,7 @@ same "a hook without an answer changes nothing", {}, run("CybrosAgent.hook { |in
 
 done = run('CybrosAgent.tool { |input| [input.arguments["sign"], input[:x], input.turn_id, input.dig("arguments", "y")] }',
            { arguments: { sign: "größer 世界 😀" }, x: 1 }, what: "CYBROS_TOOL")
-same "a tool answers, under the names of the seed", ["größer 世界 😀", 1, nil, nil], done.out
+same "a tool answers, under the CYBROS_ names", ["größer 世界 😀", 1, nil, nil], done.out
 
 done = run('CybrosAgent.tool { |input| { sign: input.arguments["sign"] } }', { arguments: { sign: "ö" } }, what: nil)
 same "without files, stdin and stdout are used", [0, "{\"sign\":\"ö\"}\n"], [done.code, done.stdout]

@@ -32,7 +32,7 @@ same 'a hook answers' '0 {"system_prompt_append": "before_inference 5"}' "$code 
 printf '%s' '{"arguments": {"sign": "lion"}}' >in.json
 printf '%s\n' ". '$lib'" 'agentry_output "{\"sign\": $(agentry_json_string "$(agentry_get arguments.sign)")}"' >program
 CYBROS_TOOL_INPUT=in.json CYBROS_TOOL_OUTPUT=tool.json sh program
-same 'a tool answers, under the names of the seed' '{"sign": "lion"}' "$(cat tool.json)"
+same 'a tool answers, under the CYBROS_ names' '{"sign": "lion"}' "$(cat tool.json)"
 
 same 'without files, stdin and stdout are used' '{"sign": "bull"}' \
   "$(printf '%s' '{"arguments": {"sign": "bull"}}' | sh program)"

@@ -31,7 +31,7 @@ for ending in sh py rb js; do
   same "tool.$ending greets" "$expected" "$(cat out.json)"
   rm -f out.json
   CYBROS_TOOL_INPUT=in.json CYBROS_TOOL_OUTPUT=out.json LC_ALL=C ./greet.$ending
-  same "tool.$ending greets under the names of the seed, in the C locale" "$expected" "$(cat out.json)"
+  same "tool.$ending greets under the CYBROS_ names, in the C locale" "$expected" "$(cat out.json)"
   same "tool.$ending greets over pipes" "$expected" "$(printf '%s' "$input" | ./greet.$ending | cat)"
   rm -f out.json
   AGENTRY_TOOL_INPUT=bare.json AGENTRY_TOOL_OUTPUT=out.json ./greet.$ending 2>err

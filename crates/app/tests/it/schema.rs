@@ -1,4 +1,4 @@
-//! `agentry schema`: what editors are given is what the seeds' examples pass.
+//! `agentry schema`: the schemas for editors accept the documented examples.
 
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::source::{SourceText, Span};

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::story::{Ran, Story};
 
-/// As it stands in seed 000.
+/// The custom tool of the agent program format, as documented.
 pub(crate) const FORTUNE_YML: &str = r#"name: fortune
 description: "Generate a fortune based on zodiac sign"
 parameters:
@@ -22,7 +22,7 @@ parameters:
   required: [sign]
 "#;
 
-/// As it stands in seed 000.
+/// Its program, as documented.
 const FORTUNE_RB: &str = r#"#!/usr/bin/env ruby
 require "json"
 

@@ -59,7 +59,7 @@ fn asked(
 
 const SONNET: &str = "claude-sonnet-4-20250514";
 
-/// The agent of seed 000.
+/// The documented agent of the agent program format.
 fn seed() -> AgentModels {
     AgentModels { bound: false, ..agent(&[SONNET, "gpt-4.1"], &[]) }
 }
