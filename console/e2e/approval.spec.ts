@@ -36,7 +36,7 @@ test('a difference is shown, and a yes makes exactly that', async ({ page, serve
   await expect(card.getByText(/^Allowed once/)).toBeVisible();
   await server.until(runId, 'run_ended');
   expect(server.read('list.md')).toBe('# To buy\n\nBread\nOat milk\nEggs\n');
-  await expect(page.getByText('None waits.')).toBeVisible();
+  await expect(page.getByText('None pending.')).toBeVisible();
 });
 
 test('a no reaches the agent with its reason', async ({ page, serve, enter }) => {
@@ -56,7 +56,7 @@ test('other arguments than those asked about are used, and are told', async ({ p
   await card.getByRole('button', { name: 'Change arguments' }).click();
   const field = card.getByLabel(/^The call is made with these arguments/);
   await field.fill('no JSON');
-  await expect(card.getByText('This is no JSON object yet.')).toBeVisible();
+  await expect(card.getByText('Not a valid JSON object.')).toBeVisible();
   await expect(card.getByRole('button', { name: 'Allow once' })).toBeDisabled();
   await expect(card.getByRole('button', { name: 'Allow for this session' })).toHaveCount(0);
   await field.fill(JSON.stringify({ path: 'list.md', old_string: 'Milk', new_string: 'Soy milk' }));
@@ -76,11 +76,11 @@ test('a run that a terminal left is answered and goes on here', async ({ page, s
   await page.getByRole('region', { name: 'List of approvals' }).getByRole('link').first().click();
   const card = page.getByRole('article', { name: /^Approval of/ });
   await card.getByRole('button', { name: 'Allow once' }).click();
-  await expect(card.getByText('No process works on the run.')).toBeVisible();
-  await card.getByRole('button', { name: 'Take it up here' }).click();
+  await expect(card.getByText('No process is running this run.')).toBeVisible();
+  await card.getByRole('button', { name: 'Resume here' }).click();
   await server.until(runs[0]!.id, 'run_ended');
   expect(server.read('list.md')).toContain('Oat milk');
-  await expect(card.getByText('No process works on the run.')).toHaveCount(0);
+  await expect(card.getByText('No process is running this run.')).toHaveCount(0);
 });
 
 test('the buttons open only when the whole text was seen', async ({ page, serve, enter }) => {

@@ -18,11 +18,11 @@ const views: { name: string; path: (ids: Ids) => string; ready: (page: Page) => 
   { name: 'session-new', path: () => '/sessions/new', ready: (page) => expect.soft(page.getByRole('textbox', { name: 'First message' })).toBeVisible() },
   { name: 'approvals', path: () => '/approvals', ready: (page) => expect.soft(page.getByRole('region', { name: 'List of approvals' }).getByRole('link')).toBeVisible() },
   { name: 'approval', path: ({ approval }) => `/approvals/${approval}`, ready: (page) => expect.soft(page.getByRole('button', { name: 'Allow once' })).toBeEnabled() },
-  { name: 'requests', path: () => '/approvals?tab=requests', ready: (page) => expect.soft(page.getByText('None waits.')).toBeVisible() },
-  { name: 'grants', path: () => '/approvals?tab=grants', ready: (page) => expect.soft(page.getByText('Nobody was given anything')).toBeVisible() },
+  { name: 'requests', path: () => '/approvals?tab=requests', ready: (page) => expect.soft(page.getByText('None pending.')).toBeVisible() },
+  { name: 'grants', path: () => '/approvals?tab=grants', ready: (page) => expect.soft(page.getByText('No grants')).toBeVisible() },
   { name: 'runs', path: () => '/runs', ready: (page) => expect.soft(page.getByRole('link', { name: /Mend the list/ })).toBeVisible() },
   { name: 'run', path: ({ run }) => `/runs/${run}`, ready: (page) => expect.soft(page.getByRole('region', { name: 'Entries' }).getByRole('button').nth(5)).toBeVisible() },
-  { name: 'run-entry', path: ({ run, seq }) => `/runs/${run}?entry=${seq}`, ready: (page) => expect.soft(page.getByRole('list', { name: 'What led to this, in order' })).toBeVisible() },
+  { name: 'run-entry', path: ({ run, seq }) => `/runs/${run}?entry=${seq}`, ready: (page) => expect.soft(page.getByRole('list', { name: 'Causes, in order' })).toBeVisible() },
   { name: 'agents', path: () => '/agents', ready: (page) => expect.soft(page.getByRole('link', { name: /Helper/ })).toBeVisible() },
   { name: 'agent', path: () => '/agents/helper', ready: async (page) => (await expect.soft(page.getByRole('heading', { name: /Helper/ }).first()).toBeVisible(), await expect.soft(page.getByRole('link', { name: /Helper/ }).first()).toBeVisible()) },
   { name: 'policies', path: () => '/access', ready: (page) => expect.soft(page.getByRole('tabpanel', { name: 'Policies' }).getByText('owner').first()).toBeVisible() },
@@ -31,7 +31,7 @@ const views: { name: string; path: (ids: Ids) => string; ready: (page: Page) => 
   { name: 'traces', path: () => '/access/traces', ready: (page) => expect.soft(page.getByRole('tabpanel', { name: 'Traces' }).getByRole('link').first()).toBeVisible() },
   { name: 'people', path: () => '/access/people', ready: (page) => expect.soft(page.getByRole('tabpanel', { name: 'People' })).toBeVisible() },
   { name: 'health', path: () => '/health', ready: (page) => expect.soft(page.getByRole('heading', { level: 1, name: 'Health' })).toBeVisible() },
-  { name: 'not-found', path: () => '/nowhere', ready: (page) => expect.soft(page.getByText('There is no page here')).toBeVisible() },
+  { name: 'not-found', path: () => '/nowhere', ready: (page) => expect.soft(page.getByText('Page not found')).toBeVisible() },
 ];
 
 interface Ids {

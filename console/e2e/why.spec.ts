@@ -11,7 +11,7 @@ test('an entry tells why it came to be, down to file and line', async ({ page, s
   const { seq } = decided.find((entry) => entry.event.type === 'call_started')!;
   await entries.getByRole('button', { name: new RegExp(`^${seq}\\b`) }).click();
   await expect(page).toHaveURL(new RegExp(`entry=${seq}`));
-  const chain = page.getByRole('list', { name: 'What led to this, in order' });
+  const chain = page.getByRole('list', { name: 'Causes, in order' });
   await expect(chain).toContainText(/helper\/AGENT\.md:\d+/);
   await expect(chain).toContainText('{ tool: Bash, allow: true }');
   await expect(chain.getByText('this decided')).toBeVisible();

@@ -1,4 +1,4 @@
-// The one way to the server: JSON in and out, errors in one form, and a signal when nobody is signed in.
+// The only client of the server: JSON in and out, one form of errors, and a signal when no user is signed in.
 import type { ErrorBody } from './types';
 
 export class ApiError extends Error {

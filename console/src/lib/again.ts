@@ -1,4 +1,4 @@
-// Files change in an editor, and nobody tells the page: whoever comes back to it sees them as they are.
+// Files change in an editor without a message to the page, so it reloads them when it becomes visible again.
 
 /** Runs whenever the reader comes back to this page, until the returned function is called. */
 export function onReturn(run: () => void): () => void {

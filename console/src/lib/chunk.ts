@@ -6,6 +6,6 @@ export async function chunk<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch {
-    throw new ApiError(0, 'part', 'a part of the console could not be fetched', 'load this page again: the server may be away, or another version by now');
+    throw new ApiError(0, 'part', 'a part of the console did not load', 'reload this page; the server may be down or updated');
   }
 }

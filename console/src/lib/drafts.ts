@@ -7,6 +7,6 @@ export const drafts = {
     if (text) kept.set(session, text);
     else kept.delete(session);
   },
-  /** For whoever signs in next. */
+  /** For the next user who signs in. */
   clear: (): void => kept.clear(),
 };

@@ -47,7 +47,7 @@ function pair(amount: number, base: number, large: string, small: string): strin
   return rest === 0 ? `${Math.floor(amount / base)} ${large}` : `${Math.floor(amount / base)} ${large} ${rest} ${small}`;
 }
 
-/** Dollars; what nobody knows is said so, never zero. */
+/** Dollars; an unknown cost is shown as unknown, never as zero. */
 export function cost(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return 'cost unknown';
   if (usd === 0) return '$0';

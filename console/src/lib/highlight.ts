@@ -22,7 +22,7 @@ export function knows(language: string): boolean {
 export async function highlight(code: string, language: string): Promise<DocumentFragment | null> {
   const name = NAMES[language.toLowerCase()];
   if (!name || code.length > LENGTH_MAX) return null;
-  // Without its colours code can be read as well: what cannot be fetched now is asked for with the next.
+  // Code is readable without colours; a language that cannot be fetched now is requested again with the next block.
   const loaded = await import('./highlighter').catch(() => null);
   if (!loaded) return null;
   return DOMPurify.sanitize(loaded.colour(code, name), { ALLOWED_TAGS: ['span'], ALLOWED_ATTR: ['class'], ALLOW_DATA_ATTR: false, RETURN_DOM_FRAGMENT: true });

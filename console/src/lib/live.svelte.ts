@@ -14,7 +14,7 @@ export interface Listener {
   wanted: Wanted;
   entry?: (entry: Entry) => void;
   delta?: (delta: Delta) => void;
-  /** The stream stands. `fresh` means that entries before `seq` were not sent: fetch what you need. */
+  /** The stream is connected. `fresh` means that entries before `seq` were not sent: fetch what you need. */
   opened?: (seq: number, fresh: boolean) => void;
 }
 
@@ -66,7 +66,7 @@ class Live {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Loads something again whenever an entry comes that may change it, and once the stream stands after entries were missed. */
+  /** Reloads a loader when an entry may change its data, and after a reconnect with missed entries. */
   refresh(loader: Loader<any>, wanted: Wanted, ms?: number, changes: (entry: Entry) => boolean = () => true): () => void {
     return this.on({ wanted, entry: (entry) => changes(entry) && loader.soon(ms), opened: (_seq, fresh) => fresh && loader.soon() });
   }

@@ -15,7 +15,7 @@ export class Pieces {
     this.#said.set(key, { ...delta, content: before + delta.content, whole: true });
   }
 
-  /** What stands in the ledger now is no piece any more. */
+  /** A recorded reply replaces its deltas. */
   drop({ turnId, event }: Entry): void {
     for (const [key, said] of this.#said) {
       if (said.turnId !== turnId) continue;

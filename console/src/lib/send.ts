@@ -42,7 +42,7 @@ export async function follow(eventId: string): Promise<MessageState> {
   return state;
 }
 
-/** The session that a message went to, once it is there. Whoever tries the same again sends nothing twice. */
+/** Returns the session of a message when it exists. A retry does not send the message twice. */
 export async function placed(eventId: string, sending: Sending): Promise<string> {
   const state = await follow(eventId);
   const why = refusal(state);
@@ -50,12 +50,12 @@ export async function placed(eventId: string, sending: Sending): Promise<string>
     sending.over();
     throw new ApiError(0, state.status, why);
   }
-  if (!state.sessionId) throw new ApiError(0, state.status, 'there is no session for it yet', 'look again in a moment: it is not sent twice');
+  if (!state.sessionId) throw new ApiError(0, state.status, 'the session is not ready yet', 'try again in a moment; the message is not sent twice');
   return state.sessionId;
 }
 
 /** What to say about a message that has no turn, or nothing. */
 export function refusal(state: MessageState): string | null {
   if (!REFUSED.has(state.status)) return null;
-  return state.why ? `${state.status}: ${state.why}` : `The message was not taken (${state.status}).`;
+  return state.why ? `${state.status}: ${state.why}` : `The message was not accepted (${state.status}).`;
 }

@@ -121,9 +121,9 @@ await flow('whoever goes on before a page is there gets the page they want', ['-
   assert.ok(await page.getByRole('heading', { name: 'Health' }).isVisible());
 });
 
-await flow('health does not say that all is well while a limit is only watched', ['--still', '--soft'], '/health', async (page) => {
-  await page.getByRole('list', { name: 'What holds less than it could' }).getByText('limit of memory').waitFor();
-  assert.equal(await page.getByText('all is well').count(), 0);
+await flow('health does not report healthy while a limit is only watched', ['--still', '--soft'], '/health', async (page) => {
+  await page.getByRole('list', { name: 'Warnings' }).getByText('limit of memory').waitFor();
+  assert.equal(await page.getByText('healthy').count(), 0);
 });
 
 await flow('from a denied decision to its trace and back', ['--still'], '/access/audit?effect=deny', async (page) => {
@@ -131,7 +131,7 @@ await flow('from a denied decision to its trace and back', ['--still'], '/access
   for (const words of await page.locator('a[data-row] .state').allTextContents()) assert.equal(words.trim(), 'deny');
   await page.locator('a[data-row]').first().click();
   await page.getByRole('link', { name: 'Trace of the event' }).click();
-  await page.locator('aside', { hasText: 'Came in' }).waitFor();
+  await page.locator('aside', { hasText: 'Received' }).waitFor();
   await page.keyboard.press('Escape');
   await page.locator('aside').waitFor({ state: 'detached' });
   assert.equal(new URL(page.url()).pathname, '/access/traces');

@@ -185,7 +185,7 @@ await test('a no with a reason reaches the agent', ['--fast'], { height: 1400 },
 
 await test('an approval inside a session is the same', ['--fast'], { height: 1600 }, async (page, { url }) => {
   await page.goto(`${url}/sessions/ses_rename00000000000000001`);
-  await page.getByText('May edit_file be called?').waitFor();
+  await page.getByText('Allow builder to call edit_file?').waitFor();
   await page.waitForTimeout(900);
   await page.getByRole('button', { name: 'Allow once' }).click();
   await page.getByText('Done, as you allowed.').waitFor();
@@ -237,8 +237,8 @@ await test('a missing session says so where it happened', ['--fast'], {}, async 
 
 await test('a grant is taken back', ['--fast'], {}, async (page, { url }) => {
   await page.goto(`${url}/approvals?tab=grants`);
-  await page.getByRole('button', { name: 'Take back' }).first().click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
+  await page.getByRole('button', { name: 'Revoke' }).first().click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.waitForFunction(() => document.querySelectorAll('li.card').length === 1);
 });
 

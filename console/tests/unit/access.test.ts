@@ -8,13 +8,13 @@ import { inboundLook, plainData, stage } from '../../src/pages/access/trace';
 
 describe('a decision in words', () => {
   it('says who gave a power', () => {
-    expect([giver('default'), giver({ policy: 'friends' }), giver({ grant: 'grt_1' })]).toEqual(['nobody said more', 'policy friends', 'grant grt_1']);
+    expect([giver('default'), giver({ policy: 'friends' }), giver({ grant: 'grt_1' })]).toEqual(['default', 'policy friends', 'grant grt_1']);
   });
 
   it('says who spoke', () => {
     expect(speaker({ principal: { kind: 'owner' }, sender_identifier: 'local' })).toBe('The owner');
     expect(speaker({ principal: { kind: 'known', name: 'Casey', relationship: 'friend' }, sender_identifier: '1' })).toBe('Casey, friend');
-    expect(speaker({ principal: { kind: 'unknown' }, sender_identifier: '42' })).toBe('A stranger (42)');
+    expect(speaker({ principal: { kind: 'unknown' }, sender_identifier: '42' })).toBe('Unknown sender (42)');
   });
 
   it('says why', () => {
@@ -26,7 +26,7 @@ describe('a decision in words', () => {
   it('puts policies that had a part first, in rank', () => {
     const all = ordered({ matched: [{ policy: 'b', part: 'denied' }, { policy: 'a', part: 'allowed' }], policies_evaluated: ['a', 'b', 'c'] });
     expect(all).toEqual([{ policy: 'b', part: 'denied' }, { policy: 'a', part: 'allowed' }, { policy: 'c', part: null }]);
-    expect(part({ not_matched: 'relationship' })).toEqual({ word: 'does not concern it: relationship', state: 'skipped' });
+    expect(part({ not_matched: 'relationship' })).toEqual({ word: 'does not match: relationship', state: 'skipped' });
   });
 
   it('lists tools with who gave them', () => {

@@ -60,7 +60,7 @@ describe('recorded sessions', () => {
 
   it('shows a compaction as one', () => {
     const turn = session('notes').at(-1)!;
-    expect(turn.compaction).toMatchObject({ reason: 'somebody asked for it', focus: 'names of items', before: 5036, after: 1443 });
+    expect(turn.compaction).toMatchObject({ reason: 'requested', focus: 'names of items', before: 5036, after: 1443 });
     expect(turn.compaction!.summary).toContain('item 1');
   });
 

@@ -51,16 +51,16 @@ describe('health', () => {
   const sandbox = (ok: boolean) => ({ level: 'ns', kernel: null, checks: [{ name: 'read a file outside', ok: true, detail: '' }, { name: 'limit of memory', ok, detail: 'watched' }] });
 
   it('is well only if nothing is wrong and every check holds', () => {
-    expect(overall({ problems: [], warnings: [], sandbox: sandbox(true) })).toEqual({ state: 'ok', word: 'all is well' });
+    expect(overall({ problems: [], warnings: [], sandbox: sandbox(true) })).toEqual({ state: 'ok', word: 'healthy' });
     expect(overall({ problems: [], warnings: [], sandbox: sandbox(false) }).state).toBe('warning');
     expect(overall({ problems: [], warnings: ['the limit of memory is only watched'], sandbox: sandbox(true) }).state).toBe('warning');
-    expect(overall({ problems: ['a', 'b'], warnings: [], sandbox: sandbox(true) })).toEqual({ state: 'error', word: '2 things are wrong' });
+    expect(overall({ problems: ['a', 'b'], warnings: [], sandbox: sandbox(true) })).toEqual({ state: 'error', word: '2 problems' });
   });
 
   it('says each thing once', () => {
     const said = 'the limit of memory is only watched';
     expect(notes({ problems: [], warnings: [said], sandbox: sandbox(false) })).toEqual([said]);
     expect(notes({ problems: ['the sandbox lets out: limit of memory'], warnings: [], sandbox: sandbox(false) })).toEqual([]);
-    expect(notes({ problems: [], warnings: [], sandbox: sandbox(false) })).toEqual(['the sandbox does not fully hold: limit of memory (watched)']);
+    expect(notes({ problems: [], warnings: [], sandbox: sandbox(false) })).toEqual(['the sandbox is degraded: limit of memory (watched)']);
   });
 });

@@ -97,7 +97,7 @@ describe('the decision chain', () => {
   it('has no outcome where nobody decided', () => {
     expect(outcome([link('received', null)])).toBeNull();
     expect(outcome([])).toBeNull();
-    expect(question(null)).toBe('How did this come about?');
+    expect(question(null)).toBe('What led to this?');
   });
 });
 

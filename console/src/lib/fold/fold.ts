@@ -110,11 +110,11 @@ const handlers: Record<string, Handler> = {
     fold.notice(entry, 'bad', 'The model did not answer', failureWords(event.failure));
   },
   model_retried: (fold, event, entry) => {
-    const wait = event.wait_ms ? `, asked again after ${Math.round(event.wait_ms / 100) / 10} s` : ', asked again';
-    fold.notice(entry, 'warn', `Try ${event.attempt} did not work${wait}`, failureWords(event.failure));
+    const wait = event.wait_ms ? `, retrying after ${Math.round(event.wait_ms / 100) / 10} s` : ', retrying';
+    fold.notice(entry, 'warn', `Attempt ${event.attempt} failed${wait}`, failureWords(event.failure));
   },
   model_replaced: (fold, event, entry) => {
-    fold.notice(entry, 'warn', `${event.from} did not answer; ${event.to} is asked instead`, failureWords(event.failure));
+    fold.notice(entry, 'warn', `${event.from} did not answer; using ${event.to} instead`, failureWords(event.failure));
   },
   call_proposed: (fold, event, entry) => {
     const { call, ruling } = event;
@@ -211,11 +211,11 @@ const handlers: Record<string, Handler> = {
   mode_received: (fold, event, entry) => {
     fold.view.mode = (event.mode as Mode) ?? fold.view.mode;
     const autonomous = event.mode === 'wiggum';
-    fold.notice(entry, autonomous ? 'warn' : 'info', `Mode is now ${event.mode}`, autonomous ? 'calls that would be asked about go ahead' : 'calls are asked about again');
+    fold.notice(entry, autonomous ? 'warn' : 'info', `Mode is now ${event.mode}`, autonomous ? 'calls that need approval are allowed' : 'calls need your approval again');
   },
   tool_access_changed: (fold, _event, entry) => fold.notice(entry, 'info', 'Tool access changed'),
-  cancel_received: (fold, _event, entry) => fold.notice(entry, 'info', 'Somebody asked the run to end'),
-  sandbox_missing: (fold, event, entry) => fold.notice(entry, 'warn', 'There is no sandbox; calls that need one are refused', event.why ?? ''),
+  cancel_received: (fold, _event, entry) => fold.notice(entry, 'info', 'Cancelling…'),
+  sandbox_missing: (fold, event, entry) => fold.notice(entry, 'warn', 'No sandbox; calls that need one are refused', event.why ?? ''),
   run_paused: ({ view }) => {
     view.state = 'paused';
   },

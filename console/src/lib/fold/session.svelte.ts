@@ -57,7 +57,7 @@ export class SessionFold {
     this.last = null;
   }
 
-  /** Pieces are dropped once the whole stands in the ledger. */
+  /** Deltas are dropped when the reply is in the ledger. */
   #forget(entry: Entry): void {
     if (entry.event.type === 'call_finished') delete this.progress[entry.event.call as string];
     if (entry.event.type !== 'turn_ended') return;

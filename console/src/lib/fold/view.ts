@@ -6,7 +6,7 @@ export interface TurnUsage {
   output: number;
   cached: number;
   estimated: boolean;
-  /** Null where nobody knows the price of a part. */
+  /** Null if the price of a part is unknown. */
   costUsd: number | null;
 }
 

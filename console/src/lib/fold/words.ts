@@ -3,8 +3,8 @@ import type { HookItem } from './view';
 
 const FAILURES: Record<string, string> = {
   rate_limited: 'too many requests', overloaded: 'the provider is overloaded', timeout: 'no answer in time', connection: 'the connection failed',
-  authentication: 'the key is not accepted', invalid_request: 'the provider does not take the request', context_overflow: 'the request is too long for the model',
-  refused: 'the provider refuses to answer', script_ended: 'the script has no more lines', script_broken: 'a line of the script is wrong', interrupted: 'interrupted',
+  authentication: 'the provider rejected the key', invalid_request: 'the provider rejected the request', context_overflow: 'the request is too long for the model',
+  refused: 'the provider refused to answer', script_ended: 'the script has no more lines', script_broken: 'a line of the script is invalid', interrupted: 'interrupted',
 };
 
 export function failureWords(failure: { kind?: string; message?: string } | undefined): string {
@@ -12,7 +12,7 @@ export function failureWords(failure: { kind?: string; message?: string } | unde
   return failure.message || (FAILURES[failure.kind ?? ''] ?? failure.kind ?? '');
 }
 
-const REASONS: Record<string, string> = { window: 'the window was almost full', overflow: 'a request was too long', asked: 'somebody asked for it' };
+const REASONS: Record<string, string> = { window: 'the window was almost full', overflow: 'a request was too long', asked: 'requested' };
 
 export function compactionReason(reason: string | undefined): string {
   return REASONS[reason ?? ''] ?? reason ?? '';
@@ -26,7 +26,7 @@ export function endingWords(ending: string): string {
   return ENDINGS[ending] ?? ending;
 }
 
-const PERMITS: Record<string, string> = { rule: 'allowed by a rule', approval: 'a person said yes', earlier: 'an earlier yes still holds', mode: 'allowed by the mode' };
+const PERMITS: Record<string, string> = { rule: 'allowed by a rule', approval: 'you approved it', earlier: 'approved earlier', mode: 'allowed by the mode' };
 
 export function permitWords(kind: string): string {
   return PERMITS[kind] ?? kind;

@@ -1,6 +1,6 @@
 // What a policy gives, as lines of a name and words.
 
-const NAMES: Record<string, string> = { denyTheRest: 'nothing else', queueMode: 'while busy', delayResponse: 'answers wait', onlyModifies: 'only says how' };
+const NAMES: Record<string, string> = { denyTheRest: 'nothing else', queueMode: 'while busy', delayResponse: 'response delay', onlyModifies: 'changes settings only' };
 
 /** One line for each thing that is given or said; what is not is left out. */
 export function grantLines(grants: unknown): [string, string][] {

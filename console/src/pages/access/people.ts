@@ -1,4 +1,4 @@
-// Who somebody is on a channel, as it is written in commands.
+// The identity of a person on a channel, as commands write it.
 import type { Person } from '../../api/types';
 
 export function identity({ channel, account, identifier }: Person['identities'][number]): string {

@@ -9,11 +9,11 @@ export function took(ms: number): string {
 
 /** Who gave a power. */
 export function giver(from: Giver): string {
-  if (from === 'default') return 'nobody said more';
+  if (from === 'default') return 'default';
   return 'policy' in from ? `policy ${from.policy}` : `grant ${from.grant}`;
 }
 
-const KINDS: Record<string, string> = { owner: 'the owner', known: 'somebody known', unknown: 'a stranger', system: 'the runtime', webhook: 'a webhook', agent: 'an agent' };
+const KINDS: Record<string, string> = { owner: 'owner', known: 'known sender', unknown: 'unknown sender', system: 'system', webhook: 'webhook', agent: 'agent' };
 
 /** Who spoke: a name if there is one, and what kind of speaker. */
 export function speaker({ principal, sender_identifier }: Pick<AccessRecord, 'principal' | 'sender_identifier'>): string {
@@ -32,9 +32,9 @@ export function reason(record: Pick<AccessRecord, 'effect' | 'deny_reason' | 'ma
   const why = record.deny_reason;
   if (why?.kind === 'policy') return `the policy \`${why.policy}\` denies it`;
   if (why?.kind === 'nobody_allows') return 'no policy allows it';
-  if (why?.kind === 'missing_value') return `the session key of \`${why.policy}\` needs \`${why.variable}\`, which is not known`;
-  if (why?.kind === 'key_too_long') return `the session key of \`${why.policy}\` comes out too long`;
-  return 'nobody wrote down why';
+  if (why?.kind === 'missing_value') return `the session key of \`${why.policy}\` needs \`${why.variable}\`, which is unknown`;
+  if (why?.kind === 'key_too_long') return `the session key of \`${why.policy}\` is too long`;
+  return 'no reason recorded';
 }
 
 export interface PartLook {
@@ -46,9 +46,9 @@ export interface PartLook {
 export function part(did: PolicyPart): PartLook {
   if (did === 'allowed') return { word: 'allowed', state: 'allow' };
   if (did === 'denied') return { word: 'denied', state: 'deny' };
-  if (did === 'modified') return { word: 'said how it is handled', state: 'note' };
-  if (did === 'disabled') return { word: 'is switched off', state: 'skipped' };
-  return { word: `does not concern it: ${did.not_matched}`, state: 'skipped' };
+  if (did === 'modified') return { word: 'sets options', state: 'note' };
+  if (did === 'disabled') return { word: 'disabled', state: 'skipped' };
+  return { word: `does not match: ${did.not_matched}`, state: 'skipped' };
 }
 
 /** The lists of tools that were asked in turn, each with its words. */

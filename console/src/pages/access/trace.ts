@@ -2,7 +2,7 @@
 import type { IconName } from '../../ui/icons';
 
 const STAGES: Record<string, { word: string; icon: IconName }> = {
-  adapter: { word: 'Came in', icon: 'send' },
+  adapter: { word: 'Received', icon: 'send' },
   acl: { word: 'Access', icon: 'access' },
   hooks: { word: 'Event hooks', icon: 'tool' },
   broker: { word: 'Route and mailbox', icon: 'fork' },
@@ -18,13 +18,13 @@ export function stage(name: string): { word: string; icon: IconName } {
 const STATES: Record<string, { state: string; word: string }> = {
   received: { state: 'queued', word: 'received' },
   waiting: { state: 'queued', word: 'waits' },
-  steering: { state: 'running', word: 'told to a turn' },
+  steering: { state: 'running', word: 'added to a turn' },
   running: { state: 'running', word: 'running' },
-  paused: { state: 'paused', word: 'waits for you' },
+  paused: { state: 'paused', word: 'waiting for you' },
   answered: { state: 'answered', word: 'answered' },
   failed: { state: 'failed', word: 'failed' },
   denied: { state: 'denied', word: 'denied' },
-  unrun: { state: 'stopped', word: 'no turn' },
+  unrun: { state: 'stopped', word: 'ignored' },
   sent: { state: 'note', word: 'sent' },
 };
 

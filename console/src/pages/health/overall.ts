@@ -1,4 +1,4 @@
-// Whether all is well, in one word, and what is not. Only what nobody complains about is well.
+// The overall state in one word, and the problems and warnings behind it. Healthy means no problem and no warning.
 import type { Health } from '../../api/types';
 import { plural } from '../../lib/format';
 
@@ -8,13 +8,13 @@ type Said = Pick<Health, 'problems' | 'warnings' | 'sandbox'>;
 export function notes({ problems, warnings, sandbox }: Said): string[] {
   const said = [...problems, ...warnings];
   const unsaid = sandbox.checks.filter(({ ok, name }) => !ok && !said.some((words) => words.includes(name)));
-  return [...warnings, ...unsaid.map(({ name, detail }) => `the sandbox does not fully hold: ${name}${detail ? ` (${detail})` : ''}`)];
+  return [...warnings, ...unsaid.map(({ name, detail }) => `the sandbox is degraded: ${name}${detail ? ` (${detail})` : ''}`)];
 }
 
 /** The state of the whole, for `State`. */
 export function overall(health: Said): { state: string; word: string } {
-  if (health.problems.length > 0) return { state: 'error', word: plural(health.problems.length, 'thing is', 'things are') + ' wrong' };
+  if (health.problems.length > 0) return { state: 'error', word: plural(health.problems.length, 'problem') };
   const found = notes(health).length;
-  if (found > 0) return { state: 'warning', word: found === 1 ? 'works; see the note below' : `works; see the ${found} notes below` };
-  return { state: 'ok', word: 'all is well' };
+  if (found > 0) return { state: 'warning', word: found === 1 ? 'running, 1 warning' : `running, ${found} warnings` };
+  return { state: 'ok', word: 'healthy' };
 }

@@ -22,8 +22,8 @@ export function outcome(links: WhyLink[]): Outcome | null {
 }
 
 export function question(found: Outcome | null): string {
-  if (!found) return 'How did this come about?';
-  return { allow: 'Why was this allowed?', ask: 'Why is a person asked?', deny: 'Why was this denied?' }[found.verdict];
+  if (!found) return 'What led to this?';
+  return { allow: 'Why was this allowed?', ask: 'Why is approval needed?', deny: 'Why was this denied?' }[found.verdict];
 }
 
 const STAGES: Record<string, { word: string; icon: IconName }> = {

@@ -7,7 +7,7 @@ export interface Piece {
   own: boolean;
 }
 
-/** JSON is laid out, so that a difference stands on a line of its own. */
+/** JSON is indented, so that each difference is on its own line. */
 export function laidOut(move: string): string {
   try {
     return JSON.stringify(JSON.parse(move), null, 2);

@@ -54,7 +54,7 @@ export function axis(rows: TimelineRow[], now: number): Axis {
   return { start, end, pieces };
 }
 
-/** Where a time stands, in percent. */
+/** The position of a time, in percent. */
 export function place({ pieces }: Axis, time: number): number {
   const piece = pieces.find((one) => time <= one.to) ?? pieces.at(-1);
   if (!piece) return 0;

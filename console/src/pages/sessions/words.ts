@@ -2,9 +2,9 @@
 import type { Delivery, Mode, Session } from '../../api/types';
 
 export const DELIVERIES: { id: Delivery; name: string; means: string }[] = [
-  { id: 'steer', name: 'Steer', means: 'The turn hears it at its next step.' },
-  { id: 'followup', name: 'Follow up', means: 'It has a turn of its own, after this one.' },
-  { id: 'interrupt', name: 'Interrupt', means: 'This turn is stopped, and what else you have waiting is dropped.' },
+  { id: 'steer', name: 'Steer', means: 'Added to the running turn at its next step.' },
+  { id: 'followup', name: 'Follow up', means: 'Starts a new turn after this one.' },
+  { id: 'interrupt', name: 'Interrupt', means: 'Stops this turn and drops your other waiting messages.' },
 ];
 
 /** How a waiting message will be delivered; null is as the rules say. */
@@ -13,8 +13,8 @@ export function deliveryName(delivery: string | null): string {
 }
 
 export const MODES: { id: Mode; name: string; means: string }[] = [
-  { id: 'structured', name: 'Structured', means: 'You are asked before calls that no rule allows.' },
-  { id: 'wiggum', name: 'Wiggum', means: 'The agent works alone: calls you would be asked about go ahead. Denied and dangerous ones are still refused.' },
+  { id: 'structured', name: 'Structured', means: 'Calls that no rule allows need your approval.' },
+  { id: 'wiggum', name: 'Auto', means: 'The agent works alone: calls that need approval are allowed. Denied and dangerous calls are still refused.' },
 ];
 
 /** A mode as the API names it. */
@@ -26,7 +26,7 @@ export function modeMeans(mode: Mode): string {
   return MODES.find(({ id }) => id === mode)?.means ?? '';
 }
 
-/** The key of a session if somebody chose it; those that the server makes up say nothing to a reader. */
+/** The key of a session if a person chose it; generated keys are not shown. */
 export function chosenKey(key: string): string | null {
   return /^(http-|fork-|run_)/.test(key) ? null : key;
 }
