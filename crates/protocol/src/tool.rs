@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_the_seeds_means_one_tool() {
+    fn every_documented_name_means_one_tool() {
         for (written, canonical) in [
             ("Read", "read_file"),
             ("readFile", "read_file"),

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn every_alias_of_the_seeds_becomes_the_canonical_name() {
+    fn every_documented_alias_becomes_the_canonical_name() {
         check(
             "readFile",
             json!({"path": "a", "startLine": 2, "endLine": 3}),

@@ -29,7 +29,7 @@ fn begun(web: &Web, said: &str) -> (String, String) {
 }
 
 #[test]
-fn seed_003s_request_streams_events_with_ids() {
+fn a_run_request_streams_agent_events_with_ids() {
     let story = story();
     script(&story, "s.jsonl", &[line("Let me see.", &["echo hi"]), line("Hello.", &[])]);
     let (server, web) = serve(&story, "--insecure-loopback");

@@ -82,7 +82,7 @@ fn an_unknown_kind_is_exit_2() {
 }
 
 #[test]
-fn the_agent_program_of_the_seed_passes() {
+fn the_documented_agent_program_passes() {
     let example = from_yaml(
         r#"
 name: "my-agent"
@@ -119,7 +119,7 @@ capabilities:
 }
 
 #[test]
-fn the_tool_of_the_seed_passes() {
+fn the_documented_tool_passes() {
     let example = from_yaml(
         r#"
 name: fortune
@@ -174,7 +174,7 @@ tool_approvals:
 }
 
 #[test]
-fn the_tool_access_of_the_seed_passes() {
+fn the_documented_tool_access_passes() {
     let example = serde_json::json!({
         "_help": { "modes": "off, allowlist, full" },
         "global": { "enabled": true, "mode": "full", "allowedTools": ["shell"] },
@@ -188,7 +188,7 @@ fn the_tool_access_of_the_seed_passes() {
 }
 
 #[test]
-fn the_settings_of_the_seed_pass() {
+fn the_documented_settings_pass() {
     let example = from_toml(
         r#"
 [agent]

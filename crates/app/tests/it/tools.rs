@@ -63,7 +63,7 @@ fn call(story: &Story, name: &str, args: &str) -> Ran {
 }
 
 #[test]
-fn the_fortune_of_the_seed_works_as_it_is() {
+fn the_documented_fortune_tool_works_as_it_is() {
     let story = with_tools(&[]);
     story.file("agent.yml", b"name: zodiac\ntools:\n  custom:\n    - fortune\n");
     story.file("tools/fortune.yml", FORTUNE_YML.as_bytes());
