@@ -8,6 +8,7 @@
 //! Must never: show a turn twice, separate a call from its outcome, or summarize no turns.
 
 mod branch;
+mod branch_pruning;
 mod prune;
 mod summary_request;
 
@@ -25,7 +26,7 @@ use self::branch::VisibleBranch;
 pub use self::branch::{
     BranchTurn, BrokenCompaction, Kind, RebuildMode, assemble, covered, summary_message,
 };
-pub use self::prune::BranchPruning;
+pub use self::branch_pruning::BranchPruning;
 pub use self::summary_request::{SYSTEM, request};
 
 /// The budget of a model's window; all in tokens.

@@ -12,7 +12,7 @@ use agentry_protocol::context::Compaction;
 use agentry_protocol::message::Message;
 use agentry_protocol::{CallId, TurnId};
 
-use super::prune::{BranchPruning, shown_content};
+use super::branch_pruning::{BranchPruning, shown_content};
 use crate::tokens::{self, TokenCounter};
 
 /// A turn of a branch, oldest to newest.
