@@ -2,7 +2,7 @@
 //!
 //! Must never: call a script plain if any implementation of sed would write or execute by it.
 
-use super::escape::EscapeArgument;
+use super::escape_argument::EscapeArgument;
 use super::{ShellCommand, ShellWord};
 
 /// Returns the arguments that may write or execute; only the plainest scripts are accepted.

@@ -4,10 +4,10 @@
 
 use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 
-use super::ShellCommand;
-use super::lowering::{InlineInput, LoweringContext, ShellContext};
-use super::parse::ParsedScript;
-use super::word::Kind;
+use super::super::ShellCommand;
+use super::super::parse::ParsedScript;
+use super::super::word::Kind;
+use super::{InlineInput, LoweringContext, ShellContext};
 
 impl LoweringContext {
     pub(super) fn redirect(
