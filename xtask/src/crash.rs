@@ -23,7 +23,7 @@ use std::{
 };
 
 use crate::{
-    child,
+    build, child,
     crash::{figures::CrashFigures, kills::BaselineRun, rng::CrashRng},
     failure::CommandFailure,
     limits::CRASH_KILLS_MAX,
@@ -72,7 +72,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), CommandFailure>
     let binary = match &options.binary {
         Some(binary) => std::path::absolute(binary)
             .map_err(|error| CommandFailure::file("find", binary, &error))?,
-        None => child::build_agentry(root)?,
+        None => build::agentry(root)?,
     };
     if options.inside {
         return crash(&binary, &options);

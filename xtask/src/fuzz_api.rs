@@ -20,7 +20,7 @@ use crate::{
         scratch,
         server::{BenchServer, BenchServerOptions},
     },
-    child,
+    build, child,
     failure::CommandFailure,
     server_client::ServerClient,
 };
@@ -52,7 +52,7 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailur
         // It is started in another directory.
         Some(binary) => fs::canonicalize(binary)
             .map_err(|error| CommandFailure::file("find", Path::new(binary), &error))?,
-        None => child::build_agentry(root)?,
+        None => build::agentry(root)?,
     };
     let program = prepare(&target.join("fuzz-venv"))?;
     let project = BenchProject::write(&binary)?;
