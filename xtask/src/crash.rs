@@ -96,12 +96,13 @@ fn enter(binary: &Path, options: &Options, arguments: &[&str]) -> Result<(), Com
     let mut command = Command::new("unshare");
     command.args(apart).arg(own).arg("crash").args(arguments).arg(INSIDE);
     command.arg("--binary").arg(binary).arg("--seed").arg(options.seed.to_string());
-    match child::succeeds(&mut command)? {
-        true => Ok(()),
-        false => Err(CommandFailure::new(format!(
+    if child::succeeds(&mut command)? {
+        Ok(())
+    } else {
+        Err(CommandFailure::new(format!(
             "Not all held. `cargo xtask crash --seed {}` makes the same choices again.",
             options.seed
-        ))),
+        )))
     }
 }
 

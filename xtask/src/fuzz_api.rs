@@ -85,12 +85,13 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailur
     // The server still runs and answers.
     asking.get("/api/me")?;
     server.stop()?;
-    match passed {
-        true => Ok(()),
-        false => Err(CommandFailure::new(
+    if passed {
+        Ok(())
+    } else {
+        Err(CommandFailure::new(
             "The server broke down over a request, or was too slow. Mend what it says above; `cargo xtask fuzz-api` \
              tries again.",
-        )),
+        ))
     }
 }
 

@@ -94,9 +94,10 @@ impl NameIndex {
                     .iter()
                     .flat_map(|tool| tool.aliases.iter().copied().chain([tool.name]))
                     .collect();
-                let own = match name.contains(['/', '\\']) {
-                    true => String::new(),
-                    false => format!("; a tool of an agent program needs tools/{name}.yml"),
+                let own = if name.contains(['/', '\\']) {
+                    String::new()
+                } else {
+                    format!("; a tool of an agent program needs tools/{name}.yml")
                 };
                 FindingText::new(format!("no tool is called `{name}`"))
                     .help(format!("{}{own}", suggestion(name, &known)))

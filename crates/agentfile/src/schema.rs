@@ -319,12 +319,13 @@ fn report(
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             for name in unknown {
                 let place = places.get(name.as_str()).copied().unwrap_or(span);
-                let text = match problem.is_matcher() {
-                    true => FindingText::new(format!("`{name}` is not a matcher"))
-                        .help(suggestion(name, &Matcher::KEYS)),
-                    false => FindingText::new(format!("the field `{name}` is not known here"))
+                let text = if problem.is_matcher() {
+                    FindingText::new(format!("`{name}` is not a matcher"))
+                        .help(suggestion(name, &Matcher::KEYS))
+                } else {
+                    FindingText::new(format!("the field `{name}` is not known here"))
                         .help(suggestion(name, &known))
-                        .severity(kind.unknown_field_severity(&problem.pointer)),
+                        .severity(kind.unknown_field_severity(&problem.pointer))
                 };
                 let code = if problem.is_matcher() {
                     DiagnosticCode::NotAMatcher

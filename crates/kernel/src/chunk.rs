@@ -208,10 +208,12 @@ fn kind_of_place(text: &str, place: usize) -> Option<BreakKind> {
     }
     let is_end = |ends: &[char]| before.trim_end_matches(CLOSERS).ends_with(ends);
     if next.is_whitespace() {
-        return Some(match begins_a_block(after.trim_start()) {
-            true => BreakKind::Sign,
-            false if is_end(&ENDS) => BreakKind::Sentence,
-            false => BreakKind::Word,
+        return Some(if begins_a_block(after.trim_start()) {
+            BreakKind::Sign
+        } else if is_end(&ENDS) {
+            BreakKind::Sentence
+        } else {
+            BreakKind::Word
         });
     }
     before.ends_with(WIDE_ENDS).then_some(BreakKind::Sentence)

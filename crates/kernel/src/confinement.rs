@@ -287,14 +287,15 @@ impl ConfinementResolver<'_> {
         allowed: bool,
     ) {
         let (who, key, file) = (layer.speaker, list.key, &self.place.settings);
-        let text = match allowed {
-            true => format!(
+        let text = if allowed {
+            format!(
                 "{who} asks for `{asked}`; your settings allow it, but the project or another file of \
                  the agent asks for less in {key}"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "{who} asks for `{asked}`; your settings do not allow it: add it to {key} in {file}"
-            ),
+            )
         };
         let (asked, origin) = (asked.to_owned(), layer.origin(pointer));
         self.notes.push(DroppedSetting { key, asked, origin, text });

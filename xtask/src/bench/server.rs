@@ -123,9 +123,10 @@ impl BenchServer {
         let status = self.child.wait();
         let status = status
             .map_err(|error| CommandFailure::new(format!("The server does not end: {error}.")))?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(CommandFailure::new(format!("The server ended with {status}."))),
+        if status.success() {
+            Ok(())
+        } else {
+            Err(CommandFailure::new(format!("The server ended with {status}.")))
         }
     }
 }

@@ -119,10 +119,7 @@ impl RunningProcess {
             }
         };
         let is_endless = !is_over && self.started.elapsed() >= CRASH_LIFE_TIME_MAX;
-        let status = match is_over {
-            true => self.wait_until(deadline)?,
-            false => None,
-        };
+        let status = if is_over { self.wait_until(deadline)? } else { None };
         let status = match status {
             Some(status) => status,
             None => self.kill()?,
@@ -177,12 +174,11 @@ pub(crate) fn wait_for_orphans(dir: &Path) -> Result<(), CommandFailure> {
                 dir.display()
             )));
         }
-        match somebody_works_in(dir)? {
-            true => {
-                empty_looks = 0;
-                thread::sleep(LOOK_TIME);
-            }
-            false => empty_looks += 1,
+        if somebody_works_in(dir)? {
+            empty_looks = 0;
+            thread::sleep(LOOK_TIME);
+        } else {
+            empty_looks += 1;
         }
     }
     Ok(())

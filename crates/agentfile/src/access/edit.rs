@@ -33,9 +33,10 @@ pub fn with_policy_switched(source: &SourceText, name: &str, enabled: bool) -> O
 
 fn tree(source: &SourceText) -> Option<Node> {
     let mut findings = Findings::default();
-    match source.file.ends_with(".json") {
-        true => json::parse(source, &mut findings),
-        false => yaml::parse(source, Span::new(0, source.text.len()), &mut findings),
+    if source.file.ends_with(".json") {
+        json::parse(source, &mut findings)
+    } else {
+        yaml::parse(source, Span::new(0, source.text.len()), &mut findings)
     }
 }
 

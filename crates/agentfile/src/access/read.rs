@@ -25,9 +25,10 @@ use crate::yaml;
 
 /// Reads a file. If it has errors, some policies may be missing or wider than written.
 pub fn parse(source: &SourceText, findings: &mut Findings) -> Vec<Policy> {
-    let node = match source.file.ends_with(".json") {
-        true => json::parse(source, findings),
-        false => yaml::parse(source, Span::new(0, source.text.len()), findings),
+    let node = if source.file.ends_with(".json") {
+        json::parse(source, findings)
+    } else {
+        yaml::parse(source, Span::new(0, source.text.len()), findings)
     };
     let Some(node) = node else { return Vec::new() };
     if node.kind == Kind::Null {

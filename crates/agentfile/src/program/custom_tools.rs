@@ -123,9 +123,10 @@ fn one(
 ) -> Option<OfferedTool> {
     let Some(path) = schema_file(tree, name) else {
         let text = FindingText::new(format!("tools/{name}.yml is not there"));
-        let help = match is_plain(name) {
-            true => "write the tool's name, description and parameters into it",
-            false => "a tool's name is that of a file in tools/, without its ending",
+        let help = if is_plain(name) {
+            "write the tool's name, description and parameters into it"
+        } else {
+            "a tool's name is that of a file in tools/, without its ending"
         };
         findings.at(DiagnosticCode::ToolSchemaMissing, &yml.source, place, text.help(help));
         return None;

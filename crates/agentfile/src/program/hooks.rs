@@ -119,9 +119,10 @@ impl HookEntryReader<'_> {
             None => {
                 let text =
                     FindingText::new(format!("`{moment}` is on, but {program} is not there"));
-                let help = match is_inside(&program) {
-                    true => format!("write {program}, or set it to false"),
-                    false => "a hook's program is a file in the agent's directory".to_owned(),
+                let help = if is_inside(&program) {
+                    format!("write {program}, or set it to false")
+                } else {
+                    "a hook's program is a file in the agent's directory".to_owned()
                 };
                 self.report(DiagnosticCode::HookMissing, field, text.help(help), findings);
                 None

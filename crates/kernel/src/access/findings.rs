@@ -219,10 +219,8 @@ fn ceilings_apart(
     on: &[&RankedPolicy],
     known: &BTreeSet<ToolName>,
 ) -> Option<Lint> {
-    let list = |one: &RankedPolicy| match one.policy.permissions.ceiling {
-        true => one.allow.clone(),
-        false => None,
-    };
+    let list =
+        |one: &RankedPolicy| if one.policy.permissions.ceiling { one.allow.clone() } else { None };
     let own = list(one)?;
     let apart = on.iter().find(|other| {
         let Some(list) = list(other).filter(|_| other.name() > one.name()) else { return false };

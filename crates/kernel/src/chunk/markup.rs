@@ -315,9 +315,10 @@ impl MarkupWriter {
 
     fn text(&mut self, text: &str) {
         // Text in a table is escaped with the table.
-        match self.table.is_some() {
-            true => self.put(text),
-            false => self.put(&escaped_for(self.markdown, text)),
+        if self.table.is_some() {
+            self.put(text);
+        } else {
+            self.put(&escaped_for(self.markdown, text));
         }
     }
 
@@ -343,10 +344,12 @@ enum DelimiterSide {
 }
 
 fn with_address(shown: &str, address: &str, is_same: bool) -> String {
-    match is_same || address.is_empty() {
-        true if shown.is_empty() => address.to_owned(),
-        true => shown.to_owned(),
-        false => format!("{shown} ({address})"),
+    if !is_same && !address.is_empty() {
+        format!("{shown} ({address})")
+    } else if shown.is_empty() {
+        address.to_owned()
+    } else {
+        shown.to_owned()
     }
 }
 

@@ -209,9 +209,12 @@ impl BranchTurn<'_> {
     /// Counts the tokens that the turn adds, after pruning.
     fn tokens(&self, pruned: &BranchPruning, scale: TokenCounter) -> u64 {
         let Some(all) = self.tokens else {
-            let shown = self.messages.iter().map(|message| match pruned.cuts(message) {
-                true => scale.of_messages([&pruned.applied(message)]),
-                false => scale.of_messages([message]),
+            let shown = self.messages.iter().map(|message| {
+                if pruned.cuts(message) {
+                    scale.of_messages([&pruned.applied(message)])
+                } else {
+                    scale.of_messages([message])
+                }
             });
             return shown.sum();
         };

@@ -201,9 +201,10 @@ impl AddressRewriter<'_> {
     /// Writes the text up to a position with every dot in brackets.
     fn write_inert(&mut self, end: usize) {
         for c in self.text[self.done..end.max(self.done)].chars() {
-            match is_dot(c) {
-                true => self.out.push_str("[.]"),
-                false => self.out.push(c),
+            if is_dot(c) {
+                self.out.push_str("[.]");
+            } else {
+                self.out.push(c);
             }
         }
         self.done = end.max(self.done);

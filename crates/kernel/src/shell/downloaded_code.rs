@@ -23,10 +23,10 @@ pub(crate) fn executes_downloaded(simple: &ShellCommand, before: &[ShellCommand]
         }
         _ => false,
     };
-    let runs = match is_shell(name) || interpreter(name).is_some() || matches!(name, "source" | ".")
-    {
-        true => arguments.iter().map(ShellWord::text).find(|text| !text.starts_with('-')),
-        false => simple.words[0].literal(),
+    let runs = if is_shell(name) || interpreter(name).is_some() || matches!(name, "source" | ".") {
+        arguments.iter().map(ShellWord::text).find(|text| !text.starts_with('-'))
+    } else {
+        simple.words[0].literal()
     };
     (downloads && executes_input)
         || runs.is_some_and(|file| before.iter().any(|earlier| saved(earlier, file)))

@@ -160,9 +160,10 @@ fn literals(text: &str) -> Vec<(usize, String)> {
 /// Returns the literal right after this position, where an argument begins.
 fn argument(literals: &[(usize, String)], from: usize) -> Option<ShellWord> {
     let (_, literal) = literals.iter().find(|(place, _)| *place >= from && *place <= from + 2)?;
-    Some(match literal.starts_with('~') {
-        true => ShellWord::Dynamic(literal.clone()),
-        false => ShellWord::Literal(literal.clone()),
+    Some(if literal.starts_with('~') {
+        ShellWord::Dynamic(literal.clone())
+    } else {
+        ShellWord::Literal(literal.clone())
     })
 }
 

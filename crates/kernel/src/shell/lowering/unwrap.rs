@@ -240,9 +240,10 @@ fn shell(
         }
         (Some(_), _) => UnwrapOutcome::Plain(simple),
         (None, Some(input)) => {
-            let word = match input.exact {
-                true => ShellWord::Literal(input.text.clone()),
-                false => ShellWord::Dynamic(input.text.clone()),
+            let word = if input.exact {
+                ShellWord::Literal(input.text.clone())
+            } else {
+                ShellWord::Dynamic(input.text.clone())
             };
             run(lowering, &simple, Some(&word), &name);
             keep(lowering, simple, input.exact)
@@ -298,9 +299,10 @@ fn search(
 
 /// Makes a word dynamic if it contains the placeholder.
 fn replaced(word: &ShellWord, mark: &str) -> ShellWord {
-    match word.text().contains(mark) {
-        true => ShellWord::Dynamic(word.text().to_owned()),
-        false => word.clone(),
+    if word.text().contains(mark) {
+        ShellWord::Dynamic(word.text().to_owned())
+    } else {
+        word.clone()
     }
 }
 
@@ -389,9 +391,10 @@ fn git(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
 /// Joins words with single spaces.
 fn joined(words: &[ShellWord]) -> ShellWord {
     let text = words.iter().map(ShellWord::text).collect::<Vec<_>>().join(" ");
-    match words.iter().all(|word| word.literal().is_some()) {
-        true => ShellWord::Literal(text),
-        false => ShellWord::Dynamic(text),
+    if words.iter().all(|word| word.literal().is_some()) {
+        ShellWord::Literal(text)
+    } else {
+        ShellWord::Dynamic(text)
     }
 }
 
