@@ -231,7 +231,7 @@ pub fn plan(
         return match question.trigger {
             CompactionTrigger::Asked => Ok(CompactionAction::Nothing),
             CompactionTrigger::Request | CompactionTrigger::Overflow { .. } => {
-                shorten(question, limits, (&shown, sizes.sum()))
+                shorten(question, limits, &shown, sizes.sum())
             }
         };
     };
@@ -278,7 +278,8 @@ fn kept_from(sizes: &[u64], keep: u64) -> usize {
 fn shorten(
     question: &CompactionInput<'_>,
     limits: &CompactionLimits,
-    (shown, tokens): (&VisibleBranch<'_>, u64),
+    shown: &VisibleBranch<'_>,
+    tokens: u64,
 ) -> Result<CompactionAction, CompactionError> {
     let room = limits.room().saturating_sub(question.other_tokens);
     let room = match question.trigger {

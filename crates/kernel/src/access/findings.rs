@@ -137,7 +137,7 @@ fn unreachable(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
 fn walls_off_strangers(wall: &RankedPolicy, one: &RankedPolicy) -> bool {
     let who = PrincipalCondition { unknown: Some(true), ..PrincipalCondition::default() };
     wall.kinds.has(PrincipalKind::Unknown)
-        && covers_who((&wall.policy.who, wall.kinds), (&who, PrincipalKinds::of(&who)))
+        && covers_who(&wall.policy.who, &who)
         && covers_conditions(&wall.policy.conditions, &one.policy.conditions)
 }
 
@@ -238,17 +238,14 @@ fn ceilings_apart(
 
 /// Returns true if `a` provably matches every event that `b` matches.
 fn covers(a: &RankedPolicy, b: &RankedPolicy) -> bool {
-    covers_who((&a.policy.who, a.kinds), (&b.policy.who, b.kinds))
+    covers_who(&a.policy.who, &b.policy.who)
         && covers_conditions(&a.policy.conditions, &b.policy.conditions)
 }
 
-fn covers_who(
-    (a, a_kinds): (&PrincipalCondition, PrincipalKinds),
-    (b, b_kinds): (&PrincipalCondition, PrincipalKinds),
-) -> bool {
+fn covers_who(a: &PrincipalCondition, b: &PrincipalCondition) -> bool {
     let same = |a: &Option<String>, b: &Option<String>| a.is_none() || a == b;
     let named = |a: &Option<String>, b: &Option<String>| a.as_deref() == Some(ANY) || same(a, b);
-    a_kinds.covers(b_kinds)
+    PrincipalKinds::of(a).covers(PrincipalKinds::of(b))
         && same(&a.relationship, &b.relationship)
         && same(&a.person_id, &b.person_id)
         && named(&a.webhook, &b.webhook)

@@ -12,12 +12,12 @@ pub(super) const REMOVED: &str = "(link removed)";
 
 /// Rewrites all addresses to unlisted hosts.
 pub(super) fn rewrite(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
-    rewrite_as(text, (hosts, UncertainHostPolicy::Rewrite), form)
+    rewrite_as(text, hosts, UncertainHostPolicy::Rewrite, form)
 }
 
 /// Rewrites only certain addresses: with a scheme, or with a known top-level domain.
 pub(super) fn rewrite_certain(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
-    rewrite_as(text, (hosts, UncertainHostPolicy::Leave), form)
+    rewrite_as(text, hosts, UncertainHostPolicy::Leave, form)
 }
 
 /// The treatment of a name that may be a host.
@@ -27,11 +27,7 @@ enum UncertainHostPolicy {
     Leave,
 }
 
-fn rewrite_as(
-    text: &str,
-    (hosts, doubt): (&LinkHosts, UncertainHostPolicy),
-    form: LinkForm,
-) -> String {
+fn rewrite_as(text: &str, hosts: &LinkHosts, doubt: UncertainHostPolicy, form: LinkForm) -> String {
     let out = String::with_capacity(text.len());
     let mut writer = AddressRewriter { text, hosts, form, doubt, out, done: 0 };
     let mut at = 0;
