@@ -113,10 +113,11 @@ fn crash(binary: &Path, options: &Options) -> Result<(), CommandFailure> {
     let started = Instant::now();
     let mut all = CrashFigures::default();
     let undisturbed = kills::baseline_run(binary, &mut chance, &mut all)?;
+    let setup = CrashSetup { binary, size, undisturbed };
     for part in PARTS {
         let begun = Instant::now();
         let mut figures = CrashFigures::default();
-        let name = part.run(binary, size, &undisturbed, (&mut chance, &mut figures))?;
+        let name = part.run(&setup, &mut chance, &mut figures)?;
         println!("\n{name}, {:.1} s", begun.elapsed().as_secs_f64());
         print!("{figures}");
         all.violations.append(&mut figures.violations);
@@ -131,15 +132,22 @@ fn crash(binary: &Path, options: &Options) -> Result<(), CommandFailure> {
     }
 }
 
+/// The values that all parts of one crash test share.
+struct CrashSetup<'a> {
+    binary: &'a Path,
+    size: &'a CrashCounts,
+    undisturbed: BaselineRun,
+}
+
 impl CrashPart {
     /// Runs the part's number of cases; returns its name.
     fn run(
         self,
-        binary: &Path,
-        size: &CrashCounts,
-        undisturbed: &BaselineRun,
-        (chance, figures): (&mut CrashRng, &mut CrashFigures),
+        setup: &CrashSetup<'_>,
+        chance: &mut CrashRng,
+        figures: &mut CrashFigures,
     ) -> Result<&'static str, CommandFailure> {
+        let CrashSetup { binary, size, undisturbed } = setup;
         match self {
             CrashPart::Kills => {
                 kills::run(binary, size.kills, undisturbed, chance, figures).map(|()| "kill -9")

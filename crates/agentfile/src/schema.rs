@@ -215,14 +215,14 @@ pub fn check(
     let mut pointers: Vec<String> = problems.iter().flat_map(SchemaProblem::to_take_out).collect();
     take_out_all(node, &mut pointers);
     if !pointers.is_empty() {
-        take_out_the_incomplete(node, (schema, validator));
+        take_out_the_incomplete(node, schema, validator);
     }
     pointers.extend(problems.iter().filter_map(SchemaProblem::missing));
     pointers
 }
 
 /// Removes values that lack a required part after a removal; their neighbors stay.
-fn take_out_the_incomplete(node: &mut Node, (schema, validator): (&Value, &Validator)) {
+fn take_out_the_incomplete(node: &mut Node, schema: &Value, validator: &Validator) {
     for _ in 0..NODE_DEPTH_MAX {
         let value = node.to_value();
         let errors = validator.iter_errors(&value);

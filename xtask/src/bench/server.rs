@@ -133,7 +133,8 @@ impl BenchServer {
 
 impl Drop for BenchServer {
     fn drop(&mut self) {
-        // A process that ended cannot be killed.
-        self.child.kill().and_then(|()| self.child.wait()).map(drop).unwrap_or_default();
+        if let Err(error) = self.child.kill().and_then(|()| self.child.wait()) {
+            eprintln!("The server cannot be stopped: {error}.");
+        }
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn read(
         }
     }
     if !yml.lost("/hooks") {
-        report_undeclared(tree, (&said, &named), findings);
+        report_undeclared(tree, &said, &named, findings);
     }
     hooks
 }
@@ -220,7 +220,8 @@ fn is_inside(path: &str) -> bool {
 /// Reports each program in `hooks/` that agent.yml does not mention and that never runs.
 fn report_undeclared(
     tree: &FileTree,
-    (said, named): (&HooksYml, &HashSet<String>),
+    said: &HooksYml,
+    named: &HashSet<String>,
     findings: &mut Findings,
 ) {
     for (name, file) in tree.files_in("hooks") {
