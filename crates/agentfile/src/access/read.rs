@@ -138,7 +138,7 @@ impl PolicyReader<'_> {
             self.report(DiagnosticCode::FlagWithoutGround, "/isolate", text);
         }
         if policy.only_modifies() && yml.session.is_none() && !self.lost("") {
-            let text = FindingText::new(format!("`{name}` only modifies, so it lets nobody in"))
+            let text = FindingText::new(format!("`{name}` only modifies, so it admits no sender"))
                 .help("others must allow; add `permissions` if this policy should too");
             self.report(DiagnosticCode::OnlyModifies, "/modifiers", text);
         }

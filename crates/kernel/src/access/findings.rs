@@ -79,7 +79,7 @@ fn never_matches(one: &RankedPolicy) -> Option<Lint> {
     };
     if one.kinds.is_empty() {
         return report(
-            "nobody is all that `match.principal` asks for at once",
+            "no sender has all the kinds that `match.principal` asks for",
             "keep one of is_user, unknown, system, webhook and agent",
         );
     }
@@ -119,7 +119,7 @@ fn unreachable(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
     let denying = || on.iter().filter(|other| other.role == PolicyEffect::Denies);
     let name = one.name();
     if let Some(wall) = denying().find(|other| covers(other, one)) {
-        let message = format!("`{name}` lets nobody in: `{}` denies all it concerns", wall.name());
+        let message = format!("`{name}` admits no sender: `{}` denies all of them", wall.name());
         let help = "narrow the one that denies; a denial wins whatever its priority";
         return Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help));
     }
@@ -128,7 +128,7 @@ fn unreachable(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
     let wall = denying().filter(|_| for_anybody).find(|other| walls_off_strangers(other, one))?;
     let message = format!("strangers can never use `{name}`: `{}` denies all of them", wall.name());
     let help = format!(
-        "remove `{}`; whoever no policy allows is denied anyway, strangers elsewhere too",
+        "remove `{}`; a sender that no policy allows is denied anyway, also a stranger elsewhere",
         wall.name()
     );
     Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help))
@@ -176,7 +176,9 @@ fn without_effect(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
                 return None;
             }
             report(
-                format!("`{name}` only modifies, and no policy lets in those it concerns"),
+                format!(
+                    "`{name}` only modifies, and no policy allows the senders that it concerns"
+                ),
                 "add `permissions`, or a policy that allows them",
             )
         }
