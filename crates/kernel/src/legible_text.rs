@@ -148,10 +148,13 @@ fn notes(text: &str) -> Vec<String> {
     let mut more = 0_usize;
     for word in text.split(|c| !of_name(c)).map(|word| word.trim_matches('.')) {
         let Some(note) = note(word) else { continue };
-        match notes.len() < JUDGED_NOTES_MAX {
-            _ if notes.contains(&note) => {}
-            true => notes.push(note),
-            false => more += 1,
+        if notes.contains(&note) {
+            continue;
+        }
+        if notes.len() < JUDGED_NOTES_MAX {
+            notes.push(note);
+        } else {
+            more += 1;
         }
     }
     if more > 0 {

@@ -121,7 +121,7 @@ fn counts_of_shapes(tree: &SourceTree) -> Vec<BudgetedCount> {
         ),
         BudgetedCount::of(
             "matches on a bool",
-            113,
+            0,
             lines(code_shape::bool_matches(tree)),
             "Use `if` and `else`",
         ),
