@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::build;
 use crate::child;
 use crate::failure::CommandFailure;
 use crate::limits::{BENCH_BESIDE_ROUNDS_MAX, BENCH_SKILLS_MAX};
@@ -89,18 +90,18 @@ fn measure_part(
     sizes: &[usize],
 ) -> Result<(), CommandFailure> {
     match part {
-        BenchPart::Check => check::run(root, &child::build_agentry(measured)?, sizes),
-        BenchPart::Run => runs::run(&child::build_agentry(measured)?),
+        BenchPart::Check => check::run(root, &build::agentry(measured)?, sizes),
+        BenchPart::Run => runs::run(&build::agentry(measured)?),
         BenchPart::Ledger => bench_target(measured, "agentry-store", &["ledger", "--", "append"]),
-        BenchPart::Session => sessions::run(measured, &child::build_agentry(measured)?),
+        BenchPart::Session => sessions::run(measured, &build::agentry(measured)?),
         BenchPart::Program => bench_target(measured, "agentry-bthread", &["program"]),
         BenchPart::Agent => agents::run(root, measured),
         BenchPart::Sandbox => bench_target(measured, "agentry-tools", &["sandbox"]),
         BenchPart::Local => local::run(measured),
-        BenchPart::Replay => replay::run(measured, &child::build_agentry(measured)?),
-        BenchPart::Intake => intake::run(measured, &child::build_agentry(measured)?),
+        BenchPart::Replay => replay::run(measured, &build::agentry(measured)?),
+        BenchPart::Intake => intake::run(measured, &build::agentry(measured)?),
         #[cfg(target_os = "linux")]
-        BenchPart::Serve => serve::run(measured, &child::build_agentry(measured)?),
+        BenchPart::Serve => serve::run(measured, &build::agentry(measured)?),
         #[cfg(not(target_os = "linux"))]
         BenchPart::Serve => {
             println!("\nSkipped: the streams of the server are measured on Linux.");

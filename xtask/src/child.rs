@@ -11,7 +11,6 @@ use std::{
 use serde_json::Value;
 
 use crate::failure::CommandFailure;
-use crate::packages;
 
 /// Returns a cargo command in the root of the repository, as if a person had called it.
 pub(crate) fn cargo(root: &Path) -> Command {
@@ -95,28 +94,11 @@ pub(crate) fn spelled(command: &Command) -> String {
 /// Quotes a word that a shell would not read as it is.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,@+%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
-}
-
-/// Builds `agentry` with the profile `fast`; returns the path of the binary.
-pub(crate) fn build_agentry(root: &Path) -> Result<PathBuf, CommandFailure> {
-    build(root, "agentry", "fast")
-}
-
-/// Builds one of our programs, and returns its path.
-pub(crate) fn build(root: &Path, package: &str, profile: &str) -> Result<PathBuf, CommandFailure> {
-    packages::require(&packages::BUILD)?;
-    let mut build = cargo(root);
-    build.args(["build", "--package", package, "--profile", profile]);
-    println!("$ {}", spelled(&build));
-    if !succeeds(&mut build)? {
-        let text = format!("The build of `{package}` failed; the compiler says why above.");
-        return Err(CommandFailure::new(text));
-    }
-    Ok(target_directory(root)?.join(profile).join(package))
 }
 
 /// Returns cargo's target directory, as set by environment, configuration or default.

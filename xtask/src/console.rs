@@ -169,9 +169,10 @@ fn fetch_node(place: &Path, package: &str) -> Result<(), CommandFailure> {
         "==> the Node of this machine is older than {major}.{minor}; trying: {}",
         child::spelled(&install)
     );
-    match child::succeeds(&mut install)? {
-        true => Ok(()),
-        false => Err(no_node("A newer Node could not be installed; npm says why above.")),
+    if child::succeeds(&mut install)? {
+        Ok(())
+    } else {
+        Err(no_node("A newer Node could not be installed; npm says why above."))
     }
 }
 
@@ -203,10 +204,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), CommandFailure
     for entry in fs::read_dir(folder).map_err(trouble)? {
         let entry = entry.map_err(trouble)?;
         let is_source = !NOT_SOURCES.iter().any(|name| entry.file_name() == *name);
-        match entry.file_type().map_err(trouble)?.is_dir() {
-            true if is_source => collect(&entry.path(), files)?,
-            true => {}
-            false => files.push(entry.path()),
+        if !entry.file_type().map_err(trouble)?.is_dir() {
+            files.push(entry.path());
+        } else if is_source {
+            collect(&entry.path(), files)?;
         }
     }
     Ok(())

@@ -23,7 +23,7 @@ use std::{
 };
 
 use crate::{
-    child,
+    build, child,
     crash::{figures::CrashFigures, kills::BaselineRun, rng::CrashRng},
     failure::CommandFailure,
     limits::CRASH_KILLS_MAX,
@@ -72,7 +72,7 @@ pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), CommandFailure>
     let binary = match &options.binary {
         Some(binary) => std::path::absolute(binary)
             .map_err(|error| CommandFailure::file("find", binary, &error))?,
-        None => child::build_agentry(root)?,
+        None => build::agentry(root)?,
     };
     if options.inside {
         return crash(&binary, &options);
@@ -96,12 +96,13 @@ fn enter(binary: &Path, options: &Options, arguments: &[&str]) -> Result<(), Com
     let mut command = Command::new("unshare");
     command.args(apart).arg(own).arg("crash").args(arguments).arg(INSIDE);
     command.arg("--binary").arg(binary).arg("--seed").arg(options.seed.to_string());
-    match child::succeeds(&mut command)? {
-        true => Ok(()),
-        false => Err(CommandFailure::new(format!(
+    if child::succeeds(&mut command)? {
+        Ok(())
+    } else {
+        Err(CommandFailure::new(format!(
             "Not all held. `cargo xtask crash --seed {}` makes the same choices again.",
             options.seed
-        ))),
+        )))
     }
 }
 
@@ -112,10 +113,11 @@ fn crash(binary: &Path, options: &Options) -> Result<(), CommandFailure> {
     let started = Instant::now();
     let mut all = CrashFigures::default();
     let undisturbed = kills::baseline_run(binary, &mut chance, &mut all)?;
+    let setup = CrashSetup { binary, size, undisturbed };
     for part in PARTS {
         let begun = Instant::now();
         let mut figures = CrashFigures::default();
-        let name = part.run(binary, size, &undisturbed, (&mut chance, &mut figures))?;
+        let name = part.run(&setup, &mut chance, &mut figures)?;
         println!("\n{name}, {:.1} s", begun.elapsed().as_secs_f64());
         print!("{figures}");
         all.violations.append(&mut figures.violations);
@@ -130,15 +132,22 @@ fn crash(binary: &Path, options: &Options) -> Result<(), CommandFailure> {
     }
 }
 
+/// The values that all parts of one crash test share.
+struct CrashSetup<'a> {
+    binary: &'a Path,
+    size: &'a CrashCounts,
+    undisturbed: BaselineRun,
+}
+
 impl CrashPart {
     /// Runs the part's number of cases; returns its name.
     fn run(
         self,
-        binary: &Path,
-        size: &CrashCounts,
-        undisturbed: &BaselineRun,
-        (chance, figures): (&mut CrashRng, &mut CrashFigures),
+        setup: &CrashSetup<'_>,
+        chance: &mut CrashRng,
+        figures: &mut CrashFigures,
     ) -> Result<&'static str, CommandFailure> {
+        let CrashSetup { binary, size, undisturbed } = setup;
         match self {
             CrashPart::Kills => {
                 kills::run(binary, size.kills, undisturbed, chance, figures).map(|()| "kill -9")

@@ -20,7 +20,7 @@ use crate::{
         scratch,
         server::{BenchServer, BenchServerOptions},
     },
-    child,
+    build, child,
     failure::CommandFailure,
     server_client::ServerClient,
 };
@@ -52,7 +52,7 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailur
         // It is started in another directory.
         Some(binary) => fs::canonicalize(binary)
             .map_err(|error| CommandFailure::file("find", Path::new(binary), &error))?,
-        None => child::build_agentry(root)?,
+        None => build::agentry(root)?,
     };
     let program = prepare(&target.join("fuzz-venv"))?;
     let project = BenchProject::write(&binary)?;
@@ -85,12 +85,13 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailur
     // The server still runs and answers.
     asking.get("/api/me")?;
     server.stop()?;
-    match passed {
-        true => Ok(()),
-        false => Err(CommandFailure::new(
+    if passed {
+        Ok(())
+    } else {
+        Err(CommandFailure::new(
             "The server broke down over a request, or was too slow. Mend what it says above; `cargo xtask fuzz-api` \
              tries again.",
-        )),
+        ))
     }
 }
 

@@ -6,6 +6,7 @@
 //! Must never: depend on our crates, or need anything but Rust, git and a C compiler to start.
 
 mod bench;
+mod build;
 mod child;
 mod console;
 mod crash;

@@ -18,7 +18,7 @@ use std::{
 };
 
 use crate::{
-    child,
+    build, child,
     console::{self, Npm},
     failure::CommandFailure,
     limits::{PICTURE_CONSOLE_BYTES_MAX, PICTURE_TERMINAL_BYTES_MAX},
@@ -33,7 +33,7 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), CommandFailur
     console::build(root)?;
     let binary = match binary {
         Some(binary) => absolute(Path::new(binary))?,
-        None => child::build_agentry(root)?,
+        None => build::agentry(root)?,
     };
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder).map_err(|error| CommandFailure::file("create", &folder, &error))?;

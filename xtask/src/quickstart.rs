@@ -16,7 +16,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{child, console, failure::CommandFailure, limits::QUICKSTART_ANSWERS_MAX};
+use crate::{build, child, console, failure::CommandFailure, limits::QUICKSTART_ANSWERS_MAX};
 
 /// The question to the agent when there is no terminal.
 const QUESTION: &str = "Say in one sentence what you can do for me.";
@@ -28,7 +28,7 @@ pub(crate) fn run(root: &Path, dir: &Path) -> Result<(), CommandFailure> {
     if let Err(failure) = console::build(root) {
         println!("The web console is left out of this binary. {failure}\n");
     }
-    let quick = QuickStart { binary: as_typed(child::build_agentry(root)?) };
+    let quick = QuickStart { binary: as_typed(build::agentry(root)?) };
     let dir_argument = dir.as_os_str();
     if holds_something(dir)? {
         println!("\n{} is not empty, so `init` is skipped and nothing is written.", dir.display());

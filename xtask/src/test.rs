@@ -145,11 +145,10 @@ fn cargo(root: &Path, arguments: &[&str]) -> Result<(), CommandFailure> {
     command.args(arguments);
     let spelled = child::spelled(&command);
     println!("$ {spelled}");
-    match child::succeeds(&mut command)? {
-        true => Ok(()),
-        false => Err(CommandFailure::new(format!(
-            "Mend what it says above; `{spelled}` repeats it alone."
-        ))),
+    if child::succeeds(&mut command)? {
+        Ok(())
+    } else {
+        Err(CommandFailure::new(format!("Mend what it says above; `{spelled}` repeats it alone.")))
     }
 }
 
@@ -171,11 +170,12 @@ fn browse(root: &Path, script: &str) -> Result<(), CommandFailure> {
     let mut command = npm.command(&["run", script])?;
     command.env("AGENTRY_BIN", binary);
     println!("$ npm run {script}   (in console)");
-    match child::succeeds(&mut command)? {
-        true => Ok(()),
-        false => Err(CommandFailure::new(format!(
+    if child::succeeds(&mut command)? {
+        Ok(())
+    } else {
+        Err(CommandFailure::new(format!(
             "Mend what it says above; `npm run {script}` in the folder `console` repeats it alone."
-        ))),
+        )))
     }
 }
 

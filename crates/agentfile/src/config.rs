@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings, suggestion};
-use crate::layered_values::LayeredValues;
+use crate::layered_values::{LayeredValues, ValuePlace};
 use crate::manifest::config::{Config, ProviderToml};
 use crate::node::{Kind, Node, pointer_part};
 use crate::sandbox::{self, SandboxLayer, SettingsAuthor};
@@ -237,7 +237,7 @@ impl Settings {
         text: FindingText,
         findings: &mut Findings,
     ) {
-        self.said.report(code, (pointer, FILE), text, findings);
+        self.said.report(code, ValuePlace { pointer, file: FILE }, text, findings);
     }
 
     /// Returns the sandbox settings of all authors: the operator's ceiling, and the requests.

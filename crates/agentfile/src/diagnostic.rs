@@ -35,6 +35,14 @@ pub struct Diagnostic {
     pub span: Span,
 }
 
+/// The place of a finding in a file.
+struct FindingPlace {
+    file: Arc<str>,
+    line: usize,
+    column: usize,
+    span: Span,
+}
+
 /// All findings of one run of the reader, with the texts they refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
@@ -78,7 +86,11 @@ impl Findings {
     ) {
         let (line, column) = source.position(span.start);
         self.sources.entry(source.file.clone()).or_insert_with(|| source.clone());
-        self.push(code, (source.file.clone(), line, column, span), text.into());
+        self.push(
+            code,
+            FindingPlace { file: source.file.clone(), line, column, span },
+            text.into(),
+        );
     }
 
     /// Like `at`, for costly messages: the message is made only if the finding is kept.
@@ -102,16 +114,12 @@ impl Findings {
         file: impl Into<Arc<str>>,
         text: impl Into<FindingText>,
     ) {
-        self.push(code, (file.into(), 1, 1, Span::default()), text.into());
+        let place = FindingPlace { file: file.into(), line: 1, column: 1, span: Span::default() };
+        self.push(code, place, text.into());
     }
 
-    fn push(
-        &mut self,
-        code: DiagnosticCode,
-        place: (Arc<str>, usize, usize, Span),
-        text: FindingText,
-    ) {
-        let (file, line, column, span) = place;
+    fn push(&mut self, code: DiagnosticCode, place: FindingPlace, text: FindingText) {
+        let FindingPlace { file, line, column, span } = place;
         self.keep(Diagnostic {
             code,
             severity: text.severity.unwrap_or(code.severity()),

@@ -65,10 +65,8 @@ fn checked(text: &str, file: &str, findings: &mut Findings) -> Option<HookManife
             .help(format!("it may have at most {EVENT_HOOK_CONFIG_BYTES_MAX}, written as JSON"));
         findings.at(DiagnosticCode::OutOfRange, &source, doc.node.span_at("/config"), text);
     }
-    let usual = match written.model {
-        true => EVENT_HOOK_TIMEOUT_MS_MAX,
-        false => EVENT_HOOK_TIMEOUT_MS_DEFAULT,
-    };
+    let usual =
+        if written.model { EVENT_HOOK_TIMEOUT_MS_MAX } else { EVENT_HOOK_TIMEOUT_MS_DEFAULT };
     Some(HookManifest {
         name: written.name,
         description: written.description,

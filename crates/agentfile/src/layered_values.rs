@@ -25,6 +25,13 @@ struct LayeredValue {
     node: Node,
 }
 
+/// The place of a finding: a value, or the file to name if that was not given.
+#[derive(Clone, Copy)]
+pub(crate) struct ValuePlace<'a> {
+    pub(crate) pointer: &'a str,
+    pub(crate) file: &'a str,
+}
+
 impl LayeredValues {
     /// Adds all values of a tree, below a pointer.
     pub(crate) fn insert_tree(&mut self, source: &SourceText, node: &Node, pointer: &str) {
@@ -110,13 +117,13 @@ impl LayeredValues {
     pub(crate) fn report(
         &self,
         code: DiagnosticCode,
-        (pointer, file): (&str, &str),
+        place: ValuePlace<'_>,
         text: FindingText,
         findings: &mut Findings,
     ) {
-        match self.nearest(pointer) {
+        match self.nearest(place.pointer) {
             Some((word, span)) => findings.at(code, &word.source, span, text),
-            None => findings.about(code, file, text),
+            None => findings.about(code, place.file, text),
         }
     }
 

@@ -56,7 +56,7 @@ pub fn read(
         && let Some(mut node) = json::parse(&source, findings)
     {
         let lost = schema::check(FileKind::McpJson, &source, &mut node, findings);
-        from_json(&source, &node, (&lost, &mut servers), findings);
+        from_json(&source, &node, &lost, &mut servers, findings);
     }
     let mut seen = HashSet::new();
     for (at, server) in settings.config.mcp.servers.iter().enumerate() {
@@ -99,7 +99,8 @@ pub fn read(
 fn from_json(
     source: &SourceText,
     node: &Node,
-    (lost, servers): (&[String], &mut BTreeMap<String, McpServer>),
+    lost: &[String],
+    servers: &mut BTreeMap<String, McpServer>,
     findings: &mut Findings,
 ) {
     let Some(Kind::Map(pairs)) = node.pair("mcpServers").map(|pair| &pair.value.kind) else {

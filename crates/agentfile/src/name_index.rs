@@ -54,6 +54,15 @@ pub enum ReferenceKind {
     Agent,
 }
 
+/// A definition as another one names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DefinitionReference<'a> {
+    /// The kind of the definition.
+    pub kind: ReferenceKind,
+    /// Its id.
+    pub id: &'a str,
+}
+
 impl NameIndex {
     /// True if a tool has this canonical name, or if an MCP server is known that may have it.
     pub fn tool_exists(&self, name: &str) -> bool {
@@ -94,9 +103,10 @@ impl NameIndex {
                     .iter()
                     .flat_map(|tool| tool.aliases.iter().copied().chain([tool.name]))
                     .collect();
-                let own = match name.contains(['/', '\\']) {
-                    true => String::new(),
-                    false => format!("; a tool of an agent program needs tools/{name}.yml"),
+                let own = if name.contains(['/', '\\']) {
+                    String::new()
+                } else {
+                    format!("; a tool of an agent program needs tools/{name}.yml")
                 };
                 FindingText::new(format!("no tool is called `{name}`"))
                     .help(format!("{}{own}", suggestion(name, &known)))
@@ -107,12 +117,13 @@ impl NameIndex {
     /// Adds a finding if no definition, or only a broken one, has this id.
     pub fn report_reference(
         &self,
-        lookup: ReferenceKind,
-        id: &str,
-        place: (&SourceText, Span),
+        reference: DefinitionReference<'_>,
+        source: &SourceText,
+        span: Span,
         findings: &mut Findings,
     ) {
-        let (known, code, noun) = match lookup {
+        let DefinitionReference { kind, id } = reference;
+        let (known, code, noun) = match kind {
             ReferenceKind::Skill => (&self.skills, DiagnosticCode::UnknownSkill, "skill"),
             ReferenceKind::Task => (&self.tasks, DiagnosticCode::UnknownTask, "task"),
             ReferenceKind::Agent => (&self.agents, DiagnosticCode::UnknownAgent, "agent"),
@@ -122,9 +133,9 @@ impl NameIndex {
             Some(DefinitionHealth::Broken(file)) => {
                 let text = FindingText::new(format!("the {noun} `{id}` does not load"))
                     .help(format!("mend {file} first; its defects are listed there"));
-                findings.at(DiagnosticCode::BrokenReference, place.0, place.1, text);
+                findings.at(DiagnosticCode::BrokenReference, source, span, text);
             }
-            None => findings.at_with(code, place.0, place.1, || {
+            None => findings.at_with(code, source, span, || {
                 let ids: Vec<&str> = known.keys().map(String::as_str).collect();
                 FindingText::new(format!("no {noun} has the id `{id}`")).help(suggestion(id, &ids))
             }),

@@ -61,6 +61,13 @@ struct ProgramReader<'a> {
     around: &'a ResolveContext<'a>,
 }
 
+/// The parts of an agent that decide on its tools.
+struct ToolsetInput<'a> {
+    custom: Vec<crate::agent::OfferedTool>,
+    scope: &'a DefinitionScope,
+    access: ToolAccess,
+}
+
 impl ProgramReader<'_> {
     fn read(&self, id: &str, findings: &mut Findings) -> Option<(Agent, Vec<Skill>)> {
         let yml = self.agent_yml(findings);
@@ -82,7 +89,7 @@ impl ProgramReader<'_> {
         };
         let yml = yml?;
         let (markdown, front) = instructions?;
-        let powers = self.powers(&yml, custom, (&scope, access), findings);
+        let powers = self.powers(&yml, ToolsetInput { custom, scope: &scope, access }, findings);
         if let Some(front) = &front {
             self.check_rules(front, &scope, &powers, findings);
         }
@@ -188,7 +195,7 @@ impl ProgramReader<'_> {
         let left_out = powers.left_out.iter().map(|one| ToolName::canonical(&one.name));
         let tools: HashSet<ToolName> = offered.chain(left_out).collect();
         let has_tool = |name: &str| tools.contains(&ToolName::canonical(name));
-        scope::check_rules(front, scope, (self.around.index, &has_tool), findings);
+        scope::check_rules(front, scope, self.around.index, &has_tool, findings);
     }
 
     fn texts(&self, findings: &mut Findings) -> PromptTexts {
@@ -271,10 +278,10 @@ impl ProgramReader<'_> {
     fn powers(
         &self,
         yml: &ManifestFile<AgentYml>,
-        custom: Vec<crate::agent::OfferedTool>,
-        (scope, access): (&DefinitionScope, ToolAccess),
+        input: ToolsetInput<'_>,
         findings: &mut Findings,
     ) -> AgentPermissions {
+        let ToolsetInput { custom, scope, access } = input;
         let capabilities = yml.manifest.capabilities.unwrap_or_default();
         let mut gathering = ToolsetBuilder::new(self.around.index, capabilities, &access);
         let spans = custom_tools::allow(self.tree, yml, &mut gathering, findings);

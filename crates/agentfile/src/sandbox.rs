@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::diagnostic::{DiagnosticCode, FindingText, Findings};
-use crate::layered_values::LayeredValues;
+use crate::layered_values::{LayeredValues, ValuePlace};
 use crate::manifest::config::{
     HomePersistence, SandboxLevel, SandboxProfile, SandboxToml, Security,
 };
@@ -119,7 +119,8 @@ impl SandboxLayer {
     /// Reports and removes malformed values.
     pub(crate) fn check_form(&mut self, findings: &mut Findings) {
         for (pointer, code, text) in validation::defects(&self.sandbox) {
-            self.said.report(code, (&pointer, ""), text, findings);
+            let place = ValuePlace { pointer: &pointer, file: "" };
+            self.said.report(code, place, text, findings);
         }
         let (env, domains) = validation::valid_entries(&self.sandbox);
         self.said.replace("/env", json!(env));
@@ -134,7 +135,8 @@ impl SandboxLayer {
             let text =
                 FindingText::new(format!("{} may not {what}; it has no effect", self.speaker))
                     .help(format!("set `{key}` in your own settings, as a variable or with -c"));
-            self.said.report(DiagnosticCode::OperatorOnly, (pointer, ""), text, findings);
+            let place = ValuePlace { pointer, file: "" };
+            self.said.report(DiagnosticCode::OperatorOnly, place, text, findings);
             self.said.remove(pointer);
         }
         self.refresh();

@@ -215,14 +215,14 @@ pub fn check(
     let mut pointers: Vec<String> = problems.iter().flat_map(SchemaProblem::to_take_out).collect();
     take_out_all(node, &mut pointers);
     if !pointers.is_empty() {
-        take_out_the_incomplete(node, (schema, validator));
+        take_out_the_incomplete(node, schema, validator);
     }
     pointers.extend(problems.iter().filter_map(SchemaProblem::missing));
     pointers
 }
 
 /// Removes values that lack a required part after a removal; their neighbors stay.
-fn take_out_the_incomplete(node: &mut Node, (schema, validator): (&Value, &Validator)) {
+fn take_out_the_incomplete(node: &mut Node, schema: &Value, validator: &Validator) {
     for _ in 0..NODE_DEPTH_MAX {
         let value = node.to_value();
         let errors = validator.iter_errors(&value);
@@ -319,12 +319,13 @@ fn report(
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             for name in unknown {
                 let place = places.get(name.as_str()).copied().unwrap_or(span);
-                let text = match problem.is_matcher() {
-                    true => FindingText::new(format!("`{name}` is not a matcher"))
-                        .help(suggestion(name, &Matcher::KEYS)),
-                    false => FindingText::new(format!("the field `{name}` is not known here"))
+                let text = if problem.is_matcher() {
+                    FindingText::new(format!("`{name}` is not a matcher"))
+                        .help(suggestion(name, &Matcher::KEYS))
+                } else {
+                    FindingText::new(format!("the field `{name}` is not known here"))
                         .help(suggestion(name, &known))
-                        .severity(kind.unknown_field_severity(&problem.pointer)),
+                        .severity(kind.unknown_field_severity(&problem.pointer))
                 };
                 let code = if problem.is_matcher() {
                     DiagnosticCode::NotAMatcher

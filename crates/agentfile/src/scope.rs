@@ -20,7 +20,7 @@ use crate::manifest::approvals::{ExampleArgs, Examples, Matcher, TaskApprovals, 
 use crate::manifest::names::InheritableNames;
 use crate::manifest::skill_md::SkillMd;
 use crate::manifest::task_md::{StepMd, TaskMd};
-use crate::name_index::{NameIndex, ReferenceKind};
+use crate::name_index::{DefinitionReference, NameIndex, ReferenceKind};
 use crate::node::Kind;
 use crate::pattern;
 use crate::schema::ManifestFile;
@@ -103,7 +103,7 @@ pub fn read<T: ScopedManifest>(
         named.contains(&ToolName::canonical(name))
             || (scope.tools.inherit || doc.lost("/tools")) && exists(name)
     };
-    check_rules(doc, &scope, (index, &offered), findings);
+    check_rules(doc, &scope, index, &offered, findings);
     scope
 }
 
@@ -134,11 +134,12 @@ pub(crate) fn read_names<T: ScopedManifest>(
 pub(crate) fn check_rules<T: ScopedManifest>(
     doc: &ManifestFile<T>,
     scope: &DefinitionScope,
-    (index, has_tool): (&NameIndex, &dyn Fn(&str) -> bool),
+    index: &NameIndex,
+    has_tool: &dyn Fn(&str) -> bool,
     findings: &mut Findings,
 ) {
     if let Some(rules) = &scope.tool_rules {
-        check_list(doc, (RuleKind::Tool, rules), (index, has_tool), findings);
+        check_list(doc, RuleList { kind: RuleKind::Tool, rules }, index, has_tool, findings);
     }
     if let Some(rules) = &scope.task_rules {
         let named: HashSet<&str> =
@@ -147,7 +148,7 @@ pub(crate) fn check_rules<T: ScopedManifest>(
             let inherits = scope.tasks.inherit || doc.lost("/tasks");
             named.contains(name) || inherits && index.tasks.contains_key(name)
         };
-        check_list(doc, (RuleKind::Task, rules), (index, &has_task), findings);
+        check_list(doc, RuleList { kind: RuleKind::Task, rules }, index, &has_task, findings);
     }
 }
 
@@ -245,20 +246,29 @@ fn check_references<T>(
     index: &NameIndex,
     findings: &mut Findings,
 ) {
-    let lookup = if field == "/skills" { ReferenceKind::Skill } else { ReferenceKind::Task };
+    let kind = if field == "/skills" { ReferenceKind::Skill } else { ReferenceKind::Task };
     for (below, name) in InheritableNames::named(list) {
         let span = doc.span(&format!("{field}{below}"));
-        index.report_reference(lookup, name, (&doc.source, span), findings);
+        let reference = DefinitionReference { kind, id: name };
+        index.report_reference(reference, &doc.source, span, findings);
     }
+}
+
+/// The approval rules of one kind.
+struct RuleList<'a> {
+    kind: RuleKind,
+    rules: &'a [ApprovalRule],
 }
 
 /// Checks the rules of one list, then tests their examples if the rules can be evaluated.
 fn check_list<T>(
     doc: &ManifestFile<T>,
-    (kind, rules): (RuleKind, &[ApprovalRule]),
-    (index, offered): (&NameIndex, &dyn Fn(&str) -> bool),
+    list: RuleList<'_>,
+    index: &NameIndex,
+    offered: &dyn Fn(&str) -> bool,
     findings: &mut Findings,
 ) {
+    let RuleList { kind, rules } = list;
     let mut own = Findings::default();
     check_each(doc, kind.noun(), rules, offered, &mut own);
     check_commands(doc, kind, rules, &mut own);
@@ -315,7 +325,7 @@ fn check_each<T>(
 ) {
     // The first rule without conditions for each subject.
     let mut always: HashMap<&str, usize> = HashMap::new();
-    let mut compiled = 0;
+    let mut matchers = MatcherChecker { doc, compiled: 0 };
     for (at, rule) in rules.iter().enumerate() {
         let pointer = format!("/{what}_approvals/rules/{at}");
         if !offered(&rule.subject) {
@@ -341,51 +351,54 @@ fn check_each<T>(
         for (argument, matcher) in &rule.when {
             let argument = crate::node::pointer_part(argument);
             let pointer = format!("{pointer}/when/{argument}");
-            check_matcher(doc, &pointer, matcher, (0, &mut compiled), findings);
+            matchers.check(&pointer, matcher, 0, findings);
         }
     }
 }
 
-fn check_matcher<T>(
-    doc: &ManifestFile<T>,
-    pointer: &str,
-    matcher: &Matcher,
-    (depth, compiled): (usize, &mut usize),
-    findings: &mut Findings,
-) {
-    match matcher {
-        Matcher::Matches(_) if *compiled >= REGEXES_MAX => {
-            *compiled += 1;
-            // Reported once; compiling thousands takes longer than reading all else.
-            if *compiled == REGEXES_MAX + 1 {
-                let text = FindingText::new("the file holds too many regular expressions")
-                    .help(format!("at most {REGEXES_MAX} are compiled; join some with `|`"));
-                findings.at(DiagnosticCode::TooManyNodes, &doc.source, doc.span(pointer), text);
+/// Checks the matchers of a file, and counts its regular expressions.
+struct MatcherChecker<'a, T> {
+    doc: &'a ManifestFile<T>,
+    compiled: usize,
+}
+
+impl<T> MatcherChecker<'_, T> {
+    fn check(&mut self, pointer: &str, matcher: &Matcher, depth: usize, findings: &mut Findings) {
+        let doc = self.doc;
+        match matcher {
+            Matcher::Matches(_) if self.compiled >= REGEXES_MAX => {
+                self.compiled += 1;
+                // Reported once; compiling thousands takes longer than reading all else.
+                if self.compiled == REGEXES_MAX + 1 {
+                    let text = FindingText::new("the file holds too many regular expressions")
+                        .help(format!("at most {REGEXES_MAX} are compiled; join some with `|`"));
+                    findings.at(DiagnosticCode::TooManyNodes, &doc.source, doc.span(pointer), text);
+                }
             }
+            Matcher::Matches(pattern) => {
+                self.compiled += 1;
+                if let Some(text) = pattern::defect(pattern) {
+                    let span = doc.span(&format!("{pointer}/matches"));
+                    findings.at(DiagnosticCode::BadRegex, &doc.source, span, text);
+                }
+            }
+            Matcher::AnyOf(nested) | Matcher::AllOf(nested) => {
+                let key = if matches!(matcher, Matcher::AnyOf(_)) { "anyOf" } else { "allOf" };
+                if depth >= MATCHER_DEPTH_MAX {
+                    let text = format!("matchers may nest at most {MATCHER_DEPTH_MAX} deep");
+                    findings.at(DiagnosticCode::TooDeep, &doc.source, doc.span(pointer), text);
+                    return;
+                }
+                for (at, one) in nested.iter().enumerate() {
+                    let pointer = format!("{pointer}/{key}/{at}");
+                    self.check(&pointer, one, depth + 1, findings);
+                }
+            }
+            Matcher::Equals(_)
+            | Matcher::In(_)
+            | Matcher::StartsWith(_)
+            | Matcher::Contains(_)
+            | Matcher::ContainsAll(_) => {}
         }
-        Matcher::Matches(pattern) => {
-            *compiled += 1;
-            if let Some(text) = pattern::defect(pattern) {
-                let span = doc.span(&format!("{pointer}/matches"));
-                findings.at(DiagnosticCode::BadRegex, &doc.source, span, text);
-            }
-        }
-        Matcher::AnyOf(nested) | Matcher::AllOf(nested) => {
-            let key = if matches!(matcher, Matcher::AnyOf(_)) { "anyOf" } else { "allOf" };
-            if depth >= MATCHER_DEPTH_MAX {
-                let text = format!("matchers may nest at most {MATCHER_DEPTH_MAX} deep");
-                findings.at(DiagnosticCode::TooDeep, &doc.source, doc.span(pointer), text);
-                return;
-            }
-            for (at, one) in nested.iter().enumerate() {
-                let pointer = format!("{pointer}/{key}/{at}");
-                check_matcher(doc, &pointer, one, (depth + 1, compiled), findings);
-            }
-        }
-        Matcher::Equals(_)
-        | Matcher::In(_)
-        | Matcher::StartsWith(_)
-        | Matcher::Contains(_)
-        | Matcher::ContainsAll(_) => {}
     }
 }

@@ -89,7 +89,7 @@ pub fn read(
     findings: &mut Findings,
 ) -> Option<SkillDraft> {
     let mut own = Findings::default();
-    let draft = read_draft(tree, path, (id, level), &mut own);
+    let draft = read_draft(tree, path, id, level, &mut own);
     // A skill with unreadable limits of its own must not load without them.
     let broken = own.has_errors();
     findings.append(own);
@@ -99,7 +99,8 @@ pub fn read(
 fn read_draft(
     tree: &FileTree,
     path: &str,
-    (id, level): (&str, SkillLevel),
+    id: &str,
+    level: SkillLevel,
     findings: &mut Findings,
 ) -> Option<SkillDraft> {
     let reading = if level == SkillLevel::Spec {

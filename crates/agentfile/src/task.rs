@@ -17,7 +17,7 @@ use crate::file_tree::FileTree;
 use crate::limits::TASK_STEPS_MAX;
 use crate::manifest::task_md::{StepMd, TaskInputSpec, TaskMd};
 use crate::markdown::{self, FrontMatterStrictness, MarkdownFile};
-use crate::name_index::{NameIndex, ReferenceKind};
+use crate::name_index::{DefinitionReference, NameIndex, ReferenceKind};
 use crate::node::{Kind, Node};
 use crate::schema::{self, FileKind, ManifestFile};
 use crate::scope::{self, DefinitionScope};
@@ -158,12 +158,8 @@ fn agent_of<T>(
     findings: &mut Findings,
 ) -> Option<SourcedValue<AgentId>> {
     let agent = agent?;
-    index.report_reference(
-        ReferenceKind::Agent,
-        agent,
-        (&doc.source, doc.span("/agent")),
-        findings,
-    );
+    let reference = DefinitionReference { kind: ReferenceKind::Agent, id: agent };
+    index.report_reference(reference, &doc.source, doc.span("/agent"), findings);
     Some(doc.sourced("/agent", AgentId::new(agent)))
 }
 

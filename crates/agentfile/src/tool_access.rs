@@ -115,7 +115,7 @@ pub fn read(
         docs.extend(doc);
     }
     if let [first, second] = present[..] {
-        report_both(tree, (first, second), findings);
+        report_both(tree, first, second, findings);
         broken = broken.or(Some(second));
     }
     let doc = docs.first();
@@ -161,7 +161,7 @@ fn parsed(
 }
 
 /// Reports that both places have a file: one of them would be ignored.
-fn report_both(tree: &FileTree, (first, second): (&str, &str), findings: &mut Findings) {
+fn report_both(tree: &FileTree, first: &str, second: &str, findings: &mut Findings) {
     let (first, second) = (tree.display_path(first), tree.display_path(second));
     let text =
         FindingText::new(format!("both {second} and {first} say which tools are on, so none is"))
@@ -204,13 +204,13 @@ fn shell(
         timeout_ms: knobs.number(
             "SHELL_TOOL_TIMEOUT_MS",
             timeout,
-            (SHELL_TIMEOUT_MS_DEFAULT, SHELL_TIMEOUT_MS_MAX),
+            NumberRange { default: SHELL_TIMEOUT_MS_DEFAULT, cap: SHELL_TIMEOUT_MS_MAX },
             findings,
         ),
         max_output_chars: knobs.number(
             "SHELL_TOOL_MAX_OUTPUT_CHARS",
             output,
-            (SHELL_OUTPUT_CHARS_DEFAULT, SHELL_OUTPUT_CHARS_MAX),
+            NumberRange { default: SHELL_OUTPUT_CHARS_DEFAULT, cap: SHELL_OUTPUT_CHARS_MAX },
             findings,
         ),
         allow_any_cwd: any
@@ -338,16 +338,30 @@ impl ToolAccessFile<'_> {
     }
 }
 
+/// The default of a number, and the highest one that is used.
+struct NumberRange {
+    default: u64,
+    cap: u64,
+}
+
+/// The value of a variable that is not set, and the help for one that is invalid.
+struct VariableForm<V> {
+    default: V,
+    help: &'static str,
+}
+
 struct ToolAccessEnvironment<'a> {
     environment: &'a BTreeMap<String, String>,
 }
 
 impl ToolAccessEnvironment<'_> {
     fn flag(&self, name: &str, default: bool, findings: &mut Findings) -> SourcedValue<bool> {
-        self.parsed(name, (default, "write true or false"), findings, |text| match text {
-            "true" | "1" | "yes" | "on" => Some(true),
-            "false" | "0" | "no" | "off" => Some(false),
-            _ => None,
+        self.parsed(name, VariableForm { default, help: "write true or false" }, findings, |text| {
+            match text {
+                "true" | "1" | "yes" | "on" => Some(true),
+                "false" | "0" | "no" | "off" => Some(false),
+                _ => None,
+            }
         })
     }
 
@@ -357,12 +371,17 @@ impl ToolAccessEnvironment<'_> {
         default: AccessMode,
         findings: &mut Findings,
     ) -> SourcedValue<AccessMode> {
-        self.parsed(name, (default, "write off, allowlist or full"), findings, |text| match text {
-            "off" => Some(AccessMode::Off),
-            "allowlist" => Some(AccessMode::Allowlist),
-            "full" => Some(AccessMode::Full),
-            _ => None,
-        })
+        self.parsed(
+            name,
+            VariableForm { default, help: "write off, allowlist or full" },
+            findings,
+            |text| match text {
+                "off" => Some(AccessMode::Off),
+                "allowlist" => Some(AccessMode::Allowlist),
+                "full" => Some(AccessMode::Full),
+                _ => None,
+            },
+        )
     }
 
     fn words(&self, name: &str) -> Vec<SourcedValue<String>> {
@@ -379,9 +398,10 @@ impl ToolAccessEnvironment<'_> {
         &self,
         name: &str,
         file: Option<(SourcedValue<u64>, SourceText, Span)>,
-        (default, cap): (u64, u64),
+        range: NumberRange,
         findings: &mut Findings,
     ) -> SourcedValue<u64> {
+        let NumberRange { default, cap } = range;
         let words = |value| {
             FindingText::new(format!("{value} is above the cap of {cap}, which is used"))
                 .help(format!("write at most {cap}"))
@@ -396,7 +416,7 @@ impl ToolAccessEnvironment<'_> {
             None => {
                 let number = self.parsed(
                     name,
-                    (default, "write a whole number above zero"),
+                    VariableForm { default, help: "write a whole number above zero" },
                     findings,
                     |text| text.parse().ok().filter(|number| *number > 0),
                 );
@@ -417,10 +437,11 @@ impl ToolAccessEnvironment<'_> {
     fn parsed<V>(
         &self,
         name: &str,
-        (default, help): (V, &str),
+        form: VariableForm<V>,
         findings: &mut Findings,
         parse: impl Fn(&str) -> Option<V>,
     ) -> SourcedValue<V> {
+        let VariableForm { default, help } = form;
         let Some(text) = self.environment.get(name) else {
             return SourcedValue::new(default, Origin::named("built-in"));
         };

@@ -35,9 +35,10 @@ pub fn parse_forgiving(source: &SourceText, within: Span, findings: &mut Finding
     }
     let masked = mask_values_with_colons(text);
     let mut second = Findings::default();
-    let tree = match masked.values.is_empty() {
-        true => None,
-        false => NodeBuilder::new(source, within.start, &mut second).build(&masked.text),
+    let tree = if masked.values.is_empty() {
+        None
+    } else {
+        NodeBuilder::new(source, within.start, &mut second).build(&masked.text)
     };
     let Some(mut tree) = tree else {
         findings.append(first);

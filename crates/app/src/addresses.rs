@@ -51,9 +51,10 @@ impl AddressTrust {
 
     /// Reads the trusted addresses as `in_ledger` does; empty if there is no ledger.
     pub(crate) fn of(host: &CliContext, project: &Path) -> Result<Self, Fault> {
-        match bootstrap::has_ledger(host) {
-            true => Self::in_ledger(&bootstrap::open_ledger(host)?, project),
-            false => Ok(Self { project: project.to_owned(), addresses: BTreeSet::new() }),
+        if bootstrap::has_ledger(host) {
+            Self::in_ledger(&bootstrap::open_ledger(host)?, project)
+        } else {
+            Ok(Self { project: project.to_owned(), addresses: BTreeSet::new() })
         }
     }
 

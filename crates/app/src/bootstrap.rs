@@ -137,10 +137,7 @@ pub(crate) fn ledger_troubles(host: &CliContext) -> Vec<String> {
 
 /// Returns the current time in milliseconds, never before the newest entry of the ledger.
 pub(crate) fn ledger_now(host: &CliContext) -> Result<u64, Fault> {
-    match has_ledger(host) {
-        true => Ok(open_ledger_to_read(host)?.now()),
-        false => Ok(now()),
-    }
+    if has_ledger(host) { Ok(open_ledger_to_read(host)?.now()) } else { Ok(now()) }
 }
 
 /// Warns, once per process, if the clock of this machine is behind the ledger.

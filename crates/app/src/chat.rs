@@ -331,8 +331,8 @@ impl<'a> TerminalChat<'a> {
 
 /// Returns the next event that is pending or arrives within a time.
 fn next(receiver: &Receiver<ChatEvent>, within: Duration) -> Option<ChatEvent> {
-    receiver.try_recv().ok().or_else(|| match within.is_zero() {
-        true => None,
-        false => receiver.recv_timeout(within).ok(),
-    })
+    receiver
+        .try_recv()
+        .ok()
+        .or_else(|| if within.is_zero() { None } else { receiver.recv_timeout(within).ok() })
 }

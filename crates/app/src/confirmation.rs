@@ -110,10 +110,7 @@ pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Faul
     if more > 0 {
         writeln!(stderr, "and {} more", plural(more, "definition")).unwrap_or_default();
     }
-    match all.is_some_and(|all| all.is_empty()) {
-        true => Ok(()),
-        false => record(ledger, loaded, None),
-    }
+    if all.is_some_and(|all| all.is_empty()) { Ok(()) } else { record(ledger, loaded, None) }
 }
 
 /// Returns the changes since the definitions were confirmed; None if they never were.
@@ -192,10 +189,7 @@ impl ConfirmationKeeper {
         ledger: &Ledger,
         loaded: &LoadedProject,
     ) -> Result<(), Fault> {
-        match self.was_confirmed {
-            true => confirm(ledger, loaded, host.environment.user()),
-            false => Ok(()),
-        }
+        if self.was_confirmed { confirm(ledger, loaded, host.environment.user()) } else { Ok(()) }
     }
 }
 

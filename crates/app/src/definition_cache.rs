@@ -105,10 +105,11 @@ impl DefinitionCache {
         asked: CliSelection,
         confirmation: Confirmation,
     ) -> Result<Self, Fault> {
-        let servings = match asked.model.as_deref().is_some_and(is_played) {
+        let servings = if asked.model.as_deref().is_some_and(is_played) {
             // A scripted model has no provider, so none is probed.
-            true => Vec::new(),
-            false => engine.servings().to_vec(),
+            Vec::new()
+        } else {
+            engine.servings().to_vec()
         };
         let access = project_policies(&engine.loaded)?;
         let zone = timezone::of(&engine.loaded.library.settings)?;

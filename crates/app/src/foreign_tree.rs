@@ -69,18 +69,23 @@ pub(crate) fn clean(root: &Path) -> Result<Vec<SkippedEntry>, Fault> {
             if directory == root && is_git(&entry.file_name()) {
                 continue;
             }
-            let what =
-                match is_git(&entry.file_name()) || (kind.is_dir() && is_bare_repository(&path)) {
-                    true => Some(REPOSITORY),
-                    false if kind.is_symlink() => leads_out(&path, root, &real),
-                    false if kind.is_dir() || kind.is_file() => None,
-                    false => Some(SPECIAL),
-                };
+            let is_repository =
+                is_git(&entry.file_name()) || (kind.is_dir() && is_bare_repository(&path));
+            let what = if is_repository {
+                Some(REPOSITORY)
+            } else if kind.is_symlink() {
+                leads_out(&path, root, &real)
+            } else if kind.is_dir() || kind.is_file() {
+                None
+            } else {
+                Some(SPECIAL)
+            };
             match what {
                 Some(what) => {
-                    let removed = match kind.is_dir() {
-                        true => fs::remove_dir_all(&path),
-                        false => fs::remove_file(&path),
+                    let removed = if kind.is_dir() {
+                        fs::remove_dir_all(&path)
+                    } else {
+                        fs::remove_file(&path)
                     };
                     removed.map_err(|error| unwritable(&path, &error))?;
                     left_out.push(SkippedEntry { path, what });

@@ -51,9 +51,10 @@ impl<W: Write> EscapingWriter<W> {
     /// Writes the incomplete bytes at the end of the input, escaped.
     fn end(&mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
-        match held.is_empty() {
-            true => Ok(()),
-            false => self.to.write_all(escaped(&String::from_utf8_lossy(&held)).as_bytes()),
+        if held.is_empty() {
+            Ok(())
+        } else {
+            self.to.write_all(escaped(&String::from_utf8_lossy(&held)).as_bytes())
         }
     }
 }
@@ -149,13 +150,12 @@ fn style(text: &str) -> Option<usize> {
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match steers(c) {
-            true => {
-                let mut units = [0; 2];
-                let units = c.encode_utf16(&mut units).iter();
-                units.for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
-            }
-            false => out.push(c),
+        if steers(c) {
+            let mut units = [0; 2];
+            let units = c.encode_utf16(&mut units).iter();
+            units.for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c)
         }
     }
     out

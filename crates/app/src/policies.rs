@@ -50,10 +50,7 @@ fn compiled(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Ve
     let access = compile(&rules.policies());
     let failed = wrong_examples(rules, &access);
     let line = |one: &Lint| format!("{} {} {}", one.origin, one.code, one.message);
-    match failed.is_empty() {
-        true => Ok(access),
-        false => Err(failed.iter().map(line).collect()),
-    }
+    if failed.is_empty() { Ok(access) } else { Err(failed.iter().map(line).collect()) }
 }
 
 /// Reports probable mistakes in policies, and examples that fail.

@@ -331,10 +331,8 @@ fn implied(
         Protocol::Openai if elsewhere => Protocol::OpenaiChat,
         protocol => protocol,
     };
-    let catalogue = match elsewhere {
-        true => vec!["*".to_owned()],
-        false => Prices::built_in().names(usual.id),
-    };
+    let catalogue =
+        if elsewhere { vec!["*".to_owned()] } else { Prices::built_in().names(usual.id) };
     let serving = SelectableProvider {
         id: usual.id.to_owned(),
         models: ServedModels::Any,

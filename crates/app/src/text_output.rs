@@ -172,10 +172,13 @@ impl TextOutput {
         if text.is_empty() {
             return;
         }
-        self.out(|out| match streamed {
-            // The deltas were shown already.
-            true => writeln!(out),
-            false => writeln!(out, "{}", visible(text)),
+        self.out(|out| {
+            if streamed {
+                // The deltas were shown already.
+                writeln!(out)
+            } else {
+                writeln!(out, "{}", visible(text))
+            }
         });
     }
 

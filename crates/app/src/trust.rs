@@ -201,10 +201,7 @@ impl<'a> TrustReview<'a> {
         let mut changes = 0;
         let mut tell = |line: String| -> io::Result<()> {
             changes += 1;
-            match changes <= TRUST_FILES_SHOWN_MAX {
-                true => writeln!(out, "{line}"),
-                false => Ok(()),
-            }
+            if changes <= TRUST_FILES_SHOWN_MAX { writeln!(out, "{line}") } else { Ok(()) }
         };
         for (path, hash) in new {
             match old.get(path) {

@@ -184,7 +184,7 @@ impl AccessPolicies {
         matched.sort_unstable();
         let matched: Vec<&RankedPolicy> =
             matched.into_iter().map(|number| &self.policies[number as usize]).collect();
-        merge::decision(&matched, asked, (grants, now))
+        merge::decision(&matched, asked, grants, now)
     }
 
     /// Returns every policy's part in a decision, the first in rank first.

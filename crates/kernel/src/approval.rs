@@ -52,26 +52,27 @@ pub fn decide_with<'a>(
     args: &Value,
 ) -> RuleVerdict<'a> {
     let path = JudgedPath::of(tool, args, &CallFacts::default(), "");
-    decide_at(patterns, rules, (tool, args), path.as_ref())
+    decide_at(patterns, rules, tool, args, path.as_ref())
 }
 
 /// Evaluates the rules for a call whose path argument is resolved.
 pub fn decide_at<'a>(
     patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
-    (tool, args): (&str, &Value),
+    tool: &str,
+    args: &Value,
     path: Option<&JudgedPath>,
 ) -> RuleVerdict<'a> {
     let command = args.get(COMMAND).and_then(Value::as_str).filter(|_| tool == SHELL);
     match command {
         Some(command) => ShellCall { patterns, rules, args, command, path }.decide(),
-        None => first(patterns, rules, (tool, args), path),
+        None => first(patterns, rules, tool, args, path),
     }
 }
 
 /// Evaluates the rules for an invocation of a task.
 pub fn decide_task<'a>(rules: &'a [ApprovalRule], task: &str, inputs: &Value) -> RuleVerdict<'a> {
-    first(&RulePatterns::default(), rules, (task, inputs), None)
+    first(&RulePatterns::default(), rules, task, inputs, None)
 }
 
 /// Evaluates all rules, in order, on each of their examples; returns those that fail.
@@ -79,7 +80,7 @@ pub fn try_examples(kind: RuleKind, rules: &[ApprovalRule]) -> Vec<ExampleDefect
     let patterns = RulePatterns::of(rules);
     let decide = |rule: &ApprovalRule, args: &Value| match kind {
         RuleKind::Tool => decide_with(&patterns, rules, &rule.subject, args),
-        RuleKind::Task => first(&patterns, rules, (&rule.subject, args), None),
+        RuleKind::Task => first(&patterns, rules, &rule.subject, args, None),
     };
     let mut defects = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
@@ -120,7 +121,8 @@ fn otherwise(
 fn first<'a>(
     patterns: &RulePatterns,
     rules: &'a [ApprovalRule],
-    (subject, args): (&str, &Value),
+    subject: &str,
+    args: &Value,
     path: Option<&JudgedPath>,
 ) -> RuleVerdict<'a> {
     let mut own = rules.iter().filter(|rule| rule.subject == subject);

@@ -423,8 +423,8 @@ impl Authority {
             .unwrap_or(&self.agent_rules);
         let patterns = &self.prepared.get(self).patterns;
         let path = self.path(call, facts);
-        let named = (call.tool.as_str(), &call.input);
-        let opinion = approval::decide_at(patterns, rules, named, path.as_ref());
+        let tool = call.tool.as_str();
+        let opinion = approval::decide_at(patterns, rules, tool, &call.input, path.as_ref());
         Finding {
             stage: Stage::Rules,
             verdict: opinion.verdict,

@@ -78,10 +78,7 @@ impl Charter {
 
     /// Returns the initial mode: supervised unless the sender may use all tools and data.
     pub fn first_mode(&self) -> Mode {
-        match self.authority.may_be_autonomous() {
-            true => self.mode,
-            false => Mode::Supervised,
-        }
+        if self.authority.may_be_autonomous() { self.mode } else { Mode::Supervised }
     }
 
     /// Returns the confinement of the processes that its calls start.

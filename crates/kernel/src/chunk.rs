@@ -5,7 +5,7 @@
 //!
 //! Must never: make a piece longer than the limit, or lose text other than white space at a cut.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use agentry_agentfile::manifest::channels::MarkdownFlavor;
 
@@ -43,16 +43,11 @@ pub fn split(text: &str, limit: usize) -> Vec<Chunk> {
 /// Converts to other markup, which can be longer; a piece that becomes too long is cut again.
 fn fitted(text: &str, limit: usize, markdown: MarkdownFlavor) -> Vec<String> {
     let mut ready = Vec::new();
-    fit(text, (limit.max(1), limit), markdown, &mut ready);
+    fit(text, limit.max(1), limit, markdown, &mut ready);
     ready
 }
 
-fn fit(
-    text: &str,
-    (limit, cut_at): (usize, usize),
-    markdown: MarkdownFlavor,
-    ready: &mut Vec<String>,
-) {
+fn fit(text: &str, limit: usize, cut_at: usize, markdown: MarkdownFlavor, ready: &mut Vec<String>) {
     for chunk in split(text, cut_at) {
         let written = markup::marked_up(&chunk.text, markdown);
         let (long, written_long) = (chunk.text.chars().count(), written.chars().count());
@@ -61,7 +56,7 @@ fn fit(
         } else if long > 1 {
             // Slightly less than should fit, so that few rounds are needed.
             let less = (long * limit / written_long * 3 / 4).clamp(1, long - 1);
-            fit(&chunk.text, (limit, less), markdown, ready);
+            fit(&chunk.text, limit, less, markdown, ready);
         } else {
             ready.extend(cut(&written, limit, &[]).into_iter().map(|chunk| chunk.text));
         }
@@ -138,8 +133,8 @@ impl<'a> Cutter<'a> {
         }
         match fence {
             Some(fence) if fence.end > far => self.piece_of_code(at, fence, open),
-            Some(fence) => self.piece_of_text(at, (fence.end, far), open),
-            None => self.piece_of_text(at, (at, far), open),
+            Some(fence) => self.piece_of_text(at, fence.end..=far, open),
+            None => self.piece_of_text(at, at..=far, open),
         }
     }
 
@@ -158,14 +153,15 @@ impl<'a> Cutter<'a> {
         ChunkSpan { carries: at..end, open, close: &fence.close, next }
     }
 
-    /// Ends at the best place in the range.
+    /// Ends at the best of these places.
     fn piece_of_text(
         &self,
         at: usize,
-        (from, far): (usize, usize),
+        places: RangeInclusive<usize>,
         open: &'a str,
     ) -> ChunkSpan<'a> {
         let text = self.text;
+        let (from, far) = places.into_inner();
         let mut best: Option<(BreakKind, usize)> = None;
         let near: Vec<_> =
             self.fences.iter().filter(|fence| fence.end >= from && fence.start <= far).collect();
@@ -208,10 +204,12 @@ fn kind_of_place(text: &str, place: usize) -> Option<BreakKind> {
     }
     let is_end = |ends: &[char]| before.trim_end_matches(CLOSERS).ends_with(ends);
     if next.is_whitespace() {
-        return Some(match begins_a_block(after.trim_start()) {
-            true => BreakKind::Sign,
-            false if is_end(&ENDS) => BreakKind::Sentence,
-            false => BreakKind::Word,
+        return Some(if begins_a_block(after.trim_start()) {
+            BreakKind::Sign
+        } else if is_end(&ENDS) {
+            BreakKind::Sentence
+        } else {
+            BreakKind::Word
         });
     }
     before.ends_with(WIDE_ENDS).then_some(BreakKind::Sentence)

@@ -8,6 +8,7 @@
 //! Must never: show a turn twice, separate a call from its outcome, or summarize no turns.
 
 mod branch;
+mod branch_pruning;
 mod prune;
 mod summary_request;
 
@@ -25,7 +26,7 @@ use self::branch::VisibleBranch;
 pub use self::branch::{
     BranchTurn, BrokenCompaction, Kind, RebuildMode, assemble, covered, summary_message,
 };
-pub use self::prune::BranchPruning;
+pub use self::branch_pruning::BranchPruning;
 pub use self::summary_request::{SYSTEM, request};
 
 /// The budget of a model's window; all in tokens.
@@ -230,7 +231,7 @@ pub fn plan(
         return match question.trigger {
             CompactionTrigger::Asked => Ok(CompactionAction::Nothing),
             CompactionTrigger::Request | CompactionTrigger::Overflow { .. } => {
-                shorten(question, limits, (&shown, sizes.sum()))
+                shorten(question, limits, &shown, sizes.sum())
             }
         };
     };
@@ -277,7 +278,8 @@ fn kept_from(sizes: &[u64], keep: u64) -> usize {
 fn shorten(
     question: &CompactionInput<'_>,
     limits: &CompactionLimits,
-    (shown, tokens): (&VisibleBranch<'_>, u64),
+    shown: &VisibleBranch<'_>,
+    tokens: u64,
 ) -> Result<CompactionAction, CompactionError> {
     let room = limits.room().saturating_sub(question.other_tokens);
     let room = match question.trigger {

@@ -155,6 +155,29 @@ const DOMAINS: SecurityList = SecurityList {
     of: |security| security.allowed_domains.as_ref(),
 };
 
+/// An entry of a request's list that does not hold.
+struct DroppedEntry<'a> {
+    layer: &'a SandboxLayer,
+    list: SecurityList,
+    /// The position in the list.
+    at: usize,
+    text: &'a str,
+    narrowed_by: NarrowingLayer,
+}
+
+/// The layer that asks for less than an entry.
+enum NarrowingLayer {
+    Operator,
+    /// The operator permits the entry, but another request narrows it.
+    Request,
+}
+
+impl NarrowingLayer {
+    fn of(is_allowed_by_operator: bool) -> Self {
+        if is_allowed_by_operator { Self::Request } else { Self::Operator }
+    }
+}
+
 /// The state of resolving one confinement.
 struct ConfinementResolver<'a> {
     ceiling: &'a SandboxLayer,
@@ -268,8 +291,8 @@ impl ConfinementResolver<'_> {
                         .is_some_and(|asked| !path::intersection(asked, some).is_empty())
                 };
                 if !within(&left) && !within(&base) {
-                    let pointer = format!("{}/{at}", list.pointer);
-                    self.leave_out(layer, (list, &pointer), text, within(&most));
+                    let narrowed_by = NarrowingLayer::of(within(&most));
+                    self.leave_out(DroppedEntry { layer, list, at, text, narrowed_by });
                 }
                 kept.extend(common.unwrap_or_default());
             }
@@ -278,26 +301,21 @@ impl ConfinementResolver<'_> {
         left
     }
 
-    /// Adds a note; `allowed` means that the operator permits it, but another request narrows it.
-    fn leave_out(
-        &mut self,
-        layer: &SandboxLayer,
-        (list, pointer): (SecurityList, &str),
-        asked: &str,
-        allowed: bool,
-    ) {
+    /// Adds a note about an entry that does not hold.
+    fn leave_out(&mut self, entry: DroppedEntry<'_>) {
+        let DroppedEntry { layer, list, at, text: asked, narrowed_by } = entry;
         let (who, key, file) = (layer.speaker, list.key, &self.place.settings);
-        let text = match allowed {
-            true => format!(
+        let text = match narrowed_by {
+            NarrowingLayer::Request => format!(
                 "{who} asks for `{asked}`; your settings allow it, but the project or another file of \
                  the agent asks for less in {key}"
             ),
-            false => format!(
+            NarrowingLayer::Operator => format!(
                 "{who} asks for `{asked}`; your settings do not allow it: add it to {key} in {file}"
             ),
         };
-        let (asked, origin) = (asked.to_owned(), layer.origin(pointer));
-        self.notes.push(DroppedSetting { key, asked, origin, text });
+        let origin = layer.origin(&format!("{}/{at}", list.pointer));
+        self.notes.push(DroppedSetting { key, asked: asked.to_owned(), origin, text });
     }
 
     /// Returns the paths that are always readable: workspace, project and agent directory.
@@ -390,9 +408,9 @@ impl ConfinementResolver<'_> {
             for (at, text) in texts.iter().enumerate() {
                 let common = domain::intersection(text, &allow);
                 if common.is_empty() {
-                    let pointer = format!("{}/{at}", DOMAINS.pointer);
-                    let allowed = !domain::intersection(text, &most).is_empty();
-                    self.leave_out(layer, (DOMAINS, &pointer), text, allowed);
+                    let is_allowed = !domain::intersection(text, &most).is_empty();
+                    let narrowed_by = NarrowingLayer::of(is_allowed);
+                    self.leave_out(DroppedEntry { layer, list: DOMAINS, at, text, narrowed_by });
                 }
                 kept.extend(common);
             }

@@ -30,10 +30,7 @@ pub struct HookProgramOutput<'a> {
 /// Parses a hook's output; the notes list the fields that were dropped.
 pub fn read(moment: HookMoment, left: &HookProgramOutput<'_>) -> (HookResult, Vec<String>) {
     let mut notes = Vec::new();
-    let result = match moment.is_gate() {
-        true => gate(moment, left, &mut notes),
-        false => shape(left),
-    };
+    let result = if moment.is_gate() { gate(moment, left, &mut notes) } else { shape(left) };
     let result = result.unwrap_or_else(|why| HookResult::Failed { why });
     (result, notes)
 }
@@ -190,9 +187,10 @@ fn check_length(what: &str, text: Option<&str>) -> Result<(), String> {
 
 fn ended_badly(left: &HookProgramOutput<'_>) -> String {
     let said = shortened(left.stderr);
-    match said.is_empty() {
-        true => format!("it ended with exit code {}", left.exit_code),
-        false => format!("it ended with exit code {}: {said}", left.exit_code),
+    if said.is_empty() {
+        format!("it ended with exit code {}", left.exit_code)
+    } else {
+        format!("it ended with exit code {}: {said}", left.exit_code)
     }
 }
 

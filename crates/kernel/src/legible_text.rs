@@ -62,14 +62,16 @@ pub fn folded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let length = match first.is_whitespace() {
-            true => rest.find(|c: char| !c.is_whitespace()),
-            false => rest.find(|c: char| c != first),
+        let length = if first.is_whitespace() {
+            rest.find(|c: char| !c.is_whitespace())
+        } else {
+            rest.find(|c: char| c != first)
         };
         let (run, after) = rest.split_at(length.unwrap_or(rest.len()));
-        match first.is_whitespace() {
-            true => write_blanks(run, &mut out),
-            false => write_same(run, first, &mut out),
+        if first.is_whitespace() {
+            write_blanks(run, &mut out);
+        } else {
+            write_same(run, first, &mut out);
         }
         rest = after;
     }
@@ -99,9 +101,10 @@ fn write_same(run: &str, c: char, out: &mut String) {
 }
 
 fn write_char(c: char, out: &mut String) {
-    match is_plain(c) {
-        true => out.push(c),
-        false => out.extend(c.escape_unicode()),
+    if is_plain(c) {
+        out.push(c);
+    } else {
+        out.extend(c.escape_unicode());
     }
 }
 
@@ -145,10 +148,13 @@ fn notes(text: &str) -> Vec<String> {
     let mut more = 0_usize;
     for word in text.split(|c| !of_name(c)).map(|word| word.trim_matches('.')) {
         let Some(note) = note(word) else { continue };
-        match notes.len() < JUDGED_NOTES_MAX {
-            _ if notes.contains(&note) => {}
-            true => notes.push(note),
-            false => more += 1,
+        if notes.contains(&note) {
+            continue;
+        }
+        if notes.len() < JUDGED_NOTES_MAX {
+            notes.push(note);
+        } else {
+            more += 1;
         }
     }
     if more > 0 {

@@ -71,9 +71,10 @@ impl LinkFilter {
     pub fn rewrite_piece(&self, piece: String, limit: usize) -> Vec<String> {
         let Some(form) = self.form() else { return vec![piece] };
         let written = self.addresses(&piece, form);
-        match written.chars().count() <= limit {
-            true => vec![written],
-            false => chunk::split(&written, limit).into_iter().map(|chunk| chunk.text).collect(),
+        if written.chars().count() <= limit {
+            vec![written]
+        } else {
+            chunk::split(&written, limit).into_iter().map(|chunk| chunk.text).collect()
         }
     }
 

@@ -9,22 +9,20 @@
 
 mod allowlist;
 mod downloaded_code;
-mod embedded_code;
 mod escape;
+mod escape_argument;
 mod executed_files;
 pub(crate) mod git;
 pub mod harmless;
+mod inline_code;
 mod invocation;
 mod lowering;
 mod parse;
 pub(crate) mod path;
 pub(crate) mod program;
-mod redirect;
 mod sed;
-mod unwrap;
 mod word;
 mod word_split;
-mod wrapper;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

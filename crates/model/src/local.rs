@@ -110,15 +110,14 @@ impl Model for LocalModel {
             })
         };
         let ask = |choice| answer(choice, question.request, question.session);
-        let mut said = match self.is_talk(question)? {
+        let said = if self.is_talk(question)? {
             // Without the tools in its prompt it answers far better; its cache is kept separately.
-            true => {
-                let bare = ModelRequest { tools: Arc::from([]), ..question.request.clone() };
-                answer(ToolChoice::Either, &bare, &format!("{}\0talk", question.session))
-            }
-            false => ask(ToolChoice::Either),
-        }
-        .map_err(|error| failure(&error))?;
+            let bare = ModelRequest { tools: Arc::from([]), ..question.request.clone() };
+            answer(ToolChoice::Either, &bare, &format!("{}\0talk", question.session))
+        } else {
+            ask(ToolChoice::Either)
+        };
+        let mut said = said.map_err(|error| failure(&error))?;
         if said.calls.is_empty() && describes_a_call(&said.text, question.request) {
             // The model describes a call as text: it is queried again for a real call.
             (question.hear)(Delta::Restart);

@@ -144,18 +144,17 @@ fn unsafe_workspace(reason: String) -> String {
 
 /// Returns the protected paths of this moment, for a role that writes only unprotected files.
 pub(crate) fn protected(confinement: &Confinement) -> io::Result<Vec<PathBuf>> {
-    let known = match confinement.allow_write.is_empty() {
-        true => Vec::new(),
-        false => {
-            let mut guard = unlearnt(confinement)?;
-            guard.learn()?;
-            if let Some(reason) = guard.incomplete() {
-                return Err(io::Error::other(format!(
-                    "not every file could be looked at for protected ones: {reason}"
-                )));
-            }
-            guard.mounts()
+    let known = if confinement.allow_write.is_empty() {
+        Vec::new()
+    } else {
+        let mut guard = unlearnt(confinement)?;
+        guard.learn()?;
+        if let Some(reason) = guard.incomplete() {
+            return Err(io::Error::other(format!(
+                "not every file could be looked at for protected ones: {reason}"
+            )));
         }
+        guard.mounts()
     };
     Ok(with_denied(known, confinement))
 }

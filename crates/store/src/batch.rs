@@ -224,9 +224,10 @@ fn must_be(sql: &Connection, event: &EventId, wanted: InboundStatus) -> Result<(
 
 fn still_opens(sql: &Connection, token: &TokenId) -> Result<(), AppendError> {
     let row = view::TokenRow::by_id(sql, token)?;
-    match row.is_some_and(|row| row.revoked.is_none()) {
-        true => Ok(()),
-        false => Err(AppendError::Refused(Error::TokenGone { token: token.clone() })),
+    if row.is_some_and(|row| row.revoked.is_none()) {
+        Ok(())
+    } else {
+        Err(AppendError::Refused(Error::TokenGone { token: token.clone() }))
     }
 }
 

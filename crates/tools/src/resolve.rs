@@ -133,9 +133,10 @@ impl Workspace {
         }
         let target = self.dir().read_link_contents(link);
         let target = target.map_err(|reason| self.error(relative, reason))?;
-        match target.is_absolute() {
-            true => Err(Error::Outside { path: shown(relative) }),
-            false => Ok(target),
+        if target.is_absolute() {
+            Err(Error::Outside { path: shown(relative) })
+        } else {
+            Ok(target)
         }
     }
 
@@ -242,9 +243,12 @@ fn with_rest(mut here: PathBuf, rest: VecDeque<PendingComponent>) -> Option<Path
 /// Returns the name in another case, if it has letters.
 fn other_case(name: &OsStr) -> Option<String> {
     let name = name.to_str()?;
-    let swap = |letter: char| match letter.is_lowercase() {
-        true => letter.to_uppercase().collect::<String>(),
-        false => letter.to_lowercase().collect(),
+    let swap = |letter: char| {
+        if letter.is_lowercase() {
+            letter.to_uppercase().collect::<String>()
+        } else {
+            letter.to_lowercase().collect()
+        }
     };
     let other: String = name.chars().map(swap).collect();
     (other != name).then_some(other)

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::bench::agents::model_server::ScriptedModelServer;
 use crate::bench::agents::process_usage::{ProcessTreeUsage, spent_by};
 use crate::bench::usage::median;
-use crate::child;
+use crate::build;
 use crate::failure::CommandFailure;
 
 const CALLS: [usize; 3] = [0, 20, 200];
@@ -70,8 +70,8 @@ const FILES_PER_DIRECTORY: usize = 20;
 pub(crate) fn run(root: &Path, measured: &Path) -> Result<(), CommandFailure> {
     let scratch = super::scratch()?;
     // Built as released, since its size is memory; the null agent must be as fast as possible, too.
-    let null = child::build(root, "xtask", "release")?;
-    let binary = child::build(measured, "agentry", "release")?;
+    let null = build::package(root, "xtask", "release")?;
+    let binary = build::package(measured, "agentry", "release")?;
     let place = AgentBenchSetup { binary: &binary, null: &null, dir: scratch.path() };
     place.prepare()?;
     process_usage::adopt()?;

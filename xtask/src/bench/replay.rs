@@ -47,9 +47,10 @@ pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
 fn policies() -> String {
     let mut text = String::new();
     for number in 0..POLICIES {
-        let who = match number < PEOPLE {
-            true => format!("person_id: p{number}"),
-            false => format!("relationship: friend, tags: [tag-{number}]"),
+        let who = if number < PEOPLE {
+            format!("person_id: p{number}")
+        } else {
+            format!("relationship: friend, tags: [tag-{number}]")
         };
         let written = write!(
             text,

@@ -12,7 +12,6 @@ mod ready;
 
 use std::{
     path::Path,
-    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
@@ -45,7 +44,7 @@ const KEYS: usize = 40;
 const SETTINGS: &str = "[queue]\nturns = 2000\nmode = \"followup\"\n";
 
 pub(crate) fn run(root: &Path, binary: &Path) -> Result<(), CommandFailure> {
-    listeners::allow_many_files();
+    listeners::allow_many_files()?;
     many_listeners(binary)?;
     ready::run(root, binary)
 }
@@ -111,16 +110,14 @@ fn drive(
     mut asking: ServerClient,
     sessions: Vec<String>,
 ) -> Result<LoadResult, CommandFailure> {
-    let (say, said) = mpsc::channel();
     let begun = Instant::now();
-    thread::spawn(move || {
+    let sender = thread::spawn(move || {
         let worked = (0..TURNS).try_for_each(|turn| {
             thread::sleep((MINUTE * turn / TURNS).saturating_sub(begun.elapsed()));
             let at = usize::try_from(turn).unwrap_or_default() % sessions.len();
             asking.send_message(&sessions[at], "How are you?").map(drop)
         });
-        // The receiver is there, or the whole bench has ended.
-        say.send(worked.map(|()| asking)).unwrap_or_default();
+        worked.map(|()| asking)
     });
     let (mut most_kib, mut looked, mut is_broken) = (0.0_f64, begun, false);
     while begun.elapsed() < MINUTE + REST {
@@ -135,8 +132,8 @@ fn drive(
         }
         listeners.come_back(20)?;
     }
-    let asking = said
-        .recv()
+    let asking = sender
+        .join()
         .map_err(|_| CommandFailure::new("The thread that sends the messages panicked."))??;
     Ok(LoadResult { asking, most_kib })
 }

@@ -123,16 +123,18 @@ impl BenchServer {
         let status = self.child.wait();
         let status = status
             .map_err(|error| CommandFailure::new(format!("The server does not end: {error}.")))?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(CommandFailure::new(format!("The server ended with {status}."))),
+        if status.success() {
+            Ok(())
+        } else {
+            Err(CommandFailure::new(format!("The server ended with {status}.")))
         }
     }
 }
 
 impl Drop for BenchServer {
     fn drop(&mut self) {
-        // A process that ended cannot be killed.
-        self.child.kill().and_then(|()| self.child.wait()).map(drop).unwrap_or_default();
+        if let Err(error) = self.child.kill().and_then(|()| self.child.wait()) {
+            eprintln!("The server cannot be stopped: {error}.");
+        }
     }
 }

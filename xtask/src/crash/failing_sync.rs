@@ -51,7 +51,7 @@ pub(crate) fn run(
     for case in 0..cases {
         // From the first to the last, evenly.
         let at = 1 + case * (syncs - 1) / (cases - 1).max(1);
-        fail(binary, &shim, at, (chance, figures, &mut ends))?;
+        fail(FailingSync { binary, shim: &shim, at }, chance, figures, &mut ends)?;
     }
     let SyncFailureCounts { unknown, refused, went_on, did_not_come } = ends;
     if unknown == 0 || refused == 0 {
@@ -81,7 +81,7 @@ fn syncs_of_a_run(
     figures: &mut CrashFigures,
 ) -> Result<u64, CommandFailure> {
     let mut case = CrashCase::new(binary, "s", CALLS, chance)?;
-    let (life, command) = live(&mut case, shim, 0, (chance, figures))?;
+    let (life, command) = live(&mut case, shim, 0, chance, figures)?;
     if life.end != LifeEnd::Exited(0) {
         figures.violated(told(&command, &life));
     }
@@ -99,7 +99,8 @@ fn live(
     case: &mut CrashCase,
     shim: &Path,
     at: u64,
-    (chance, figures): (&mut CrashRng, &mut CrashFigures),
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
 ) -> Result<(ProcessLife, Command), CommandFailure> {
     let mut command = case.next(chance);
     command.env("LD_PRELOAD", shim).env("CRASH_AT", at.to_string());
@@ -121,14 +122,22 @@ fn synced(case: &CrashCase) -> Result<Vec<String>, CommandFailure> {
     Ok(text.lines().filter_map(file).collect())
 }
 
-fn fail(
-    binary: &Path,
-    shim: &Path,
+/// The sync of a run that fails, by its number from one.
+struct FailingSync<'a> {
+    binary: &'a Path,
+    shim: &'a Path,
     at: u64,
-    (chance, figures, ends): (&mut CrashRng, &mut CrashFigures, &mut SyncFailureCounts),
+}
+
+fn fail(
+    sync: FailingSync<'_>,
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+    ends: &mut SyncFailureCounts,
 ) -> Result<(), CommandFailure> {
+    let FailingSync { binary, shim, at } = sync;
     let mut case = CrashCase::new(binary, &format!("f{at}"), CALLS, chance)?;
-    let (life, command) = live(&mut case, shim, at, (chance, figures))?;
+    let (life, command) = live(&mut case, shim, at, chance, figures)?;
     let files = synced(&case)?;
     let index = usize::try_from(at - 1).unwrap_or(usize::MAX);
     let Some(file) = files.get(index).map(|file| file.rsplit('/').next().unwrap_or_default())

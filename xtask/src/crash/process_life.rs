@@ -83,14 +83,18 @@ pub(crate) fn start(command: &mut Command) -> Result<RunningProcess, CommandFail
     let mut stderr = child.stderr.take().expect("the complaints are a pipe");
     let (sender, lines) = mpsc::channel();
     thread::spawn(move || {
+        let mut is_heard = true;
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            sender.send(line).unwrap_or_default();
+            // The rest is read too, so that the process never waits at a full pipe.
+            is_heard = is_heard && sender.send(line).is_ok();
         }
     });
     let complaint = thread::spawn(move || {
         let mut bytes = Vec::new();
         // The part that was read until then is enough to judge by.
-        stderr.read_to_end(&mut bytes).unwrap_or_default();
+        if let Err(error) = stderr.read_to_end(&mut bytes) {
+            bytes.extend(format!("\nThe rest could not be read: {error}.").bytes());
+        }
         String::from_utf8_lossy(&bytes).into_owned()
     });
     Ok(RunningProcess { child, lines, complaint, started })
@@ -119,10 +123,7 @@ impl RunningProcess {
             }
         };
         let is_endless = !is_over && self.started.elapsed() >= CRASH_LIFE_TIME_MAX;
-        let status = match is_over {
-            true => self.wait_until(deadline)?,
-            false => None,
-        };
+        let status = if is_over { self.wait_until(deadline)? } else { None };
         let status = match status {
             Some(status) => status,
             None => self.kill()?,
@@ -177,12 +178,11 @@ pub(crate) fn wait_for_orphans(dir: &Path) -> Result<(), CommandFailure> {
                 dir.display()
             )));
         }
-        match somebody_works_in(dir)? {
-            true => {
-                empty_looks = 0;
-                thread::sleep(LOOK_TIME);
-            }
-            false => empty_looks += 1,
+        if somebody_works_in(dir)? {
+            empty_looks = 0;
+            thread::sleep(LOOK_TIME);
+        } else {
+            empty_looks += 1;
         }
     }
     Ok(())

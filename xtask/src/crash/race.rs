@@ -34,8 +34,8 @@ pub(crate) fn run(
 ) -> Result<(), CommandFailure> {
     let (mut sessions, mut runs) = (RaceTally::default(), RaceTally::default());
     for race in 0..races {
-        race_for_a_session(binary, (chance, figures, &mut sessions))?;
-        race_for_a_run(binary, race, (chance, figures, &mut runs))?;
+        race_for_a_session(binary, chance, figures, &mut sessions)?;
+        race_for_a_run(binary, race, chance, figures, &mut runs)?;
     }
     for (what, tally) in [("one session", sessions), ("one run", runs)] {
         let RaceTally { acted, refused } = tally;
@@ -52,7 +52,9 @@ pub(crate) fn run(
 /// Starts a run in each process, all in a session of one name.
 fn race_for_a_session(
     binary: &Path,
-    (chance, figures, tally): (&mut CrashRng, &mut CrashFigures, &mut RaceTally),
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+    tally: &mut RaceTally,
 ) -> Result<(), CommandFailure> {
     let scene = CrashFixture::new(binary)?;
     let mut scripts = Vec::new();
@@ -90,7 +92,9 @@ fn race_for_a_session(
 fn race_for_a_run(
     binary: &Path,
     race: u32,
-    (chance, figures, tally): (&mut CrashRng, &mut CrashFigures, &mut RaceTally),
+    chance: &mut CrashRng,
+    figures: &mut CrashFigures,
+    tally: &mut RaceTally,
 ) -> Result<(), CommandFailure> {
     let mut case = CrashCase::new(binary, &format!("c{race}"), CALLS, chance)?;
     let mut command = case.next(chance);

@@ -14,6 +14,9 @@ use crate::tidy::{
 /// The budgets stand here, so that lowering one is a change of one line.
 const BUDGETS: &str = "xtask/src/tidy/counts.rs";
 
+/// The crates that still have import cycles; no other crate may gain one.
+const CRATES_WITH_CYCLES: [&str; 3] = ["app", "local", "runtime"];
+
 /// A count with its budget, and the places that it counts.
 pub(crate) struct BudgetedCount {
     pub(crate) name: &'static str,
@@ -54,16 +57,16 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
 
 /// Returns all counts of the tree.
 pub(crate) fn counts(tree: &SourceTree) -> Vec<BudgetedCount> {
+    let mut counts = counts_of_names(tree);
+    counts.extend(counts_of_shapes(tree));
+    counts.extend(counts_of_cycles(tree));
+    counts.extend(counts_of_prose(tree));
+    counts
+}
+
+fn counts_of_names(tree: &SourceTree) -> Vec<BudgetedCount> {
     let definitions = type_names::definitions(tree);
-    let prose = prose(tree);
-    let cycles = cycles(tree);
     let glossary = type_names::glossary_types(tree, &definitions);
-    let lines = |found: Vec<code_shape::CodeLine>| {
-        found.iter().map(|one| format!("{}:{}", one.path, one.line)).collect()
-    };
-    let places = |found: &[(String, usize)]| {
-        found.iter().map(|(path, line)| format!("{path}:{line}")).collect()
-    };
     vec![
         BudgetedCount::of(
             "type names that a crate defines twice",
@@ -89,22 +92,62 @@ pub(crate) fn counts(tree: &SourceTree) -> Vec<BudgetedCount> {
             glossary.iter().map(|(name, count)| format!("{name} ({count} times)")).collect(),
             "Rename the other type, or mend docs/glossary.md",
         ),
+    ]
+}
+
+fn counts_of_shapes(tree: &SourceTree) -> Vec<BudgetedCount> {
+    const ERROR_REMEDY: &str = "Handle the error, return it, or log it with its cause";
+    let lines = |found: Vec<code_shape::CodeLine>| {
+        found.iter().map(|one| format!("{}:{}", one.path, one.line)).collect()
+    };
+    vec![
         BudgetedCount::of(
             "functions with a tuple parameter",
-            159,
+            121,
             lines(code_shape::tuple_parameters(tree)),
             "Give the group of arguments a struct with a name",
         ),
         BudgetedCount::of(
             "errors discarded with `.unwrap_or_default();`",
-            116,
-            lines(code_shape::discarded_errors(tree)),
-            "Handle the error, or call `ignore` with the reason",
+            118,
+            lines(code_shape::defaults_of_errors(tree)),
+            ERROR_REMEDY,
         ),
-        modules_in_cycles("top modules in import cycles", 21, &cycles, |one| one.parent.is_empty()),
-        modules_in_cycles("nested modules in import cycles", 25, &cycles, |one| {
+        BudgetedCount::of(
+            "errors discarded with `.ok();`",
+            26,
+            lines(code_shape::ignored_errors(tree)),
+            ERROR_REMEDY,
+        ),
+        BudgetedCount::of(
+            "matches on a bool",
+            0,
+            lines(code_shape::bool_matches(tree)),
+            "Use `if` and `else`",
+        ),
+    ]
+}
+
+fn counts_of_cycles(tree: &SourceTree) -> Vec<BudgetedCount> {
+    let cycles = cycles(tree);
+    let has_cycles = |one: &Cycle| CRATES_WITH_CYCLES.contains(&one.room.as_str());
+    vec![
+        modules_in_cycles("top modules in import cycles", 19, &cycles, |one| one.parent.is_empty()),
+        modules_in_cycles("nested modules in import cycles", 15, &cycles, |one| {
             !one.parent.is_empty()
         }),
+        modules_in_cycles("modules in import cycles of crates without any", 0, &cycles, |one| {
+            !has_cycles(one)
+        }),
+    ]
+}
+
+fn counts_of_prose(tree: &SourceTree) -> Vec<BudgetedCount> {
+    let prose = prose(tree);
+    let places = |found: &[(String, usize)]| {
+        found.iter().map(|(path, line)| format!("{path}:{line}")).collect()
+    };
+    vec![
         BudgetedCount::of(
             "doc summaries that begin with a clause",
             0,

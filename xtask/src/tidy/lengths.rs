@@ -51,10 +51,8 @@ fn long_source_file(file: &TreeFile) -> Option<TidyFinding> {
 fn wide_structs(file: &TreeFile) -> Vec<TidyFinding> {
     let code = &file.rust.code;
     let mut findings = Vec::new();
-    let fields_max = match file.path.contains("/manifest/") {
-        true => FORM_FIELDS_MAX,
-        false => STRUCT_FIELDS_MAX,
-    };
+    let fields_max =
+        if file.path.contains("/manifest/") { FORM_FIELDS_MAX } else { STRUCT_FIELDS_MAX };
     let mut line_start = 0;
     for (number, line) in file.product_code_lines() {
         for (_, name) in names_after(line, &["struct"]) {

@@ -4,7 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::tidy::{rust_text::names_after, tree::SourceTree};
+use crate::tidy::{
+    rust_text::{names_after, words},
+    tree::{SourceTree, TreeFile},
+};
 
 const KEYWORDS: [&str; 5] = ["struct", "enum", "trait", "union", "type"];
 
@@ -18,11 +21,69 @@ const NOUNS: [&str; 10] = [
 ];
 
 /// Participles that do not end in `ed` or `ing`.
-const IRREGULAR: [&str; 36] = [
-    "Begun", "Bound", "Brought", "Built", "Chosen", "Done", "Drawn", "Felt", "Found", "Given",
-    "Gone", "Heard", "Held", "Kept", "Known", "Laid", "Left", "Lost", "Made", "Meant", "Met",
-    "Put", "Said", "Seen", "Sent", "Set", "Shown", "Sought", "Spoken", "Spent", "Taken", "Thought",
-    "Told", "Written", "Wrought", "Born",
+const IRREGULAR: [&str; 62] = [
+    "Begun",
+    "Born",
+    "Bound",
+    "Brought",
+    "Broken",
+    "Built",
+    "Bought",
+    "Caught",
+    "Chosen",
+    "Come",
+    "Dealt",
+    "Done",
+    "Drawn",
+    "Driven",
+    "Fallen",
+    "Felt",
+    "Found",
+    "Forgotten",
+    "Frozen",
+    "Given",
+    "Gone",
+    "Grown",
+    "Heard",
+    "Held",
+    "Hidden",
+    "Kept",
+    "Known",
+    "Laid",
+    "Left",
+    "Lent",
+    "Lost",
+    "Made",
+    "Meant",
+    "Met",
+    "Paid",
+    "Put",
+    "Risen",
+    "Said",
+    "Seen",
+    "Sent",
+    "Set",
+    "Shown",
+    "Shut",
+    "Sold",
+    "Sought",
+    "Spent",
+    "Split",
+    "Spoken",
+    "Stolen",
+    "Stuck",
+    "Taken",
+    "Taught",
+    "Thought",
+    "Thrown",
+    "Told",
+    "Torn",
+    "Understood",
+    "Withdrawn",
+    "Withheld",
+    "Won",
+    "Written",
+    "Wrought",
 ];
 
 const GLOSSARY: &str = "docs/glossary.md";
@@ -40,24 +101,68 @@ pub(crate) struct TypeDefinition {
 pub(crate) fn definitions(tree: &SourceTree) -> Vec<TypeDefinition> {
     let mut all = Vec::new();
     for file in tree.rust_files().filter(|file| file.is_source()) {
-        let room = file.room().unwrap_or_default();
+        let mut add = |line: usize, name: &str| {
+            all.push(TypeDefinition {
+                name: name.to_owned(),
+                room: file.room().unwrap_or_default().to_owned(),
+                path: file.path.clone(),
+                line,
+            });
+        };
         for (line, code) in file.product_code_lines() {
             for (keyword, name) in names_after(code, &KEYWORDS) {
                 // An indented `type` belongs to a trait or its implementation.
                 let is_associated = keyword == "type" && code.starts_with(' ');
                 if name.starts_with(char::is_uppercase) && !is_associated {
-                    all.push(TypeDefinition {
-                        name: name.to_owned(),
-                        room: room.to_owned(),
-                        path: file.path.clone(),
-                        line,
-                    });
+                    add(line, name);
                 }
             }
+        }
+        for (line, name) in names_from_macros(file) {
+            add(line, name);
         }
     }
     all.sort();
     all
+}
+
+/// Returns the types that macros of the file define there: the first name in each of their calls.
+fn names_from_macros(file: &TreeFile) -> Vec<(usize, &str)> {
+    let lines: Vec<(usize, &str)> = file.product_code_lines().collect();
+    let macros = macros_of_types(&lines);
+    let mut names = Vec::new();
+    for (at, (_, code)) in lines.iter().enumerate() {
+        let called = code.split_once('!').map_or("", |(name, _)| name);
+        if !macros.contains(&called) {
+            continue;
+        }
+        let call = lines[at..].iter().take_while(|(_, code)| !code.starts_with(')'));
+        let name = call.into_iter().find_map(|(line, code)| {
+            let mut words = words(code).into_iter().map(|(_, word)| word);
+            words.find(|word| word.starts_with(char::is_uppercase)).map(|word| (*line, word))
+        });
+        names.extend(name);
+    }
+    names
+}
+
+/// Returns the macros of the file that define a type with a name from their arguments.
+fn macros_of_types<'file>(lines: &[(usize, &'file str)]) -> Vec<&'file str> {
+    let mut macros: Vec<&str> = Vec::new();
+    let mut current = "";
+    for (_, code) in lines {
+        if let Some((_, name)) = names_after(&code.replace('!', " "), &["macro_rules"]).first() {
+            current = &code[code.find(name).unwrap_or_default()..][..name.len()];
+        } else if *code == "}" {
+            current = "";
+        }
+        let defines = KEYWORDS.iter().any(|keyword| code.contains(&format!("{keyword} $")));
+        let passes_on = macros.iter().any(|name| code.contains(&format!("{name}!(")));
+        if !current.is_empty() && (defines || passes_on) {
+            macros.push(current);
+        }
+    }
+    macros
 }
 
 /// Returns names that one crate defines more than once, with their places.
@@ -153,8 +258,20 @@ mod tests {
     }
 
     #[test]
+    fn a_type_that_a_macro_defines_counts() {
+        let code = "macro_rules! id {\n    ($name:ident) => {\n        pub struct $name(String);\n    };\n}\n\
+                    macro_rules! record {\n    ($name:ident) => {\n        id!($name);\n    };\n}\n\
+                    macro_rules! other {\n    ($a:expr) => {\n        $a\n    };\n}\n\
+                    id!(AgentId);\nrecord!(\n    /// The id of a Run.\n    RunId,\n    \"run\"\n);\n\
+                    other!(Nothing);\n";
+        let all = defined(&[("crates/a/src/id.rs", code)]);
+        let names: Vec<(&str, usize)> = all.iter().map(|one| (&*one.name, one.line)).collect();
+        assert_eq!(names, [("AgentId", 16), ("RunId", 19)]);
+    }
+
+    #[test]
     fn participles_are_found_and_nouns_are_not() {
-        for name in ["Asked", "Looking", "Said", "Known", "Left"] {
+        for name in ["Asked", "Looking", "Said", "Known", "Left", "Hidden", "Broken"] {
             assert!(is_participle(name), "{name}");
         }
         for name in ["Ruling", "Ending", "AskedAgain", "Session", "NeedApproval"] {

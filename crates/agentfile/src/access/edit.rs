@@ -28,14 +28,15 @@ pub fn with_policy_switched(source: &SourceText, name: &str, enabled: bool) -> O
         Some(pair) => replaced(source, pair, enabled),
         None => inserted(source, policy, enabled)?,
     };
-    is_only_switched(source, &text, (name, enabled)).then_some(text)
+    is_only_switched(source, &text, name, enabled).then_some(text)
 }
 
 fn tree(source: &SourceText) -> Option<Node> {
     let mut findings = Findings::default();
-    match source.file.ends_with(".json") {
-        true => json::parse(source, &mut findings),
-        false => yaml::parse(source, Span::new(0, source.text.len()), &mut findings),
+    if source.file.ends_with(".json") {
+        json::parse(source, &mut findings)
+    } else {
+        yaml::parse(source, Span::new(0, source.text.len()), &mut findings)
     }
 }
 
@@ -79,7 +80,7 @@ fn inserted(source: &SourceText, policy: &Node, enabled: bool) -> Option<String>
 }
 
 /// True if the new text differs from the old one only in the switch of the one policy.
-fn is_only_switched(source: &SourceText, text: &str, (name, enabled): (&str, bool)) -> bool {
+fn is_only_switched(source: &SourceText, text: &str, name: &str, enabled: bool) -> bool {
     let mut findings = Findings::default();
     let mut before = read::parse(source, &mut findings);
     let after = read::parse(&SourceText::new(source.file.clone(), text), &mut findings);

@@ -25,9 +25,10 @@ use crate::yaml;
 
 /// Reads a file. If it has errors, some policies may be missing or wider than written.
 pub fn parse(source: &SourceText, findings: &mut Findings) -> Vec<Policy> {
-    let node = match source.file.ends_with(".json") {
-        true => json::parse(source, findings),
-        false => yaml::parse(source, Span::new(0, source.text.len()), findings),
+    let node = if source.file.ends_with(".json") {
+        json::parse(source, findings)
+    } else {
+        yaml::parse(source, Span::new(0, source.text.len()), findings)
     };
     let Some(node) = node else { return Vec::new() };
     if node.kind == Kind::Null {
@@ -137,7 +138,7 @@ impl PolicyReader<'_> {
             self.report(DiagnosticCode::FlagWithoutGround, "/isolate", text);
         }
         if policy.only_modifies() && yml.session.is_none() && !self.lost("") {
-            let text = FindingText::new(format!("`{name}` only modifies, so it lets nobody in"))
+            let text = FindingText::new(format!("`{name}` only modifies, so it admits no sender"))
                 .help("others must allow; add `permissions` if this policy should too");
             self.report(DiagnosticCode::OnlyModifies, "/modifiers", text);
         }

@@ -149,21 +149,17 @@ fn in_packs<'a>(tree: &'a FileTree, found: &mut Vec<FoundDefinition<'a>>) {
                     DefinitionKind::Program,
                     tree,
                     &agents,
-                    (directory, "agent.yml"),
+                    directory,
+                    "agent.yml",
                 ));
             } else if let Some(directory) = plain.filter(|directory| !beside(directory)) {
-                found.push(below_root(
-                    DefinitionKind::Pack,
-                    tree,
-                    &agents,
-                    (directory, "AGENT.md"),
-                ));
+                found.push(below_root(DefinitionKind::Pack, tree, &agents, directory, "AGENT.md"));
             }
         }
         let tasks = format!("{pack}/tasks");
         for (path, _) in tree.below(&tasks) {
             if let Some(directory) = directory_of(path, "TASK.md") {
-                found.push(below_root(DefinitionKind::Task, tree, &tasks, (directory, "TASK.md")));
+                found.push(below_root(DefinitionKind::Task, tree, &tasks, directory, "TASK.md"));
             }
         }
     }
@@ -178,7 +174,7 @@ fn skills_below<'a>(tree: &'a FileTree, root: &str, found: &mut Vec<FoundDefinit
             SKILL_FILES.into_iter().find_map(|file| Some((directory_of(path, file)?, file)));
         if let Some((directory, file)) = skill.filter(|(directory, _)| directory.len() > root.len())
         {
-            found.push(below_root(DefinitionKind::Skill, tree, root, (directory, file)));
+            found.push(below_root(DefinitionKind::Skill, tree, root, directory, file));
         }
     }
 }
@@ -216,7 +212,8 @@ fn below_root<'a>(
     what: DefinitionKind,
     tree: &'a FileTree,
     root: &str,
-    (directory, file): (&str, &str),
+    directory: &str,
+    file: &str,
 ) -> FoundDefinition<'a> {
     let id = directory[root.len()..].trim_start_matches('/');
     let id = if id.is_empty() { tree.name() } else { id.to_owned() };

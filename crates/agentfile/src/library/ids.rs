@@ -72,10 +72,11 @@ fn why_not(one: &FoundDefinition<'_>) -> Option<&'static str> {
     if one.id.len() > AGENT_ID_BYTES_MAX {
         return Some("it is too long");
     }
-    match is_of_root {
+    if is_of_root {
         // The owner chose this directory, so almost any name is accepted.
-        true => why_not_root(&one.id),
-        false => one.id.split('/').find_map(why_not_name),
+        why_not_root(&one.id)
+    } else {
+        one.id.split('/').find_map(why_not_name)
     }
 }
 
@@ -111,8 +112,9 @@ fn such_as(id: &str) -> String {
     let plain: String =
         name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect();
     let plain: String = plain.trim_start_matches(['-', '.']).chars().take(40).collect();
-    match plain.is_empty() {
-        true => "for example to `agent`".to_owned(),
-        false => format!("for example to `{plain}`"),
+    if plain.is_empty() {
+        "for example to `agent`".to_owned()
+    } else {
+        format!("for example to `{plain}`")
     }
 }

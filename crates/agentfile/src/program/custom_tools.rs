@@ -54,7 +54,8 @@ pub(super) fn read(
             findings.at(DiagnosticCode::ShadowsHostTool, &yml.source, place, text);
             continue;
         }
-        tools.extend(one(tree, yml, (name, place, yml.origin(pointer)), findings));
+        let listing = ListedTool { name, span: place, origin: yml.origin(pointer) };
+        tools.extend(one(tree, yml, listing, findings));
     }
     if yml.is_some_and(|yml| !yml.lost("/tools")) {
         report_unlisted(tree, &listed, findings);
@@ -115,27 +116,36 @@ fn schema_file(tree: &FileTree, name: &str) -> Option<String> {
         .find(|path| tree.get(path).is_some())
 }
 
+/// An entry of agent.yml that lists a tool.
+struct ListedTool<'a> {
+    name: &'a str,
+    span: Span,
+    origin: Origin,
+}
+
 fn one(
     tree: &FileTree,
     yml: &ManifestFile<AgentYml>,
-    (name, place, origin): (&str, Span, Origin),
+    listing: ListedTool<'_>,
     findings: &mut Findings,
 ) -> Option<OfferedTool> {
+    let ListedTool { name, span, .. } = listing;
     let Some(path) = schema_file(tree, name) else {
         let text = FindingText::new(format!("tools/{name}.yml is not there"));
-        let help = match is_plain(name) {
-            true => "write the tool's name, description and parameters into it",
-            false => "a tool's name is that of a file in tools/, without its ending",
+        let help = if is_plain(name) {
+            "write the tool's name, description and parameters into it"
+        } else {
+            "a tool's name is that of a file in tools/, without its ending"
         };
-        findings.at(DiagnosticCode::ToolSchemaMissing, &yml.source, place, text.help(help));
+        findings.at(DiagnosticCode::ToolSchemaMissing, &yml.source, span, text.help(help));
         return None;
     };
     if !is_taken_by_models(name) {
         let text = FindingText::new(format!("models do not take `{name}` as the name of a tool"))
             .help(format!("use up to {TOOL_NAME_CHARS_MAX} letters, digits, `_` and `-`"));
-        findings.at(DiagnosticCode::ToolNameForm, &yml.source, place, text);
+        findings.at(DiagnosticCode::ToolNameForm, &yml.source, span, text);
     }
-    let program = program(tree, yml, (name, place), findings);
+    let program = program(tree, yml, &listing, findings);
     let source = tree.text(&path, findings)?;
     let node = yaml::parse(&source, Span::new(0, source.text.len()), findings)?;
     let doc: ManifestFile<ToolYml> = schema::read(FileKind::Tool, &source, node, findings)?;
@@ -157,7 +167,7 @@ fn one(
         risk: Risk::High,
         description: doc.manifest.description.clone(),
         parameters: Some(parameters),
-        origin,
+        origin: listing.origin,
     })
 }
 
@@ -177,7 +187,7 @@ fn custom(
     let written = &doc.manifest;
     let output = written.output.clone().map(Value::Object);
     if let Some(output) = &output {
-        check_schema(doc, ("/output", DiagnosticCode::BadToolOutput), output, findings);
+        check_schema(doc, "/output", DiagnosticCode::BadToolOutput, output, findings);
     }
     if let Some(folder) = written.artifacts.as_deref().filter(|folder| !is_plain_folder(folder)) {
         let text = FindingText::new(format!("`{folder}` is not a plain folder")).help(
@@ -206,7 +216,8 @@ fn is_plain_folder(path: &str) -> bool {
 /// Checks that a value is a JSON Schema.
 fn check_schema(
     doc: &ManifestFile<ToolYml>,
-    (field, code): (&str, DiagnosticCode),
+    field: &str,
+    code: DiagnosticCode,
     schema: &Value,
     findings: &mut Findings,
 ) -> bool {
@@ -232,7 +243,7 @@ fn parameters(doc: &ManifestFile<ToolYml>, findings: &mut Findings) -> Option<Va
         findings.at(DiagnosticCode::BadToolSchema, &doc.source, doc.span("/parameters/type"), text);
         return None;
     }
-    check_schema(doc, ("/parameters", DiagnosticCode::BadToolSchema), &schema, findings)
+    check_schema(doc, "/parameters", DiagnosticCode::BadToolSchema, &schema, findings)
         .then_some(schema)
 }
 
@@ -240,9 +251,10 @@ fn parameters(doc: &ManifestFile<ToolYml>, findings: &mut Findings) -> Option<Va
 fn program(
     tree: &FileTree,
     yml: &ManifestFile<AgentYml>,
-    (name, place): (&str, Span),
+    listing: &ListedTool<'_>,
     findings: &mut Findings,
 ) -> Option<String> {
+    let name = listing.name;
     let beginning = format!("{name}.");
     let candidates: Vec<(&str, bool)> = tree
         .files_in("tools")
@@ -273,7 +285,7 @@ fn program(
             .help("keep one of them executable"),
         ),
     };
-    findings.at(code, &yml.source, place, text);
+    findings.at(code, &yml.source, listing.span, text);
     None
 }
 

@@ -66,10 +66,11 @@ fn with_name(source: &SourceText, custom: &MapEntry, name: &str) -> Option<Strin
 /// Replaces an empty value.
 fn put(source: &SourceText, pair: &MapEntry, value: &str) -> String {
     let span = pair.value.span;
-    match source.slice(span).trim().is_empty() {
+    if source.slice(span).trim().is_empty() {
         // Directly behind the name and its colon.
-        true => inserted(source, pair.key_span.end + 1, &format!(" {value}")),
-        false => format!("{}{value}{}", &source.text[..span.start], &source.text[span.end..]),
+        inserted(source, pair.key_span.end + 1, &format!(" {value}"))
+    } else {
+        format!("{}{value}{}", &source.text[..span.start], &source.text[span.end..])
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn read(
         }
     }
     if !yml.lost("/hooks") {
-        report_undeclared(tree, (&said, &named), findings);
+        report_undeclared(tree, &said, &named, findings);
     }
     hooks
 }
@@ -119,9 +119,10 @@ impl HookEntryReader<'_> {
             None => {
                 let text =
                     FindingText::new(format!("`{moment}` is on, but {program} is not there"));
-                let help = match is_inside(&program) {
-                    true => format!("write {program}, or set it to false"),
-                    false => "a hook's program is a file in the agent's directory".to_owned(),
+                let help = if is_inside(&program) {
+                    format!("write {program}, or set it to false")
+                } else {
+                    "a hook's program is a file in the agent's directory".to_owned()
                 };
                 self.report(DiagnosticCode::HookMissing, field, text.help(help), findings);
                 None
@@ -219,7 +220,8 @@ fn is_inside(path: &str) -> bool {
 /// Reports each program in `hooks/` that agent.yml does not mention and that never runs.
 fn report_undeclared(
     tree: &FileTree,
-    (said, named): (&HooksYml, &HashSet<String>),
+    said: &HooksYml,
+    named: &HashSet<String>,
     findings: &mut Findings,
 ) {
     for (name, file) in tree.files_in("hooks") {

@@ -86,9 +86,10 @@ impl Given {
 
     /// Variables whose names begin with `AGENTRY_` are settings, the others bound the tools.
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
-        let variables = match name.starts_with("AGENTRY_") {
-            true => &mut self.layers.environment,
-            false => &mut self.tool_variables,
+        let variables = if name.starts_with("AGENTRY_") {
+            &mut self.layers.environment
+        } else {
+            &mut self.tool_variables
         };
         variables.insert(name.to_owned(), value.to_owned());
         self

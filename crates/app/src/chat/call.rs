@@ -65,10 +65,8 @@ impl FinishedChatCall {
         let room = columns.saturating_sub(2 + width(&name) + 1 + width(&time));
         let subject = short(&subject(&self.call), room * 3 / 5);
         let room = room.saturating_sub(width(&subject) + 3);
-        let first = match room > 8 {
-            true => format!("  {}", short(&self.first_line(), room)),
-            false => String::new(),
-        };
+        let first =
+            if room > 8 { format!("  {}", short(&self.first_line(), room)) } else { String::new() };
         joined([
             span(format!("{mark} "), style),
             span(name, BOLD),

@@ -167,9 +167,10 @@ impl InputRows {
     }
 
     fn spot(&self, above: usize, indent: usize, room: usize) -> CursorPosition {
-        match self.used < room {
-            true => CursorPosition { row: above + self.rows.len(), column: indent + self.used },
-            false => CursorPosition { row: above + self.rows.len() + 1, column: indent },
+        if self.used < room {
+            CursorPosition { row: above + self.rows.len(), column: indent + self.used }
+        } else {
+            CursorPosition { row: above + self.rows.len() + 1, column: indent }
         }
     }
 

@@ -36,9 +36,10 @@ fn write_message(text: &mut String, message: &Message) {
     let written = match message {
         Message::User { content, .. } => writeln!(text, "## You\n\n{content}\n"),
         Message::Assistant { content, calls, .. } => {
-            let said = match content.trim().is_empty() {
-                true => Ok(()),
-                false => writeln!(text, "## Agent\n\n{content}\n"),
+            let said = if content.trim().is_empty() {
+                Ok(())
+            } else {
+                writeln!(text, "## Agent\n\n{content}\n")
             };
             let calls = calls.iter().map(|call| {
                 let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();

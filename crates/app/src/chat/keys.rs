@@ -128,9 +128,10 @@ impl TerminalChat<'_> {
         }
         let hidden = self.talk.engine.parts.redactor.hide(text);
         self.typed.history.add(&hidden);
-        match modifiers.contains(KeyModifiers::ALT) {
-            true => self.desk.queue.push_back(text.to_owned()),
-            false => self.submit(text),
+        if modifiers.contains(KeyModifiers::ALT) {
+            self.desk.queue.push_back(text.to_owned())
+        } else {
+            self.submit(text)
         }
     }
 
@@ -142,10 +143,7 @@ impl TerminalChat<'_> {
         if let Some(line) = text.strip_prefix('!') {
             return self.shell(line);
         }
-        match self.turn.is_some() {
-            true => self.steer(text),
-            false => self.send(text),
-        }
+        if self.turn.is_some() { self.steer(text) } else { self.send(text) }
     }
 
     fn shell(&mut self, line: &str) {
@@ -254,10 +252,8 @@ impl TerminalChat<'_> {
             self.typed.files = None;
         }
         let single = self.typed.edit.on_first_line() || !before.starts_with('/');
-        self.typed.offers = match single {
-            true => completion::offers(&before, self),
-            false => CompletionList::default(),
-        };
+        self.typed.offers =
+            if single { completion::offers(&before, self) } else { CompletionList::default() };
     }
 
     /// Handles Tab: replaces the word by the next completion.

@@ -45,9 +45,10 @@ impl ScrollbackBuffer {
         }
         self.last = Some(kind);
         for row in rows {
-            match row_width(&row) <= columns {
-                true => self.rows.push(row),
-                false => self.rows.extend(chopped(&row, columns)),
+            if row_width(&row) <= columns {
+                self.rows.push(row)
+            } else {
+                self.rows.extend(chopped(&row, columns))
             }
         }
     }

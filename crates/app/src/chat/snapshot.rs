@@ -214,9 +214,10 @@ fn take(repository: &Repository) -> Result<WorkTreeSnapshot, git2::Error> {
             continue;
         }
         let path = String::from_utf8_lossy(&entry.path).into_owned();
-        match filtered && !is_as_stored(repository, &entry) {
-            true => taking.keep(&path, &mut kept)?,
-            false => kept.add(&entry)?,
+        if filtered && !is_as_stored(repository, &entry) {
+            taking.keep(&path, &mut kept)?
+        } else {
+            kept.add(&entry)?
         }
     }
     let mut options = StatusOptions::new();

@@ -265,9 +265,10 @@ impl ChatTurn {
     }
 
     fn answered(&mut self, text: &str, scroll: &mut ScrollbackBuffer, columns: usize) {
-        let rows = match self.answer.stream.is_empty() {
-            true => markdown::rows(text, columns),
-            false => self.answer.stream.end(columns),
+        let rows = if self.answer.stream.is_empty() {
+            markdown::rows(text, columns)
+        } else {
+            self.answer.stream.end(columns)
         };
         self.answer = LiveAnswer::default();
         scroll.add(Kind::Answer, rows, columns);

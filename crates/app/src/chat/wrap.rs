@@ -110,18 +110,16 @@ impl RowBreaker {
         }
         let whole = fits || wide + self.indent <= self.columns;
         for (text, style) in parts {
-            match whole {
-                true => self.push(text, *style, width(text)),
-                false => self.pieces(text, *style),
-            }
+            if whole { self.push(text, *style, width(text)) } else { self.pieces(text, *style) }
         }
     }
 
     /// Adds a space, or starts the next row if it does not fit.
     fn space(&mut self, text: &str, style: Style) {
-        match self.used + width(text) <= self.columns {
-            true => self.push(text, style, width(text)),
-            false => self.next(),
+        if self.used + width(text) <= self.columns {
+            self.push(text, style, width(text))
+        } else {
+            self.next()
         }
     }
 

@@ -243,9 +243,10 @@ impl AuditPolicyOptions {
 
 fn kind(word: &str) -> Result<String, Fault> {
     let known = PrincipalKind::ALL.map(PrincipalKind::as_str);
-    match known.contains(&word) {
-        true => Ok(word.to_owned()),
-        false => Err(Fault::new(Blame::Caller, format!("there is no kind of sender `{word}`"))
-            .hint(suggestion(word, &known))),
+    if known.contains(&word) {
+        Ok(word.to_owned())
+    } else {
+        Err(Fault::new(Blame::Caller, format!("there is no kind of sender `{word}`"))
+            .hint(suggestion(word, &known)))
     }
 }

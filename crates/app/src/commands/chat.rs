@@ -115,9 +115,10 @@ fn borrow_profile(host: &CliContext, work: &mut WorkOptions) -> Result<Option<St
     let place = state.join("agents").join(PROFILE);
     init::materialise(&place, PROFILE)?;
     let settings = work.dir.join(agentry_agentfile::config::FILE);
-    let unread = match settings.exists() {
-        true => format!(" The settings in {} are not used.", settings.display()),
-        false => String::new(),
+    let unread = if settings.exists() {
+        format!(" The settings in {} are not used.", settings.display())
+    } else {
+        String::new()
     };
     let here = work.dir.canonicalize().unwrap_or_else(|_| work.dir.clone());
     work.workspace = work.workspace.take().or(Some(here));

@@ -141,8 +141,9 @@ fn summary(count: FindingCounts, tally: &CheckCounts) -> String {
             .filter(|(number, _)| *number > 0)
             .map(|(number, noun)| plural(number, noun))
             .collect();
-    match findings.is_empty() {
-        true => format!("checked {what}: no findings"),
-        false => format!("checked {what}: {}", findings.join(", ")),
+    if findings.is_empty() {
+        format!("checked {what}: no findings")
+    } else {
+        format!("checked {what}: {}", findings.join(", "))
     }
 }

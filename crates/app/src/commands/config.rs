@@ -62,9 +62,10 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
                     provider == Some(one.provider.as_str()) && one.origin.file == origin.file
                 });
                 let note = if is_refused { ", not trusted, so not used" } else { "" };
-                match options.origin || is_refused {
-                    true => writeln!(out, "{key} = {value}  # {origin}{note}")?,
-                    false => writeln!(out, "{key} = {value}")?,
+                if options.origin || is_refused {
+                    writeln!(out, "{key} = {value}  # {origin}{note}")?
+                } else {
+                    writeln!(out, "{key} = {value}")?
                 }
             }
         }

@@ -141,9 +141,10 @@ fn find<'a>(all: &'a [Entity], text: &str) -> Result<&'a Entity, Fault> {
         [] => {
             let ids: Vec<&str> = all.iter().map(|one| one.id.as_str()).collect();
             let fault = Fault::new(Blame::Caller, format!("there is no entity `{text}`"));
-            Err(match ids.is_empty() {
-                true => fault.hint("add one with `agentry entities add --name …`"),
-                false => fault.hint(suggestion(text, &ids)),
+            Err(if ids.is_empty() {
+                fault.hint("add one with `agentry entities add --name …`")
+            } else {
+                fault.hint(suggestion(text, &ids))
             })
         }
         several => {
@@ -265,9 +266,10 @@ fn unlink(ledger: &Ledger, entity: &Entity, options: &UnlinkOptions) -> Result<(
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let what = format!("`{}` has no identity {}", entity.id, options.identity);
         let fault = Fault::new(Blame::Caller, what);
-        return Err(match known.is_empty() {
-            true => fault,
-            false => fault.hint(suggestion(&options.identity, &known)),
+        return Err(if known.is_empty() {
+            fault
+        } else {
+            fault.hint(suggestion(&options.identity, &known))
         });
     }
     keep(ledger, changed)

@@ -111,9 +111,10 @@ pub(crate) fn run(host: &CliContext, what: &GrantsCommand) -> Result<ExitCode, F
         GrantsCommand::List(options) => list(&ledger, options, &mut out)?,
         GrantsCommand::Show(options) => {
             let grant = find(&ledger, &options.grant)?;
-            match options.json {
-                true => writeln!(out, "{}", serde_json::to_string_pretty(&grant)?)?,
-                false => write_whole(&grant, ledger.now(), &mut out)?,
+            if options.json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&grant)?)?
+            } else {
+                write_whole(&grant, ledger.now(), &mut out)?
             }
         }
         GrantsCommand::Give(options) => {

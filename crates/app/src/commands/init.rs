@@ -125,9 +125,10 @@ fn undo(dir: &Path, was_there: bool) -> io::Result<()> {
     }
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => fs::remove_dir_all(entry.path())?,
-            false => fs::remove_file(entry.path())?,
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?
+        } else {
+            fs::remove_file(entry.path())?
         }
     }
     Ok(())
@@ -315,10 +316,10 @@ fn without_credentials(from: &str) -> String {
 
 /// Fails if `dir` lies inside of `source`: the copy would never end.
 fn refuse_if_inside(dir: &Path, source: &Path) -> Result<(), Fault> {
-    let above = dir.ancestors().skip(1).map(|path| match path.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => path,
-    });
+    let above = dir
+        .ancestors()
+        .skip(1)
+        .map(|path| if path.as_os_str().is_empty() { Path::new(".") } else { path });
     let nearest = above.filter_map(|path| path.canonicalize().ok()).next();
     match (nearest, source.canonicalize()) {
         (Some(nearest), Ok(source)) if nearest.starts_with(&source) => {

@@ -67,11 +67,12 @@ fn advised(error: StoreError) -> Fault {
             let is_only_cut = broken
                 .iter()
                 .all(|one| matches!(one.defect, Defect::Cut { .. } | Defect::NotAnchored));
-            let hint = match is_only_cut {
-                true => format!(
+            let hint = if is_only_cut {
+                format!(
                     "{copy}; or continue without the lost entries: `agentry ledger accept-loss`"
-                ),
-                false => unreadable(path, copy),
+                )
+            } else {
+                unreadable(path, copy)
             };
             (error.to_string(), hint)
         }
@@ -98,9 +99,10 @@ pub(crate) fn accept_loss(host: &CliContext, _options: &AcceptOptions) -> Result
         Ledger::accept_loss(home, Arc::new(bootstrap::now)).map_err(bootstrap::store_fault)?;
     let (last, known, seq) = (accepted.loss.last, accepted.loss.known, accepted.seq);
     let mut out = crate::output::stdout().lock();
-    match last < known {
-        true => writeln!(out, "entries {} to {known} are lost; recorded in entry {seq}", last + 1)?,
-        false => writeln!(out, "entry {known} is not the original one; recorded in entry {seq}")?,
+    if last < known {
+        writeln!(out, "entries {} to {known} are lost; recorded in entry {seq}", last + 1)?
+    } else {
+        writeln!(out, "entry {known} is not the original one; recorded in entry {seq}")?
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -81,9 +81,10 @@ fn agent<'a>(
     which: &AgentSelection,
 ) -> Result<Option<&'a Agent>, Fault> {
     let library = &loaded.library;
-    match which.agent.is_none() && library.agents.is_empty() && library.broken_agents.is_empty() {
-        true => Ok(None),
-        false => show_agent::choose(loaded, which).map(Some),
+    if which.agent.is_none() && library.agents.is_empty() && library.broken_agents.is_empty() {
+        Ok(None)
+    } else {
+        show_agent::choose(loaded, which).map(Some)
     }
 }
 

@@ -89,9 +89,10 @@ pub(crate) fn run(host: &CliContext, what: &RequestsCommand) -> Result<ExitCode,
         RequestsCommand::List(options) => list(&ledger, options, &mut out)?,
         RequestsCommand::Show(options) => {
             let row = find(&ledger, &options.request)?;
-            match options.json {
-                true => writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&row))?)?,
-                false => write_whole(&row, &mut out)?,
+            if options.json {
+                writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&row))?)?
+            } else {
+                write_whole(&row, &mut out)?
             }
         }
         RequestsCommand::Approve(options) => {

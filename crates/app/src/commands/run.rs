@@ -204,10 +204,12 @@ fn working<'a>(
 
 /// Returns the output mode: JSON lines, or a terminal if both stdin and stderr are terminals.
 pub(crate) fn look(json: bool) -> OutputMode {
-    match json {
-        true => OutputMode::JsonLines,
-        false if io::stdin().is_terminal() && io::stderr().is_terminal() => OutputMode::Terminal,
-        false => OutputMode::Text,
+    if json {
+        OutputMode::JsonLines
+    } else if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        OutputMode::Terminal
+    } else {
+        OutputMode::Text
     }
 }
 

@@ -163,10 +163,8 @@ fn site(
 
 /// Prints the address of the server and that it is ready.
 fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> Result<(), Fault> {
-    let link = match wants_browser && !is_insecure {
-        true => console::link(ledger, url)?,
-        false => url.to_owned(),
-    };
+    let link =
+        if wants_browser && !is_insecure { console::link(ledger, url)? } else { url.to_owned() };
     let mut out = crate::output::stdout().lock();
     let is_shown = wants_browser && console::open(&link);
     match (is_insecure, wants_browser && !is_shown) {

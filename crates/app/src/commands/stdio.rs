@@ -327,9 +327,10 @@ impl StdioState {
                 *lock(&self.mode) = (new_mode, max_iterations);
                 let under_way = lock(&self.now).is_some();
                 // Without an active run, the mode applies to the next one.
-                match under_way {
-                    true => self.record(Event::ModeReceived { mode: new_mode, max_iterations }),
-                    false => Ok(()),
+                if under_way {
+                    self.record(Event::ModeReceived { mode: new_mode, max_iterations })
+                } else {
+                    Ok(())
                 }
             }
             StdioMessage::Steer { content } => {

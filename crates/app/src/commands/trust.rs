@@ -159,9 +159,10 @@ impl ProjectTrustReview<'_> {
         let shown = escaped(&self.loaded.root.display().to_string());
         writeln!(out, "Definitions of {shown} changed since they were confirmed:")?;
         writeln!(out, "  {}", escaped(&confirmation::in_words(&changes)))?;
-        match !self.yes && can_ask() {
-            true => confirmation::ask(out)?,
-            false => self.needs_yes(&shown)?,
+        if !self.yes && can_ask() {
+            confirmation::ask(out)?
+        } else {
+            self.needs_yes(&shown)?
         }
         confirmation::confirm(ledger, self.loaded, self.host.environment.user())?;
         writeln!(out, "confirmed the current definitions of {shown}")?;
@@ -169,10 +170,7 @@ impl ProjectTrustReview<'_> {
     }
 
     fn needs_yes(&self, place: &str) -> Result<(), Fault> {
-        match self.yes {
-            true => Ok(()),
-            false => Err(no_terminal(place)),
-        }
+        if self.yes { Ok(()) } else { Err(no_terminal(place)) }
     }
 }
 

@@ -178,11 +178,10 @@ impl StreamHub {
         state.after_seq = Some(after_seq);
         let number = state.next;
         state.next += 1;
-        let partial = match wants_pieces {
-            true => {
-                state.partial.values().filter(|one| is_about(&topic, &one.about)).cloned().collect()
-            }
-            false => Vec::new(),
+        let partial = if wants_pieces {
+            state.partial.values().filter(|one| is_about(&topic, &one.about)).cloned().collect()
+        } else {
+            Vec::new()
         };
         state.by_topic.entry(topic.clone()).or_default().insert(number);
         let waiting = Arc::new(AtomicUsize::new(0));

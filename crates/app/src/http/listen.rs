@@ -113,13 +113,14 @@ impl ListenOptions {
     fn check(&self, address: SocketAddr) -> Result<(), Fault> {
         let wrong = |text: String, hint: &str| Err(Fault::new(Blame::Caller, text).hint(hint));
         if address.ip().is_loopback() {
-            return match self.behind_proxy && self.insecure_loopback {
-                true => wrong(
+            return if self.behind_proxy && self.insecure_loopback {
+                wrong(
                     "behind a proxy all requests come from this machine, so a key is required"
                         .to_owned(),
                     "leave out --insecure-loopback",
-                ),
-                false => Ok(()),
+                )
+            } else {
+                Ok(())
             };
         }
         if self.insecure_loopback {

@@ -52,9 +52,10 @@ fn generator(is_given: bool) -> SchemaGenerator {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
-    match is_given {
-        true => settings.for_serialize().into_generator(),
-        false => settings.for_deserialize().into_generator(),
+    if is_given {
+        settings.for_serialize().into_generator()
+    } else {
+        settings.for_deserialize().into_generator()
     }
 }
 

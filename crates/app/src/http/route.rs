@@ -357,9 +357,10 @@ fn describe<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 
 /// Returns the request format for a body type; `NoParams` means no body.
 fn taken<B: JsonSchema + 'static>() -> RequestFormat {
-    match std::any::TypeId::of::<B>() == std::any::TypeId::of::<NoParams>() {
-        true => RequestFormat::Empty,
-        false => RequestFormat::Json(describe::<B>),
+    if std::any::TypeId::of::<B>() == std::any::TypeId::of::<NoParams>() {
+        RequestFormat::Empty
+    } else {
+        RequestFormat::Json(describe::<B>)
     }
 }
 
@@ -370,9 +371,10 @@ pub(crate) fn page_size(
     most: usize,
 ) -> Result<usize, ApiError> {
     let wanted = wanted.unwrap_or(usual);
-    match (1..=most).contains(&wanted) {
-        true => Ok(wanted),
-        false => Err(ApiError::invalid(format!("`limit` must be between 1 and {most}"))),
+    if (1..=most).contains(&wanted) {
+        Ok(wanted)
+    } else {
+        Err(ApiError::invalid(format!("`limit` must be between 1 and {most}")))
     }
 }
 

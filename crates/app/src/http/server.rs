@@ -318,12 +318,13 @@ async fn read(
         .map_err(|_| {
             ApiError::new(ApiErrorCode::Timeout, "timeout while reading the request body")
         })?
-        .map_err(|error| match error.is::<http_body_util::LengthLimitError>() {
-            true => {
+        .map_err(|error| {
+            if error.is::<http_body_util::LengthLimitError>() {
                 let message = format!("the request body is larger than {BODY_BYTES_MAX} bytes");
                 ApiError::new(ApiErrorCode::TooLarge, message)
+            } else {
+                ApiError::invalid("cannot read the request body")
             }
-            false => ApiError::invalid("cannot read the request body"),
         })?;
     let bytes = collected.to_bytes().to_vec();
     if matches!(takes, RequestFormat::Text) {

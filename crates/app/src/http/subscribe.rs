@@ -155,9 +155,10 @@ async fn prompt(site: Arc<ServerState>, raw: RawRequest) -> Result<Response, Api
             prompt.message(),
             raw.idempotency_key(),
         )?;
-        let opened = match wants_stream {
-            true => Some(listen_to(&taking, &raw, sent.event_id.clone())?),
-            false => None,
+        let opened = if wants_stream {
+            Some(listen_to(&taking, &raw, sent.event_id.clone())?)
+        } else {
+            None
         };
         Ok((sent, opened))
     })

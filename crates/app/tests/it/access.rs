@@ -190,7 +190,7 @@ fn what_is_right_is_said_and_what_ships_is_right() {
     insta::assert_snapshot!(Story::new(FRIENDS).run("access check"), @"
     exit 0
     --- stdout
-    note[E1006]: `nights` only modifies, so it lets nobody in
+    note[E1006]: `nights` only modifies, so it admits no sender
       --> .agentry/access/people.yml:19:14
        |
     19 |   modifiers: { queue_mode: collect, delay_response: true }
@@ -230,7 +230,7 @@ fn findings_have_a_place_a_code_and_help_and_check_has_them_too() {
     insta::assert_snapshot!(story.run("access check"), @"
     exit 0
     --- stdout
-    warning[E1012]: `friends` lets nobody in: `no-friends` denies all it concerns
+    warning[E1012]: `friends` admits no sender: `no-friends` denies all of them
      --> .agentry/access/people.yml:1:9
       |
     1 | - name: friends
@@ -317,7 +317,7 @@ fn a_policy_that_cannot_be_read_refuses_all_policies() {
       |
       = help: write `allow` or `deny`
 
-    note[E1006]: `nights` only modifies, so it lets nobody in
+    note[E1006]: `nights` only modifies, so it admits no sender
       --> .agentry/access/people.yml:19:14
        |
     19 |   modifiers: { queue_mode: collect, delay_response: true }

@@ -409,10 +409,10 @@ fn list(directory: &Path, below: &str, files: &mut Vec<String>) {
     for entry in fs::read_dir(directory).expect("the directory can be read") {
         let entry = entry.expect("the entry can be read");
         let name = format!("{below}{}", entry.file_name().to_string_lossy());
-        match entry.file_type().expect("the entry has a type").is_dir() {
-            true if name == ".git" => {}
-            true => list(&entry.path(), &format!("{name}/"), files),
-            false => files.push(name),
+        if !entry.file_type().expect("the entry has a type").is_dir() {
+            files.push(name);
+        } else if name != ".git" {
+            list(&entry.path(), &format!("{name}/"), files);
         }
     }
 }

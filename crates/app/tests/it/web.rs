@@ -166,13 +166,12 @@ fn read(stream: TcpStream) -> Answer {
     let mut reader = BufReader::new(stream);
     let (status, headers) = read_head(&mut reader);
     let is_chunked = headers.iter().any(|(name, _)| name == "transfer-encoding");
-    let body = match is_chunked {
-        true => {
-            let mut body = String::new();
-            Chunks { reader, left: 0 }.read_to_string(&mut body).expect("a body is text");
-            body
-        }
-        false => rest(reader),
+    let body = if is_chunked {
+        let mut body = String::new();
+        Chunks { reader, left: 0 }.read_to_string(&mut body).expect("a body is text");
+        body
+    } else {
+        rest(reader)
     };
     Answer { status, headers, body }
 }

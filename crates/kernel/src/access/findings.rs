@@ -79,7 +79,7 @@ fn never_matches(one: &RankedPolicy) -> Option<Lint> {
     };
     if one.kinds.is_empty() {
         return report(
-            "nobody is all that `match.principal` asks for at once",
+            "no sender has all the kinds that `match.principal` asks for",
             "keep one of is_user, unknown, system, webhook and agent",
         );
     }
@@ -119,7 +119,7 @@ fn unreachable(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
     let denying = || on.iter().filter(|other| other.role == PolicyEffect::Denies);
     let name = one.name();
     if let Some(wall) = denying().find(|other| covers(other, one)) {
-        let message = format!("`{name}` lets nobody in: `{}` denies all it concerns", wall.name());
+        let message = format!("`{name}` admits no sender: `{}` denies all of them", wall.name());
         let help = "narrow the one that denies; a denial wins whatever its priority";
         return Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help));
     }
@@ -128,7 +128,7 @@ fn unreachable(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
     let wall = denying().filter(|_| for_anybody).find(|other| walls_off_strangers(other, one))?;
     let message = format!("strangers can never use `{name}`: `{}` denies all of them", wall.name());
     let help = format!(
-        "remove `{}`; whoever no policy allows is denied anyway, strangers elsewhere too",
+        "remove `{}`; a sender that no policy allows is denied anyway, also a stranger elsewhere",
         wall.name()
     );
     Some(lint(DiagnosticCode::PolicyUnreachable, one, message, help))
@@ -137,7 +137,7 @@ fn unreachable(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
 fn walls_off_strangers(wall: &RankedPolicy, one: &RankedPolicy) -> bool {
     let who = PrincipalCondition { unknown: Some(true), ..PrincipalCondition::default() };
     wall.kinds.has(PrincipalKind::Unknown)
-        && covers_who((&wall.policy.who, wall.kinds), (&who, PrincipalKinds::of(&who)))
+        && covers_who(&wall.policy.who, &who)
         && covers_conditions(&wall.policy.conditions, &one.policy.conditions)
 }
 
@@ -176,7 +176,9 @@ fn without_effect(one: &RankedPolicy, on: &[&RankedPolicy]) -> Option<Lint> {
                 return None;
             }
             report(
-                format!("`{name}` only modifies, and no policy lets in those it concerns"),
+                format!(
+                    "`{name}` only modifies, and no policy allows the senders that it concerns"
+                ),
                 "add `permissions`, or a policy that allows them",
             )
         }
@@ -219,10 +221,8 @@ fn ceilings_apart(
     on: &[&RankedPolicy],
     known: &BTreeSet<ToolName>,
 ) -> Option<Lint> {
-    let list = |one: &RankedPolicy| match one.policy.permissions.ceiling {
-        true => one.allow.clone(),
-        false => None,
-    };
+    let list =
+        |one: &RankedPolicy| if one.policy.permissions.ceiling { one.allow.clone() } else { None };
     let own = list(one)?;
     let apart = on.iter().find(|other| {
         let Some(list) = list(other).filter(|_| other.name() > one.name()) else { return false };
@@ -240,17 +240,14 @@ fn ceilings_apart(
 
 /// Returns true if `a` provably matches every event that `b` matches.
 fn covers(a: &RankedPolicy, b: &RankedPolicy) -> bool {
-    covers_who((&a.policy.who, a.kinds), (&b.policy.who, b.kinds))
+    covers_who(&a.policy.who, &b.policy.who)
         && covers_conditions(&a.policy.conditions, &b.policy.conditions)
 }
 
-fn covers_who(
-    (a, a_kinds): (&PrincipalCondition, PrincipalKinds),
-    (b, b_kinds): (&PrincipalCondition, PrincipalKinds),
-) -> bool {
+fn covers_who(a: &PrincipalCondition, b: &PrincipalCondition) -> bool {
     let same = |a: &Option<String>, b: &Option<String>| a.is_none() || a == b;
     let named = |a: &Option<String>, b: &Option<String>| a.as_deref() == Some(ANY) || same(a, b);
-    a_kinds.covers(b_kinds)
+    PrincipalKinds::of(a).covers(PrincipalKinds::of(b))
         && same(&a.relationship, &b.relationship)
         && same(&a.person_id, &b.person_id)
         && named(&a.webhook, &b.webhook)

@@ -90,9 +90,10 @@ fn push_name(key: &mut String, name: &str) {
             key.push('-');
         }
         for sign in word.chars() {
-            match sign.is_alphanumeric() {
-                true => key.extend(sign.to_lowercase()),
-                false => push_sign(key, sign),
+            if sign.is_alphanumeric() {
+                key.extend(sign.to_lowercase());
+            } else {
+                push_sign(key, sign);
             }
         }
     }

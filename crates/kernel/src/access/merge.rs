@@ -20,7 +20,8 @@ use super::{AccessQuery, PolicyEffect, RankedPolicy, grants};
 pub(super) fn decision(
     matched: &[&RankedPolicy],
     asked: &AccessQuery<'_>,
-    (given, now): (&[Grant], u64),
+    given: &[Grant],
+    now: u64,
 ) -> Decision {
     let denies = matched.iter().find(|one| one.role == PolicyEffect::Denies);
     if let Some(one) = denies {

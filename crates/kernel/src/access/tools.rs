@@ -115,9 +115,10 @@ pub fn resolved<'t>(
 ) -> ResolvedTools {
     let mut resolved = ResolvedTools::default();
     for name in tools {
-        match allows_tool(decision, name).is_allowed() {
-            true => resolved.tools_allowed.push(name.to_string()),
-            false => resolved.tools_denied.push(name.to_string()),
+        if allows_tool(decision, name).is_allowed() {
+            resolved.tools_allowed.push(name.to_string());
+        } else {
+            resolved.tools_denied.push(name.to_string());
         }
     }
     resolved

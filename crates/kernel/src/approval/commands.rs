@@ -5,6 +5,8 @@
 //!
 //! Must never: leave out a command that runs, or call a text understood that is not.
 
+use std::ops::Range;
+
 use super::coverage::RuleCoverage;
 use crate::shell::{self, ShellCommand, ShellFacts, ShellWord};
 
@@ -22,7 +24,7 @@ pub(super) struct JudgedCommand {
     /// The command itself; None if text precedes it, since it then also is a part of its own.
     bare: Option<ShellCommand>,
     /// The byte ranges of the bare command's words in the text.
-    places: Vec<(usize, usize)>,
+    places: Vec<Range<usize>>,
 }
 
 impl JudgedCommand {
@@ -39,14 +41,13 @@ impl JudgedCommand {
             return Some(format!("`{}` sets the variable `{name}`", self.text));
         }
         let simple = self.bare.as_ref()?;
-        if let Some(word) =
-            self.places.iter().find(|place| cover.leads_elsewhere(&self.text, **place))
-        {
-            let word = &self.text[word.0..word.1];
+        let elsewhere = self.places.iter().find(|place| cover.leads_elsewhere(&self.text, place));
+        if let Some(place) = elsewhere {
+            let word = &self.text[place.clone()];
             return Some(format!("`{word}` goes on to another place than the rule names"));
         }
         let is_named =
-            |at: usize| self.places.get(at).is_some_and(|place| cover.names(&self.text, *place));
+            |at: usize| self.places.get(at).is_some_and(|place| cover.names(&self.text, place));
         let word = simple.words.get(shell::steering(simple, &is_named)?)?.text();
         Some(format!("`{word}` makes more of `{}` than the rule names", self.text))
     }
@@ -89,11 +90,11 @@ fn parts(simple: &ShellCommand, facts: &ShellFacts) -> Vec<JudgedCommand> {
 }
 
 /// Returns the byte ranges of words that are joined by one space.
-fn places(words: &[String]) -> Vec<(usize, usize)> {
+fn places(words: &[String]) -> Vec<Range<usize>> {
     let mut from = 0;
     let place = |word: &String| {
-        let place = (from, from + word.len());
-        from = place.1 + 1;
+        let place = from..from + word.len();
+        from = place.end + 1;
         place
     };
     words.iter().map(place).collect()

@@ -5,6 +5,8 @@
 //!
 //! Must never: call a word named if the rule contains only a part of it.
 
+use std::ops::Range;
+
 use agentry_agentfile::approval_rule::{ApprovalRule, COMMAND};
 use agentry_agentfile::manifest::approvals::Matcher;
 use serde_json::Value;
@@ -71,11 +73,11 @@ impl<'a> RuleCoverage<'a> {
     }
 
     /// Returns true if the rule names a word: all of it, or an option up to its value.
-    pub(super) fn names(&self, text: &str, (from, to): (usize, usize)) -> bool {
-        let word = &text[from..to];
+    pub(super) fn names(&self, text: &str, place: &Range<usize>) -> bool {
+        let word = &text[place.clone()];
         let option = word.split_once('=').filter(|_| word.starts_with('-'));
         let name = option.map_or(word, |(name, _)| name);
-        let value = from + name.len();
+        let value = place.start + name.len();
         let has_name = option.is_some() && (self.start == value || self.start == value + 1);
         let stands = |piece: &CoveragePattern<'_>| match piece {
             // It names only the beginning of the command; `start` covers that.
@@ -83,12 +85,13 @@ impl<'a> RuleCoverage<'a> {
             CoveragePattern::Text(piece) => stands_in(piece, name),
             CoveragePattern::Expression(pattern) => stands_in(pattern, &escaped(name)),
         };
-        to <= self.start || has_name || self.pieces.iter().any(stands)
+        place.end <= self.start || has_name || self.pieces.iter().any(stands)
     }
 
     /// Returns true if the rest of a partly covered word leads elsewhere: a program path with a
     /// slash that the rule lacks, or a path with `..`.
-    pub(super) fn leads_elsewhere(&self, text: &str, (from, to): (usize, usize)) -> bool {
+    pub(super) fn leads_elsewhere(&self, text: &str, place: &Range<usize>) -> bool {
+        let &Range { start: from, end: to } = place;
         let covered = if from == 0 { self.start.max(self.fits) } else { self.start };
         if covered >= to || (covered <= from && from > 0) {
             return false;

@@ -47,10 +47,7 @@ impl Authority {
                         format!("{who} may have this command run: allowed by {from} ({pattern})");
                     return Some(finding(Verdict::Allow, why, Some(from.to_string())));
                 }
-                match permission_request::may_ask(bounds) {
-                    true => Verdict::Ask,
-                    false => Verdict::Deny,
-                }
+                if permission_request::may_ask(bounds) { Verdict::Ask } else { Verdict::Deny }
             }
         };
         let why = format!("{who} has no permission for `{tool}`: {answer}");

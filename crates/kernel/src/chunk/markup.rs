@@ -53,7 +53,27 @@ fn options() -> Options {
 }
 
 /// The opening and the closing delimiter of a span.
-type DelimiterPair = (&'static str, &'static str);
+#[derive(Clone, Copy)]
+struct DelimiterPair {
+    open: &'static str,
+    close: &'static str,
+}
+
+/// The delimiters of a span, in each markup that has some.
+#[derive(Clone, Copy)]
+struct SpanMarkup {
+    slack: DelimiterPair,
+    telegram: DelimiterPair,
+}
+
+const fn pair(open: &'static str, close: &'static str) -> DelimiterPair {
+    DelimiterPair { open, close }
+}
+
+const BOLD: SpanMarkup = SpanMarkup { slack: pair("*", "*"), telegram: pair("<b>", "</b>") };
+const ITALIC: SpanMarkup = SpanMarkup { slack: pair("_", "_"), telegram: pair("<i>", "</i>") };
+const STRUCK: SpanMarkup = SpanMarkup { slack: pair("~", "~"), telegram: pair("<s>", "</s>") };
+const CODE: SpanMarkup = SpanMarkup { slack: pair("`", "`"), telegram: pair("<code>", "</code>") };
 
 struct MarkupWriter {
     markdown: MarkdownFlavor,
@@ -92,7 +112,7 @@ impl MarkupWriter {
             | Event::DisplayMath(text)
             | Event::FootnoteReference(text) => self.text(&text),
             Event::Code(code) => {
-                let (open, close) = self.marks(("`", "`"), ("<code>", "</code>"));
+                let DelimiterPair { open, close } = self.marks(CODE);
                 self.put(open);
                 self.text(&code);
                 self.put(close);
@@ -110,11 +130,11 @@ impl MarkupWriter {
         match tag {
             Tag::Heading { .. } => {
                 self.block();
-                self.mark(("*", "*"), ("<b>", "</b>"), DelimiterSide::Open);
+                self.mark(BOLD, DelimiterSide::Open);
             }
-            Tag::Strong => self.mark(("*", "*"), ("<b>", "</b>"), DelimiterSide::Open),
-            Tag::Emphasis => self.mark(("_", "_"), ("<i>", "</i>"), DelimiterSide::Open),
-            Tag::Strikethrough => self.mark(("~", "~"), ("<s>", "</s>"), DelimiterSide::Open),
+            Tag::Strong => self.mark(BOLD, DelimiterSide::Open),
+            Tag::Emphasis => self.mark(ITALIC, DelimiterSide::Open),
+            Tag::Strikethrough => self.mark(STRUCK, DelimiterSide::Open),
             Tag::CodeBlock(kind) => self.start_code(&kind),
             Tag::BlockQuote(_) => {
                 self.block();
@@ -151,10 +171,10 @@ impl MarkupWriter {
     fn end(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(_) | TagEnd::Strong => {
-                self.mark(("*", "*"), ("<b>", "</b>"), DelimiterSide::Close);
+                self.mark(BOLD, DelimiterSide::Close);
             }
-            TagEnd::Emphasis => self.mark(("_", "_"), ("<i>", "</i>"), DelimiterSide::Close),
-            TagEnd::Strikethrough => self.mark(("~", "~"), ("<s>", "</s>"), DelimiterSide::Close),
+            TagEnd::Emphasis => self.mark(ITALIC, DelimiterSide::Close),
+            TagEnd::Strikethrough => self.mark(STRUCK, DelimiterSide::Close),
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::BlockQuote(_) => self.end_quote(),
             TagEnd::List(_) => drop(self.lists.pop()),
@@ -296,28 +316,31 @@ impl MarkupWriter {
     }
 
     /// Writes an opening or closing delimiter, if the markup has one.
-    fn mark(&mut self, slack: DelimiterPair, telegram: DelimiterPair, side: DelimiterSide) {
-        let (open, close) = self.marks(slack, telegram);
+    fn mark(&mut self, span: SpanMarkup, side: DelimiterSide) {
+        let DelimiterPair { open, close } = self.marks(span);
         self.put(match side {
             DelimiterSide::Open => open,
             DelimiterSide::Close => close,
         });
     }
 
-    fn marks(&self, slack: DelimiterPair, telegram: DelimiterPair) -> DelimiterPair {
+    fn marks(&self, span: SpanMarkup) -> DelimiterPair {
         match self.markdown {
-            MarkdownFlavor::SlackMrkdwn if self.table.is_none() => slack,
-            MarkdownFlavor::TelegramHtml if self.table.is_none() => telegram,
-            MarkdownFlavor::SlackMrkdwn | MarkdownFlavor::TelegramHtml => ("", ""),
-            MarkdownFlavor::Standard | MarkdownFlavor::Discord | MarkdownFlavor::None => ("", ""),
+            MarkdownFlavor::SlackMrkdwn if self.table.is_none() => span.slack,
+            MarkdownFlavor::TelegramHtml if self.table.is_none() => span.telegram,
+            MarkdownFlavor::SlackMrkdwn | MarkdownFlavor::TelegramHtml => pair("", ""),
+            MarkdownFlavor::Standard | MarkdownFlavor::Discord | MarkdownFlavor::None => {
+                pair("", "")
+            }
         }
     }
 
     fn text(&mut self, text: &str) {
         // Text in a table is escaped with the table.
-        match self.table.is_some() {
-            true => self.put(text),
-            false => self.put(&escaped_for(self.markdown, text)),
+        if self.table.is_some() {
+            self.put(text);
+        } else {
+            self.put(&escaped_for(self.markdown, text));
         }
     }
 
@@ -343,10 +366,12 @@ enum DelimiterSide {
 }
 
 fn with_address(shown: &str, address: &str, is_same: bool) -> String {
-    match is_same || address.is_empty() {
-        true if shown.is_empty() => address.to_owned(),
-        true => shown.to_owned(),
-        false => format!("{shown} ({address})"),
+    if !is_same && !address.is_empty() {
+        format!("{shown} ({address})")
+    } else if shown.is_empty() {
+        address.to_owned()
+    } else {
+        shown.to_owned()
     }
 }
 

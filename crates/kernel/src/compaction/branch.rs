@@ -12,7 +12,7 @@ use agentry_protocol::context::Compaction;
 use agentry_protocol::message::Message;
 use agentry_protocol::{CallId, TurnId};
 
-use super::prune::{BranchPruning, shown_content};
+use super::branch_pruning::{BranchPruning, shown_content};
 use crate::tokens::{self, TokenCounter};
 
 /// A turn of a branch, oldest to newest.
@@ -209,9 +209,12 @@ impl BranchTurn<'_> {
     /// Counts the tokens that the turn adds, after pruning.
     fn tokens(&self, pruned: &BranchPruning, scale: TokenCounter) -> u64 {
         let Some(all) = self.tokens else {
-            let shown = self.messages.iter().map(|message| match pruned.cuts(message) {
-                true => scale.of_messages([&pruned.applied(message)]),
-                false => scale.of_messages([message]),
+            let shown = self.messages.iter().map(|message| {
+                if pruned.cuts(message) {
+                    scale.of_messages([&pruned.applied(message)])
+                } else {
+                    scale.of_messages([message])
+                }
             });
             return shown.sum();
         };

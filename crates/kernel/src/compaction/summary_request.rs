@@ -8,7 +8,7 @@ use agentry_protocol::context::OutputCut;
 use agentry_protocol::message::Message;
 
 use super::branch::{BranchTurn, Kind};
-use super::prune::{BranchPruning, shown_content};
+use super::branch_pruning::{BranchPruning, shown_content};
 use super::{CompactionLimits, SummaryPlan};
 use crate::limits::{PRUNE_HEAD_CHARS, PRUNE_TAIL_CHARS, PRUNE_TRIM_CHARS_MAX};
 

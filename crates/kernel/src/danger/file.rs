@@ -55,10 +55,7 @@ pub(super) fn of_write(path: &str, place: &GuardDirectories<'_>) -> Option<Dange
         return None;
     }
     let system = SYSTEM.iter().any(|folder| path == *folder || is_below(path, folder));
-    match system {
-        true => refused("system_write", format!("`{path}` belongs to the system")),
-        false => None,
-    }
+    if system { refused("system_write", format!("`{path}` belongs to the system")) } else { None }
 }
 
 /// Returns true for files that a shell, a session, git or a scheduler runs by itself.
@@ -140,10 +137,7 @@ pub(super) fn of_tree(path: &str, place: &GuardDirectories<'_>) -> Option<Danger
         || SYSTEM.iter().any(|folder| whole == *folder || is_below(whole, folder))
         || is_device(whole)
         || whole.strip_prefix("/var/").is_some_and(|rest| !rest.contains('/') && rest != "tmp");
-    match system {
-        true => refused("delete_system", format!("`{whole}` belongs to the system")),
-        false => None,
-    }
+    if system { refused("delete_system", format!("`{whole}` belongs to the system")) } else { None }
 }
 
 /// Returns true for a device that is neither a stream nor shared memory.

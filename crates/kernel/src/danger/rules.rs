@@ -49,9 +49,10 @@ pub(super) fn fork_bomb(command: &str, facts: &ShellFacts) -> Option<Danger> {
                 simple.fed_by.iter().filter_map(|at| facts.commands.get(*at)).any(calls)
             })
         };
-    match tight.contains(":(){:|:&};:") && facts.opaque.is_some() || names.any(pipes_itself) {
-        true => refused("fork_bomb", "a function that starts itself again and again"),
-        false => None,
+    if tight.contains(":(){:|:&};:") && facts.opaque.is_some() || names.any(pipes_itself) {
+        refused("fork_bomb", "a function that starts itself again and again")
+    } else {
+        None
     }
 }
 
@@ -82,12 +83,13 @@ fn write(word: &ShellWord, simple: &ShellCommand, scope: &VariableScope<'_>) -> 
 
 fn downloaded(simple: &ShellCommand, before: &[ShellCommand]) -> Option<Danger> {
     let name = simple.program()?;
-    match executes_downloaded(simple, before) {
-        true => refused(
+    if executes_downloaded(simple, before) {
+        refused(
             "run_downloaded",
             format!("`{name}` executes text from the network that nobody read"),
-        ),
-        false => None,
+        )
+    } else {
+        None
     }
 }
 
@@ -112,13 +114,15 @@ fn is_recursive(simple: &ShellCommand) -> bool {
 /// Checks a whole tree. A path that assumes an empty variable is refused only at the root.
 fn tree(word: &ShellWord, simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
     scope.paths(word, simple.dir.as_ref()).iter().find_map(|PathCandidate { path, if_empty }| {
-        match if_empty {
-            false => file::of_tree(path, scope.place),
-            true if matches!(path.as_str(), "/" | "/*" | "/.*") => refused(
+        if !if_empty {
+            file::of_tree(path, scope.place)
+        } else if matches!(path.as_str(), "/" | "/*" | "/.*") {
+            refused(
                 "delete_unknown",
                 format!("`{}` is everything on the machine if the variable is empty", word.text()),
-            ),
-            true => None,
+            )
+        } else {
+            None
         }
     })
 }
@@ -212,12 +216,13 @@ fn rights(simple: &ShellCommand, scope: &VariableScope<'_>) -> Option<Danger> {
             let found = file::of_tree(&path.path, scope.place).filter(|_| !path.if_empty)?;
             let system = matches!(found.rule, "delete_root" | "delete_system");
             let home = path.path.trim_end_matches("/*") == scope.home();
-            match (system || home) && (is_recursive(simple) || (opens && path.path == "/")) {
-                true => refused(
+            if (system || home) && (is_recursive(simple) || (opens && path.path == "/")) {
+                refused(
                     "system_permissions",
                     format!("`{name}` on everything below `{}`", path.path),
-                ),
-                false => None,
+                )
+            } else {
+                None
             }
         },
     )
@@ -265,11 +270,10 @@ fn persistence(simple: &ShellCommand) -> Option<Danger> {
         "update-rc.d" | "chkconfig" => true,
         _ => false,
     };
-    match stays {
-        true => {
-            refused("persistence", format!("`{name} {first}` leaves something that runs later"))
-        }
-        false => None,
+    if stays {
+        refused("persistence", format!("`{name} {first}` leaves something that runs later"))
+    } else {
+        None
     }
 }
 

@@ -12,12 +12,12 @@ pub(super) const REMOVED: &str = "(link removed)";
 
 /// Rewrites all addresses to unlisted hosts.
 pub(super) fn rewrite(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
-    rewrite_as(text, (hosts, UncertainHostPolicy::Rewrite), form)
+    rewrite_as(text, hosts, UncertainHostPolicy::Rewrite, form)
 }
 
 /// Rewrites only certain addresses: with a scheme, or with a known top-level domain.
 pub(super) fn rewrite_certain(text: &str, hosts: &LinkHosts, form: LinkForm) -> String {
-    rewrite_as(text, (hosts, UncertainHostPolicy::Leave), form)
+    rewrite_as(text, hosts, UncertainHostPolicy::Leave, form)
 }
 
 /// The treatment of a name that may be a host.
@@ -27,11 +27,7 @@ enum UncertainHostPolicy {
     Leave,
 }
 
-fn rewrite_as(
-    text: &str,
-    (hosts, doubt): (&LinkHosts, UncertainHostPolicy),
-    form: LinkForm,
-) -> String {
+fn rewrite_as(text: &str, hosts: &LinkHosts, doubt: UncertainHostPolicy, form: LinkForm) -> String {
     let out = String::with_capacity(text.len());
     let mut writer = AddressRewriter { text, hosts, form, doubt, out, done: 0 };
     let mut at = 0;
@@ -201,9 +197,10 @@ impl AddressRewriter<'_> {
     /// Writes the text up to a position with every dot in brackets.
     fn write_inert(&mut self, end: usize) {
         for c in self.text[self.done..end.max(self.done)].chars() {
-            match is_dot(c) {
-                true => self.out.push_str("[.]"),
-                false => self.out.push(c),
+            if is_dot(c) {
+                self.out.push_str("[.]");
+            } else {
+                self.out.push(c);
             }
         }
         self.done = end.max(self.done);

@@ -90,9 +90,10 @@ fn read_queue(text: &str) -> Result<ParsedMessage, DirectiveError> {
     let first = word(rest);
     if matches!(first.to_ascii_lowercase().as_str(), "default" | "reset") {
         let after = rest[first.len()..].trim();
-        return match after.is_empty() {
-            true => Ok(ParsedMessage { text: String::new(), directive: Some(Directive::Default) }),
-            false => Err(unreadable(word(after))),
+        return if after.is_empty() {
+            Ok(ParsedMessage { text: String::new(), directive: Some(Directive::Default) })
+        } else {
+            Err(unreadable(word(after)))
         };
     }
     if let Ok(mode) = first.parse() {

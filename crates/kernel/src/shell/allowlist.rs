@@ -57,9 +57,10 @@ pub fn check_allowlist(facts: &ShellFacts, allowed_prefixes: &[&str]) -> Allowli
 
 /// Returns the position of the first unnamed word that widens what the command does.
 pub(crate) fn steering(simple: &ShellCommand, is_named: &dyn Fn(usize) -> bool) -> Option<usize> {
-    match harmless::is_listed(simple) {
-        true => harmless::first_word_beyond(simple, is_named),
-        false => escape::of(simple).into_iter().map(|escape| escape.at).find(|at| !is_named(*at)),
+    if harmless::is_listed(simple) {
+        harmless::first_word_beyond(simple, is_named)
+    } else {
+        escape::of(simple).into_iter().map(|escape| escape.at).find(|at| !is_named(*at))
     }
 }
 
@@ -114,10 +115,7 @@ fn refusal(simple: &ShellCommand, facts: &ShellFacts, prefixes: &[Vec<&str>]) ->
 
 /// Returns true if the variable is refused. For a program it must be known as harmless.
 fn is_refused(name: &str, simple: &ShellCommand) -> bool {
-    match simple.words.is_empty() {
-        true => is_dangerous_variable(name),
-        false => !is_harmless_variable(name),
-    }
+    if simple.words.is_empty() { is_dangerous_variable(name) } else { !is_harmless_variable(name) }
 }
 
 /// Returns true for wrappers that affect only when, how often or how gently a command runs.

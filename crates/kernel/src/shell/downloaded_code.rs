@@ -3,7 +3,7 @@
 //! Must never: treat a file as downloaded only because a download precedes it.
 
 use super::program::{self, interpreter, is_downloader, is_shell};
-use super::{ShellCommand, ShellWord, embedded_code};
+use super::{ShellCommand, ShellWord, inline_code};
 
 /// Returns true if a command executes text from the network; `before` shows what feeds it.
 pub(crate) fn executes_downloaded(simple: &ShellCommand, before: &[ShellCommand]) -> bool {
@@ -16,17 +16,17 @@ pub(crate) fn executes_downloaded(simple: &ShellCommand, before: &[ShellCommand]
         "eval" | "source" | "." => true,
         name if is_shell(name) => unknown_code() || reads_script_from_input(arguments),
         name if interpreter(name).is_some() => {
-            embedded_code::inline(simple).is_some_and(|code| code.literal().is_none())
-                || (embedded_code::inline(simple).is_none()
-                    && embedded_code::script(simple)
+            inline_code::inline(simple).is_some_and(|code| code.literal().is_none())
+                || (inline_code::inline(simple).is_none()
+                    && inline_code::script(simple)
                         .is_none_or(|script| script == "-" || script.starts_with('<')))
         }
         _ => false,
     };
-    let runs = match is_shell(name) || interpreter(name).is_some() || matches!(name, "source" | ".")
-    {
-        true => arguments.iter().map(ShellWord::text).find(|text| !text.starts_with('-')),
-        false => simple.words[0].literal(),
+    let runs = if is_shell(name) || interpreter(name).is_some() || matches!(name, "source" | ".") {
+        arguments.iter().map(ShellWord::text).find(|text| !text.starts_with('-'))
+    } else {
+        simple.words[0].literal()
     };
     (downloads && executes_input)
         || runs.is_some_and(|file| before.iter().any(|earlier| saved(earlier, file)))

@@ -5,19 +5,12 @@
 //!
 //! Must never: accept a word that may expand to such an option.
 
+use super::escape_argument::EscapeArgument;
 use super::git::{GitCommand, runs_something};
 use super::harmless::may_be_option;
 use super::program::{tests_of_find, valued};
-use super::{ShellCommand, ShellWord, embedded_code, sed::sed};
-
-/// An argument that makes a program do more than its name says.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct EscapeArgument {
-    /// Its position among the words.
-    pub(super) at: usize,
-    /// The reason, for a person.
-    pub(super) why: &'static str,
-}
+use super::sed::sed;
+use super::{ShellCommand, ShellWord, inline_code};
 
 /// Returns these arguments: all of a `sed` script, the first of any other program.
 pub(super) fn of(simple: &ShellCommand) -> Vec<EscapeArgument> {
@@ -65,7 +58,7 @@ fn first(simple: &ShellCommand, name: &str) -> Option<EscapeArgument> {
     };
     match name {
         "curl" => curl(simple),
-        name if embedded_code::is_awk(name) => awk(simple),
+        name if inline_code::is_awk(name) => awk(simple),
         "uniq" | "xxd" => operand(1).and_then(|place| escape(place, "a file it writes")),
         "hostname" => operand(0).and_then(|place| escape(place, "a new name for the machine")),
         _ => None,
@@ -100,7 +93,7 @@ fn carries_options(name: &str) -> bool {
             | "test"
             | "["
             | "shopt"
-    ) || embedded_code::is_awk(name)
+    ) || inline_code::is_awk(name)
 }
 
 fn option(name: &str, text: &str) -> Option<&'static str> {
@@ -229,7 +222,7 @@ fn curl(simple: &ShellCommand) -> Option<EscapeArgument> {
 /// Accepts only field separators and variables; the program must be present, and be plain.
 fn awk(simple: &ShellCommand) -> Option<EscapeArgument> {
     let escape = |at: usize, why| Some(EscapeArgument { at, why });
-    let program = embedded_code::inline(simple);
+    let program = inline_code::inline(simple);
     let at = program
         .and_then(|program| simple.words.iter().position(|word| std::ptr::eq(word, program)));
     let options = simple

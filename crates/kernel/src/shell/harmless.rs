@@ -136,16 +136,18 @@ impl<'a> ArgumentReader<'a> {
         let word = &simple.words[place];
         let text = word.text();
         let is_option = text.len() > 1 && text.starts_with('-');
-        match self.ended {
-            false if may_be_option(word) => ArgumentStep::Unknown,
-            false if text == "--" => self.dashes(),
-            false if is_option => {
-                self.option(text).map_or(ArgumentStep::Unknown, ArgumentStep::Next)
-            }
-            false if self.is_bundle() => {
-                self.bundle(text).map_or(ArgumentStep::Unknown, ArgumentStep::Next)
-            }
-            _ => self.operand(word, place),
+        if self.ended {
+            self.operand(word, place)
+        } else if may_be_option(word) {
+            ArgumentStep::Unknown
+        } else if text == "--" {
+            self.dashes()
+        } else if is_option {
+            self.option(text).map_or(ArgumentStep::Unknown, ArgumentStep::Next)
+        } else if self.is_bundle() {
+            self.bundle(text).map_or(ArgumentStep::Unknown, ArgumentStep::Next)
+        } else {
+            self.operand(word, place)
         }
     }
 

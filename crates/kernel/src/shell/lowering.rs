@@ -4,7 +4,11 @@
 //!
 //! Must never: leave out a command that some path through the text would execute.
 
+mod embedded_code;
+mod redirect;
+mod unwrap;
 mod words;
+mod wrapper;
 
 use brush_parser::ast;
 use brush_parser::ast::{
@@ -14,7 +18,7 @@ use brush_parser::ast::{
 
 use super::parse::{ParsedScript, parse};
 use super::word::{Kind, scan};
-use super::{ShellCommand, ShellFacts, ShellWord, unwrap, word_split};
+use super::{ShellCommand, ShellFacts, ShellWord, word_split};
 use crate::limits::{SHELL_CODE_DEPTH_MAX, SHELL_COMMANDS_MAX};
 
 /// Returns the facts of a whole text.
@@ -44,9 +48,9 @@ fn starts(text: &str) -> Vec<usize> {
 
 /// The commands and state collected while lowering.
 #[derive(Default)]
-pub(super) struct LoweringContext {
-    pub(super) commands: Vec<ShellCommand>,
-    pub(super) opaque: Option<String>,
+struct LoweringContext {
+    commands: Vec<ShellCommand>,
+    opaque: Option<String>,
     dir: Option<ShellWord>,
     depth: usize,
     starts: Vec<usize>,
@@ -54,28 +58,28 @@ pub(super) struct LoweringContext {
 
 /// The surroundings of a command: its wrappers and inputs.
 #[derive(Clone, Default)]
-pub(super) struct ShellContext {
-    pub(super) wrappers: Vec<String>,
-    pub(super) fed_by: Vec<usize>,
+struct ShellContext {
+    wrappers: Vec<String>,
+    fed_by: Vec<usize>,
     /// Variables set for all commands inside.
-    pub(super) assigns: Vec<(String, ShellWord)>,
+    assigns: Vec<(String, ShellWord)>,
     /// The text on its standard input, if the command itself contains it.
-    pub(super) input: Option<InlineInput>,
+    input: Option<InlineInput>,
     /// The byte range of the outer command, for nested code.
-    pub(super) place: Option<(usize, usize)>,
-    pub(super) dir: Option<ShellWord>,
+    place: Option<(usize, usize)>,
+    dir: Option<ShellWord>,
 }
 
 /// A heredoc or here-string.
 #[derive(Clone)]
-pub(super) struct InlineInput {
-    pub(super) text: String,
-    pub(super) exact: bool,
+struct InlineInput {
+    text: String,
+    exact: bool,
 }
 
 impl LoweringContext {
     /// Records why the text is not fully understood; the first reason is kept.
-    pub(super) fn opaque(&mut self, why: impl Into<String>) {
+    fn opaque(&mut self, why: impl Into<String>) {
         self.opaque.get_or_insert_with(|| why.into());
     }
 
@@ -106,7 +110,7 @@ impl LoweringContext {
     }
 
     /// Lowers a piece of shell code and returns the positions of its commands.
-    pub(super) fn code(&mut self, text: &str, around: &ShellContext) -> Vec<usize> {
+    fn code(&mut self, text: &str, around: &ShellContext) -> Vec<usize> {
         let start = self.commands.len();
         if self.depth >= SHELL_CODE_DEPTH_MAX {
             self.opaque(format!("code in code more than {SHELL_CODE_DEPTH_MAX} deep"));
@@ -137,7 +141,7 @@ impl LoweringContext {
     }
 
     /// Lowers code that runs in a shell of its own: its `cd` ends with it.
-    pub(super) fn inner(&mut self, text: &str, around: &ShellContext) -> Vec<usize> {
+    fn inner(&mut self, text: &str, around: &ShellContext) -> Vec<usize> {
         let dir = self.dir.clone();
         self.dir = around.dir.clone().or_else(|| dir.clone());
         let commands = self.code(text, around);
@@ -397,7 +401,7 @@ impl LoweringContext {
         }
     }
 
-    pub(super) fn process(
+    fn process(
         &mut self,
         parsed: &ParsedScript,
         process: &ast::SubshellCommand,
@@ -415,7 +419,7 @@ impl LoweringContext {
     }
 
     /// Adds a complete command: wrappers are removed, code inside is followed.
-    pub(super) fn settle(&mut self, mut simple: ShellCommand, around: &ShellContext) {
+    fn settle(&mut self, mut simple: ShellCommand, around: &ShellContext) {
         simple.wrappers.clone_from(&around.wrappers);
         simple.fed_by.extend(&around.fed_by);
         simple.assigns.extend(around.assigns.iter().cloned());
@@ -425,7 +429,7 @@ impl LoweringContext {
     }
 
     /// Keeps a command, within the limit.
-    pub(super) fn push(&mut self, mut simple: ShellCommand) {
+    fn push(&mut self, mut simple: ShellCommand) {
         if self.commands.len() >= SHELL_COMMANDS_MAX {
             self.opaque(format!("more than {SHELL_COMMANDS_MAX} commands"));
             return;
@@ -446,7 +450,7 @@ impl LoweringContext {
 }
 
 /// Returns the directory after a `cd` from another one.
-pub(super) fn entered(dir: Option<&ShellWord>, target: ShellWord) -> ShellWord {
+fn entered(dir: Option<&ShellWord>, target: ShellWord) -> ShellWord {
     let is_relative = target.literal().is_some_and(|text| !text.starts_with('/'));
     match dir.filter(|_| is_relative) {
         Some(dir) => dir.with(&format!("{}/{}", dir.text(), target.text())),

@@ -38,9 +38,10 @@ impl ParsedScript {
             return word.to_owned();
         };
         let text = number_of(number).and_then(|at| self.aside.get(at)).map_or("", String::as_str);
-        match text.contains(ASIDE) {
-            true => format!("{head}{}", self.filled(text)),
-            false => format!("{head}{text}"),
+        if text.contains(ASIDE) {
+            format!("{head}{}", self.filled(text))
+        } else {
+            format!("{head}{text}")
         }
     }
 

@@ -10,10 +10,7 @@ pub(super) fn is_below(path: &str, dir: Option<&ShellWord>) -> bool {
     if is_stream(path) {
         return true;
     }
-    let dir = match path.starts_with('/') {
-        true => "",
-        false => dir.map_or(".", ShellWord::text),
-    };
+    let dir = if path.starts_with('/') { "" } else { dir.map_or(".", ShellWord::text) };
     let full = normalize(&format!("{dir}/{path}"));
     let is_outside = full.starts_with('/') || full == ".." || full.starts_with("../");
     let is_temporary = ["/tmp/", "/var/tmp/"].iter().any(|folder| full.starts_with(folder));

@@ -137,9 +137,10 @@ pub(super) fn valued(simple: &ShellCommand, names: &[&str]) -> Option<(usize, Sh
             None if text.starts_with("--") || !text.starts_with('-') => None,
             None => text.split_once(&name[1..]).map(|(_, joined)| joined),
         })?;
-        match value.is_empty() {
-            true => Some((at, simple.words.get(at + 1)?.clone())),
-            false => Some((at, word.with(value))),
+        if value.is_empty() {
+            Some((at, simple.words.get(at + 1)?.clone()))
+        } else {
+            Some((at, word.with(value)))
         }
     })
 }

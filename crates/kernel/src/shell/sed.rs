@@ -2,7 +2,7 @@
 //!
 //! Must never: call a script plain if any implementation of sed would write or execute by it.
 
-use super::escape::EscapeArgument;
+use super::escape_argument::EscapeArgument;
 use super::{ShellCommand, ShellWord};
 
 /// Returns the arguments that may write or execute; only the plainest scripts are accepted.
@@ -59,9 +59,12 @@ pub(super) fn sed(simple: &ShellCommand) -> Vec<EscapeArgument> {
 
 fn is_plain_sed(script: &str) -> bool {
     // Implementations differ on whether a delimiter inside brackets ends the pattern.
-    let inside = |from: usize| match script.contains("[[:") {
-        true => script[from..].rsplit_once(']').map_or("", |(inside, _)| inside),
-        false => script[from..].split(']').next().unwrap_or_default(),
+    let inside = |from: usize| {
+        if script.contains("[[:") {
+            script[from..].rsplit_once(']').map_or("", |(inside, _)| inside)
+        } else {
+            script[from..].split(']').next().unwrap_or_default()
+        }
     };
     if script.match_indices('[').any(|(at, _)| inside(at).contains(['/', '|', ',', '#', '@'])) {
         return false;

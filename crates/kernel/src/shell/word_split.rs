@@ -22,9 +22,11 @@ fn word(piece: &str) -> Option<ShellWord> {
         piece.chars().filter(|c| !matches!(c, '\'' | '"' | '\\') && !c.is_control()).collect();
     let is_keyword =
         matches!(text.as_str(), "" | "if" | "then" | "else" | "do" | "while" | "until");
-    match text.contains(['$', '*', '?', '~', '[']) {
-        _ if is_keyword => None,
-        true => Some(ShellWord::Dynamic(text)),
-        false => Some(ShellWord::Literal(text)),
+    if is_keyword {
+        None
+    } else if text.contains(['$', '*', '?', '~', '[']) {
+        Some(ShellWord::Dynamic(text))
+    } else {
+        Some(ShellWord::Literal(text))
     }
 }

@@ -90,7 +90,7 @@ impl Turn {
         // A person means the path's real target; the question fixed the files that it executes.
         let bound = self.calls[at].facts.bound.clone();
         let facts = CallFacts { bound, ..CallFacts::default() };
-        let verdict = self.change(at, (call, facts), None);
+        let verdict = self.change(at, call, facts, None);
         let number = at as u64;
         self.program.offer(
             Lane::Normal,
@@ -105,7 +105,8 @@ impl Turn {
     pub(super) fn change(
         &mut self,
         at: usize,
-        (call, facts): (ToolCall, CallFacts),
+        call: ToolCall,
+        facts: CallFacts,
         by: Option<String>,
     ) -> Verdict {
         let mut ruling = self.ruled(&call, &facts);

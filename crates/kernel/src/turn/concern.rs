@@ -115,7 +115,7 @@ impl Thread for Concern {
             Self::Steering(concern) => concern.on(signal),
             Self::Gate(concern) => concern.on(signal),
             Self::OneByOne(concern) => concern.on(signal),
-            Self::ThinkAct(concern) => concern.on(signal, spawner),
+            Self::ThinkAct(concern) => concern.on(signal, |call| spawner.spawn(Self::Call(call))),
             Self::Call(concern) => concern.on(signal),
         }
     }

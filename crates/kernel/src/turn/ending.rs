@@ -96,7 +96,7 @@ impl Turn {
         };
         let (ending, messages, compaction) = match self.plan.compaction.as_deref() {
             None => (ending, self.talk.own(), None),
-            Some(plan) => summed_up(plan, (ending, why), self.end.result.as_deref()),
+            Some(plan) => summed_up(plan, ending, why, self.end.result.as_deref()),
         };
         self.end.ended = Some((ending, why));
         let hash = self.hash(&messages, ending, compaction.as_ref());
@@ -135,7 +135,8 @@ impl Turn {
 /// Ends a compaction: it adds only its summary, and without a summary it adds nothing.
 fn summed_up(
     plan: &CompactionPlan,
-    (ending, why): (Ending, TurnStopReason),
+    ending: Ending,
+    why: TurnStopReason,
     said: Option<&str>,
 ) -> (Ending, Vec<Message>, Option<Compaction>) {
     let said = said.map(str::trim).filter(|text| !text.is_empty());

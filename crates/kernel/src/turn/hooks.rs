@@ -207,7 +207,7 @@ impl Turn {
         }
         if let HookReply::Answer(GateAnswer { updated_input: Some(input), .. }) = heard {
             let call = ToolCall { input: input.clone(), ..self.calls[at].call.clone() };
-            self.change(at, (call, facts), Some(program.clone()));
+            self.change(at, call, facts, Some(program.clone()));
         }
         let more = self.before_hooks(at).len() > self.calls[at].hooked.before;
         match (more, self.calls[at].hooked.asks.is_empty()) {

@@ -8,11 +8,10 @@
 
 use std::collections::BTreeSet;
 
-use agentry_bthread::{Bid, Flow, Pattern, Spawner};
+use agentry_bthread::{Bid, Flow, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::call::CallConcern;
-use super::concern::Concern;
 use super::signal::{CallSummary, Kind, Signal, TurnStopReason};
 
 /// The concern that alternates between the model and its calls.
@@ -75,9 +74,10 @@ impl ThinkAct {
             }
             State::Passing { .. } => bid.request(Signal::Pass(self.pass)).wait(kind(Kind::Stop)),
             State::Deciding { calls } => {
-                let (own, other) = match calls {
-                    true => (Signal::GoOn, Kind::Finish),
-                    false => (Signal::Finish, Kind::GoOn),
+                let (own, other) = if *calls {
+                    (Signal::GoOn, Kind::Finish)
+                } else {
+                    (Signal::Finish, Kind::GoOn)
                 };
                 bid.request(own).wait(kind(other)).wait(kind(Kind::Stop))
             }
@@ -87,7 +87,7 @@ impl ThinkAct {
         }
     }
 
-    pub(super) fn on(&mut self, signal: &Signal, spawner: &mut Spawner<Concern>) -> Flow {
+    pub(super) fn on(&mut self, signal: &Signal, mut spawn: impl FnMut(CallConcern)) -> Flow {
         match signal {
             Signal::Think(_) => self.state = State::Awaiting,
             Signal::Replied(_, calls, _) => {
@@ -101,7 +101,7 @@ impl ThinkAct {
                     rest.pop();
                 }
                 self.open.insert(subject.call);
-                spawner.spawn(Concern::Call(CallConcern::new(*subject)));
+                spawn(CallConcern::new(*subject));
             }
             Signal::Settle(call) => {
                 self.open.remove(call);

@@ -45,7 +45,7 @@ fn an_allow_behind_a_wall_is_unreachable() {
                  [{channel: mail, time: '23:00-05:00'}, {channel: mail, time: '01:00-02:00'}]}}";
     let wall =
         |matching: &str| format!("- {{name: wall, effect: deny, match: {matching}}}\n- {allow}");
-    let found = ["E1012 `night` lets nobody in: `wall` denies all it concerns"];
+    let found = ["E1012 `night` admits no sender: `wall` denies all of them"];
     for covers in [
         "{}",
         "{principal: {relationship: friend}}",
@@ -93,7 +93,7 @@ fn what_can_never_match_is_told() {
     let one = |matching: &str| {
         format!("{{name: x, effect: allow, permissions: {{tools: [bash]}}, match: {matching}}}")
     };
-    let nobody = "E1013 `x` can never concern anybody: nobody is all that `match.principal` asks for at once";
+    let nobody = "E1013 `x` can never concern anybody: no sender has all the kinds that `match.principal` asks for";
     let no_entity = "E1013 `x` can never concern anybody: strangers, timers and webhooks have no relationship, tags or person_id";
     let no_time = "E1013 `x` can never concern anybody: its time windows are empty";
     let some_time = "E1013 a condition of `x` can never hold: `08:00-08:00` is empty";
@@ -135,7 +135,7 @@ fn a_policy_that_changes_nothing_is_told() {
 - {name: night, effect: allow, match: {conditions: [{channel: mail}]}, modifiers: {queue_mode: collect}}
 - {name: work, effect: allow, match: {conditions: [{channel: slack}]}, permissions: {tools: [bash]}}
 ",
-        &["E1015 `night` only modifies, and no policy lets in those it concerns"],
+        &["E1015 `night` only modifies, and no policy allows the senders that it concerns"],
     );
     check(
         "

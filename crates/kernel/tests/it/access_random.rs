@@ -125,33 +125,39 @@ fn tools(chance: &mut Chance) -> PolicyToolRule {
 fn policy(chance: &mut Chance, number: usize) -> Policy {
     let denies = chance.one_in(12);
     let given = |chance: &mut Chance, times| !denies && chance.one_in(times);
-    let permissions = match given(chance, 1) && !chance.one_in(4) {
-        true => Permissions {
+    let permissions = if given(chance, 1) && !chance.one_in(4) {
+        Permissions {
             tools: (!chance.one_in(5)).then(|| tools(chance)),
-            credentials: chance.one_in(2).then(|| match chance.one_in(3) {
-                true => NameSet::All,
-                false => NameSet::Listed(names(chance.list(&WORDS, 3))),
+            credentials: chance.one_in(2).then(|| {
+                if chance.one_in(3) {
+                    NameSet::All
+                } else {
+                    NameSet::Listed(names(chance.list(&WORDS, 3)))
+                }
             }),
             data: chance.some(&DisclosureLevel::ALL, 2),
             ceiling: chance.one_in(4),
-        },
-        false => Permissions::default(),
+        }
+    } else {
+        Permissions::default()
     };
     let session = given(chance, 2).then(|| SessionRule {
         persona: chance.some(&["atlas", "nova"], 2).map(Into::into),
         key: KeyTemplate::parse(chance.pick(&KEYS)).expect("the keys above are keys"),
         isolate: chance.one_in(4),
     });
-    let modifiers = match given(chance, 3) {
-        true => ModifierRule {
+    let modifiers = if given(chance, 3) {
+        ModifierRule {
             delivery: chance.some(&Delivery::ALL, 2),
             delay_response: chance.some(&[true, false], 2),
-        },
-        false => ModifierRule::default(),
+        }
+    } else {
+        ModifierRule::default()
     };
-    let conditions = match chance.one_in(2) {
-        true => (0..=chance.below(3)).map(|_| condition(chance)).collect(),
-        false => Vec::new(),
+    let conditions = if chance.one_in(2) {
+        (0..=chance.below(3)).map(|_| condition(chance)).collect()
+    } else {
+        Vec::new()
     };
     // Names do not follow the order in which policies are given.
     let name = format!("p{}-{number}", chance.below(10));

@@ -417,9 +417,8 @@ fn matcher() -> impl Strategy<Value = Value> {
     ];
     leaf.prop_recursive(3, 12, 3, |inner| {
         let list = prop::collection::vec(inner, 1..4);
-        (list, any::<bool>()).prop_map(|(list, any)| match any {
-            true => json!({"anyOf": list}),
-            false => json!({"allOf": list}),
+        (list, any::<bool>()).prop_map(|(list, any)| {
+            if any { json!({"anyOf": list}) } else { json!({"allOf": list}) }
         })
     })
 }

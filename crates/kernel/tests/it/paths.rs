@@ -19,7 +19,7 @@ fn judge(rules: &[ApprovalRule], tool: &str, args: &Value, place: Option<Resolve
     let paths = place.map(|place| ("path".to_owned(), place)).into_iter().collect();
     let facts = CallFacts { paths, ..CallFacts::default() };
     let path = JudgedPath::of(tool, args, &facts, WORKSPACE);
-    decide_at(&RulePatterns::default(), rules, (tool, args), path.as_ref()).verdict
+    decide_at(&RulePatterns::default(), rules, tool, args, path.as_ref()).verdict
 }
 
 fn write(list: &Value, path: &str, place: Option<ResolvedPath>) -> Verdict {
@@ -102,7 +102,7 @@ fn a_rule_that_asks_about_the_workspace_itself_knows_all_its_spellings() {
             ..CallFacts::default()
         };
         let path = JudgedPath::of("bash", &args, &facts, WORKSPACE);
-        let decision = decide_at(&RulePatterns::default(), &list, ("bash", &args), path.as_ref());
+        let decision = decide_at(&RulePatterns::default(), &list, "bash", &args, path.as_ref());
         assert_eq!(decision.verdict, Verdict::Ask, "{rule}");
     }
 }
@@ -242,7 +242,7 @@ fn without_a_workspace_no_absolute_path_is_inside() {
     let list = rules(allow(json!({"startsWith": "/docs/"})));
     let args = json!({"path": "docs/a", "content": ""});
     let path = of("write_file", &args, "");
-    let opinion = decide_at(&RulePatterns::default(), &list, ("write_file", &args), path.as_ref());
+    let opinion = decide_at(&RulePatterns::default(), &list, "write_file", &args, path.as_ref());
     assert_eq!(opinion.verdict, Verdict::Ask);
 }
 

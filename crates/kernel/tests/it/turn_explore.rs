@@ -385,10 +385,11 @@ impl World<Concern> for Outside {
             }
             Signal::Decided(call, _) => {
                 let Some(seen) = self.calls.get_mut(call) else { return };
-                match seen.asked {
+                if seen.asked {
                     // Spent here; counted when it is heard.
-                    true => seen.asked = false,
-                    false => self.plan.unasked -= 1,
+                    seen.asked = false;
+                } else {
+                    self.plan.unasked -= 1;
                 }
             }
             Signal::Cancelled => {

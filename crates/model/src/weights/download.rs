@@ -320,9 +320,10 @@ pub(super) fn open_regular(path: &Path) -> Result<File, PullError> {
     let flags = i32::try_from(flags.bits()).expect("the flags of a file fit");
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(disk(path))?;
-    match file.metadata().map_err(disk(path))?.is_file() {
-        true => Ok(file),
-        false => Err(disk(path)(std::io::Error::other("it is not a regular file"))),
+    if file.metadata().map_err(disk(path))?.is_file() {
+        Ok(file)
+    } else {
+        Err(disk(path)(std::io::Error::other("it is not a regular file")))
     }
 }
 

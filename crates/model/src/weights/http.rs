@@ -199,10 +199,8 @@ fn own_roots(path: &Path) -> Result<Vec<Certificate>, PullError> {
 /// Returns the reason without the address, which may hold a password.
 pub(super) fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        let seconds = match error.is_connect() {
-            true => PULL_CONNECT_MS_MAX / 1_000,
-            false => PULL_IDLE_MS_MAX / 1_000,
-        };
+        let seconds =
+            if error.is_connect() { PULL_CONNECT_MS_MAX / 1_000 } else { PULL_IDLE_MS_MAX / 1_000 };
         return format!("no answer within {seconds} s");
     }
     let mut deepest = error.source();

@@ -41,9 +41,12 @@ impl PullJob<'_> {
                         self.watch,
                         PullProgress::Skipped { answered, why: error.why() },
                     )?;
-                    self.ask_index(index).map_err(|other| match other.source_failure().is_some() {
-                        true => PullError::Nowhere { hub: error.why(), index: other.why() },
-                        false => other,
+                    self.ask_index(index).map_err(|other| {
+                        if other.source_failure().is_some() {
+                            PullError::Nowhere { hub: error.why(), index: other.why() }
+                        } else {
+                            other
+                        }
                     })
                 }
                 other => other,

@@ -105,9 +105,10 @@ fn defining(project: &Path, agent: &Agent, directory: &str) -> Vec<String> {
 
 /// Lists an agent's files and folders that its trust covers; no call writes them during a run.
 pub(crate) fn trusted_paths(agent: &Agent, directory: &Path) -> Vec<PathBuf> {
-    match trust::brings_programs(agent) {
-        true => TrustCoverage::of(agent).paths().map(|path| directory.join(path)).collect(),
-        false => Vec::new(),
+    if trust::brings_programs(agent) {
+        TrustCoverage::of(agent).paths().map(|path| directory.join(path)).collect()
+    } else {
+        Vec::new()
     }
 }
 

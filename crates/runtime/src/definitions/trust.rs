@@ -127,9 +127,10 @@ pub fn check_programs(
 /// Returns the arguments of `agentry trust` for an agent.
 pub fn trust_arguments(definitions: &Definitions, agent: &Agent) -> String {
     // An agent in the user's home is trusted in the context of the project.
-    match agent.directory.starts_with("~/") {
-        true => format!("{} --agent {}", word(&definitions.project), agent.id),
-        false => word(&definitions.directory(agent)),
+    if agent.directory.starts_with("~/") {
+        format!("{} --agent {}", word(&definitions.project), agent.id)
+    } else {
+        word(&definitions.directory(agent))
     }
 }
 
@@ -137,10 +138,7 @@ pub fn trust_arguments(definitions: &Definitions, agent: &Agent) -> String {
 fn word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@,:".contains(c);
-    match text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

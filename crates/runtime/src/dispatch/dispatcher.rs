@@ -297,10 +297,7 @@ impl Dispatcher {
                 let Some(live) = self.live.get(&session) else { return Ok(()) };
                 let sender = live.sender();
                 self.with(&session, MailboxInput::TurnStarted { turn, sender })?;
-                match compacts {
-                    true => self.with(&session, MailboxInput::CompactionStarted),
-                    false => Ok(()),
-                }
+                if compacts { self.with(&session, MailboxInput::CompactionStarted) } else { Ok(()) }
             }
             DispatcherMessage::Compacted(session) => {
                 self.with(&session, MailboxInput::CompactionEnded)

@@ -206,9 +206,10 @@ impl IntakePipeline {
         };
         let (to, order) = match route::route(inbound, principal, &decision) {
             Route::Unrun(UnrunReason::NoHook, detail) => {
-                return match self.matched(&mut stages, inbound, principal, &id) {
-                    true => Ok(TriageOutcome { drafts: stages.drafts, arrival: None }),
-                    false => unrun(stages, UnrunReason::NoHook, detail),
+                return if self.matched(&mut stages, inbound, principal, &id) {
+                    Ok(TriageOutcome { drafts: stages.drafts, arrival: None })
+                } else {
+                    unrun(stages, UnrunReason::NoHook, detail)
                 };
             }
             Route::Unrun(why, detail) => return unrun(stages, why, detail),
@@ -303,9 +304,10 @@ impl IntakePipeline {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        match loaded.personas.available.iter().any(|one| one.id.as_str() == name) {
-            true => Ok(Ok((agent, Some(name.to_owned())))),
-            false => Ok(Err(format!("`{name}` is neither an agent nor a persona of `{agent}`"))),
+        if loaded.personas.available.iter().any(|one| one.id.as_str() == name) {
+            Ok(Ok((agent, Some(name.to_owned()))))
+        } else {
+            Ok(Err(format!("`{name}` is neither an agent nor a persona of `{agent}`")))
         }
     }
 

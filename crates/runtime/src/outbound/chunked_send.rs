@@ -149,9 +149,10 @@ fn delivered(
     (error, now_ms): (Option<DeliveryError>, u64),
 ) -> DeliveryReport {
     let count = |many: usize| u32::try_from(many).unwrap_or(u32::MAX);
-    let content = match sent.len() == pieces.len() {
-        true => answer.text.to_owned(),
-        false => pieces[..sent.len()].join("\n\n"),
+    let content = if sent.len() == pieces.len() {
+        answer.text.to_owned()
+    } else {
+        pieces[..sent.len()].join("\n\n")
     };
     let event = (!sent.is_empty()).then(|| sent_event(answer, content, now_ms)).flatten();
     DeliveryReport {

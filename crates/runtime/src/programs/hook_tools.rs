@@ -154,9 +154,10 @@ impl From<StoreError> for HookToolError {
                 | StoreError::HookVersion { .. }
                 | StoreError::HookDeleted { .. }
         );
-        match is_told {
-            true => Self::Rejected(format!("Nothing was done: {error}.")),
-            false => Self::Failed(error.into()),
+        if is_told {
+            Self::Rejected(format!("Nothing was done: {error}."))
+        } else {
+            Self::Failed(error.into())
         }
     }
 }
@@ -217,10 +218,7 @@ impl HookTools<'_> {
     fn list(&self) -> Result<String, HookToolError> {
         let rows = self.host.ledger.event_hooks(false)?;
         let lines: Vec<String> = rows.iter().take(HOOK_LISTED_MAX).map(line).collect();
-        match lines.is_empty() {
-            true => Ok("There are no hooks.".to_owned()),
-            false => Ok(lines.join("\n")),
-        }
+        if lines.is_empty() { Ok("There are no hooks.".to_owned()) } else { Ok(lines.join("\n")) }
     }
 
     fn show(&self, which: &HookIdArgs) -> Result<String, HookToolError> {

@@ -41,10 +41,7 @@ pub(crate) enum HookTopic<'a> {
 
 /// Returns the input of a hook.
 pub(crate) fn input(moment: HookMoment, facts: &HookContext<'_>, subject: &HookTopic<'_>) -> Value {
-    match moment.is_gate() {
-        true => gate(moment, facts, subject),
-        false => shaping(moment, facts, subject),
-    }
+    if moment.is_gate() { gate(moment, facts, subject) } else { shaping(moment, facts, subject) }
 }
 
 fn shaping(moment: HookMoment, facts: &HookContext<'_>, subject: &HookTopic<'_>) -> Value {

@@ -123,12 +123,12 @@ impl LeasedJob<'_> {
             };
             self.append(queued.take().into_iter().collect())?;
             reap_if_expired(self.ledger, &holder)?;
-            let why = match stop.wait(Duration::from_millis(JOB_LOCK_POLL_MS)) {
-                true => "it was stopped while it waited for the workspace".to_owned(),
-                false if Instant::now() > until => {
-                    format!("the workspace was not free in time; {holder} has it")
-                }
-                false => continue,
+            let why = if stop.wait(Duration::from_millis(JOB_LOCK_POLL_MS)) {
+                "it was stopped while it waited for the workspace".to_owned()
+            } else if Instant::now() > until {
+                format!("the workspace was not free in time; {holder} has it")
+            } else {
+                continue;
             };
             let mut performed = JobOutcome::refused(why);
             performed.state = JobState::Cancelled;
@@ -178,9 +178,10 @@ impl LeaseRenewal {
 
 fn reap_if_expired(ledger: &Ledger, holder: &JobId) -> Result<(), Error> {
     let expired = ledger.jobs_expired(ledger.now())?;
-    match expired.iter().any(|row| row.job.id == *holder) {
-        true => lost(ledger, holder, "its executor did not renew the lease in time"),
-        false => Ok(()),
+    if expired.iter().any(|row| row.job.id == *holder) {
+        lost(ledger, holder, "its executor did not renew the lease in time")
+    } else {
+        Ok(())
     }
 }
 

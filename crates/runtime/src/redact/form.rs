@@ -296,9 +296,6 @@ impl Needles {
     }
 
     fn cased<'a>(&self, bytes: &'a [u8]) -> std::borrow::Cow<'a, [u8]> {
-        match self.any_case {
-            true => bytes.to_ascii_lowercase().into(),
-            false => bytes.into(),
-        }
+        if self.any_case { bytes.to_ascii_lowercase().into() } else { bytes.into() }
     }
 }

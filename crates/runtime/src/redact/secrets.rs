@@ -101,9 +101,10 @@ impl SecretRegistry {
 pub fn variable(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     let variable: String = name.chars().map(letter).collect();
-    match variable.starts_with(|c: char| c.is_ascii_digit()) {
-        true => format!("_{variable}"),
-        false => variable,
+    if variable.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("_{variable}")
+    } else {
+        variable
     }
 }
 

@@ -37,10 +37,10 @@ fn encoded(bytes: &[u8], alphabet: &[u8; 64], is_padded: bool) -> String {
         let mut bits = 0_u32;
         (0..3).for_each(|at| bits = bits << 8 | u32::from(*group.get(at).unwrap_or(&0)));
         for at in 0..4 {
-            match at <= group.len() {
-                true => out.push(char::from(alphabet[(bits >> (18 - 6 * at) & 63) as usize])),
-                false if is_padded => out.push('='),
-                false => {}
+            if at <= group.len() {
+                out.push(char::from(alphabet[(bits >> (18 - 6 * at) & 63) as usize]));
+            } else if is_padded {
+                out.push('=');
             }
         }
     }

@@ -94,9 +94,10 @@ impl CallFactResolver {
         };
         if is_bound {
             let bound = self.bound(call);
-            changes.extend(match by_edit {
-                true => added(&expected.bound, &bound),
-                false => difference(&expected.bound, &bound),
+            changes.extend(if by_edit {
+                added(&expected.bound, &bound)
+            } else {
+                difference(&expected.bound, &bound)
             });
         }
         (!changes.is_empty()).then(|| CallFacts { changes, ..self.facts(call) })
@@ -229,9 +230,10 @@ impl CallFactResolver {
             return (ContentHash::of(b"unreadable"), None);
         };
         let mut content = Vec::new();
-        let read = match metadata.len() <= *left {
-            true => file.take(*left).read_to_end(&mut content).is_ok(),
-            false => false,
+        let read = if metadata.len() <= *left {
+            file.take(*left).read_to_end(&mut content).is_ok()
+        } else {
+            false
         };
         if !read {
             let stamp = format!(

@@ -165,9 +165,10 @@ impl Definitions {
         let folders = skills.iter().filter(|skill| skill.form == SkillForm::Folder);
         let names: Vec<&str> = folders.map(|skill| skill.id.as_str()).collect();
         let own: Vec<ToolSpec> = programs::specs(agent).collect();
-        let specs = match own.is_empty() {
-            true => Cow::Borrowed(&self.specs),
-            false => Cow::Owned(self.specs.iter().cloned().chain(own).collect()),
+        let specs = if own.is_empty() {
+            Cow::Borrowed(&self.specs)
+        } else {
+            Cow::Owned(self.specs.iter().cloned().chain(own).collect())
         };
         let mut authority = authority::of_agent(agent, &self.library, &specs, step, confinement);
         authority.place = CallDirectories {

@@ -102,8 +102,8 @@ fn judge(workspace: &Workspace, call: &ToolCall) -> (Verdict, Option<ResolvedPat
     let root = workspace.path().display().to_string();
     let path = JudgedPath::of(call.tool.as_str(), &call.input, &found, &root);
     let rules = rules();
-    let named = (call.tool.as_str(), &call.input);
-    let verdict = decide_at(&RulePatterns::default(), &rules, named, path.as_ref()).verdict;
+    let (patterns, tool) = (RulePatterns::default(), call.tool.as_str());
+    let verdict = decide_at(&patterns, &rules, tool, &call.input, path.as_ref()).verdict;
     (verdict, found.paths.get("path").cloned())
 }
 

@@ -194,9 +194,10 @@ impl Sequence<'_> {
         if seed.is_multiple_of(VISITED_EVERY) {
             oracle::visit_with_git(&self.workspace);
         }
-        match Path::new(oracle::RAN).exists() {
-            true => Err(format!("a planted program ran\n{}", serde_json::json!(plans))),
-            false => Ok(()),
+        if Path::new(oracle::RAN).exists() {
+            Err(format!("a planted program ran\n{}", serde_json::json!(plans)))
+        } else {
+            Ok(())
         }
     }
 

@@ -325,9 +325,10 @@ impl Plot {
         let hidden = [".env", ".env.*", "hidden", "hidden-late", "sub/deep/key.env"];
         // Landlock cannot hide; there it is asked for only by those who are to be refused.
         let is_asked = matches!(setting, Setting::Hidden | Setting::HiddenLink | Setting::Broad);
-        let mut deny_read: Vec<String> = match level == ConfinementLevel::Landlock && !is_asked {
-            true => Vec::new(),
-            false => hidden.map(at).into(),
+        let mut deny_read: Vec<String> = if level == ConfinementLevel::Landlock && !is_asked {
+            Vec::new()
+        } else {
+            hidden.map(at).into()
         };
         match setting {
             Setting::RootInRoot => allow_write.push(at("inner")),

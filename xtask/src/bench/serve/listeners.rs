@@ -61,10 +61,12 @@ pub(crate) struct Listeners {
 }
 
 /// Raises the limit of open files: each stream is one.
-pub(crate) fn allow_many_files() {
+pub(crate) fn allow_many_files() -> Result<(), CommandFailure> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).unwrap_or_default();
+    setrlimit(Resource::Nofile, limit).map_err(|error| {
+        CommandFailure::new(format!("The limit of open files cannot be raised: {error}."))
+    })
 }
 
 impl Listeners {

@@ -187,9 +187,10 @@ impl TerminalChat<'_> {
         let mut rows = vec![row("Rules (first match wins)", BOLD)];
         for rule in powers.tool_rules.iter().chain(&powers.task_rules) {
             let verdict = if rule.allow { "allowed" } else { "needs approval" };
-            let when = match rule.when.is_empty() {
-                true => String::new(),
-                false => format!(" when {}", serde_json::json!(rule.when)),
+            let when = if rule.when.is_empty() {
+                String::new()
+            } else {
+                format!(" when {}", serde_json::json!(rule.when))
             };
             rows.push(joined([
                 span(format!("  {} {verdict}{when}", rule.subject), Style::new()),
@@ -280,10 +281,8 @@ impl TerminalChat<'_> {
 
 fn numbers(spent: &ChatRunCost) -> String {
     let usage = spent.usage;
-    let cost = match spent.unknown == spent.replies {
-        true => "unknown".to_owned(),
-        false => dollars(spent.nano_usd),
-    };
+    let cost =
+        if spent.unknown == spent.replies { "unknown".to_owned() } else { dollars(spent.nano_usd) };
     format!(
         "{:>8}{:>7}{:>7}{:>10}{cost:>11}",
         count(usage.input_tokens),

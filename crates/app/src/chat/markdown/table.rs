@@ -77,9 +77,8 @@ impl MarkdownTable {
                 Some(Alignment::Left | Alignment::None) | None => 0,
             };
             spans.push(Span::raw(" ".repeat(before)));
-            let styled = row.spans.into_iter().map(|span| match head {
-                true => Span::styled(span.content, BOLD.patch(span.style)),
-                false => span,
+            let styled = row.spans.into_iter().map(|span| {
+                if head { Span::styled(span.content, BOLD.patch(span.style)) } else { span }
             });
             spans.extend(styled);
             if at + 1 < widths.len() {

@@ -62,12 +62,10 @@ pub(super) fn report(
             let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
             let files = plural(rules.files().count(), "file");
             let policies = plural(rules.own.len(), "policy").replace("policys", "policies");
-            let what = match rules.broken.is_empty() {
-                true => format!(
-                    "{policies} of yours in {files} and {} built-in",
-                    bundled_policies().len()
-                ),
-                false => files,
+            let what = if rules.broken.is_empty() {
+                format!("{policies} of yours in {files} and {} built-in", bundled_policies().len())
+            } else {
+                files
             };
             let so =
                 if count.errors > 0 { "; they allow no access until these are fixed" } else { "" };

@@ -82,9 +82,10 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let outcome = outcome(host, (None, &new), &zone, span)?;
     let shown = if options.changed_only { ReplayScope::Changed } else { ReplayScope::All };
     let mut out = crate::output::stdout().lock();
-    match options.json {
-        true => writeln!(out, "{}", serde_json::to_string_pretty(&outcome.shown_json(shown))?)?,
-        false => outcome.write(&mut out, shown)?,
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&outcome.shown_json(shown))?)?
+    } else {
+        outcome.write(&mut out, shown)?
     }
     Ok(if outcome.changed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

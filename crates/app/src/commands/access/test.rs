@@ -129,9 +129,10 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let effect = decision.effect;
     let trial = AccessTest { access: &access, asked, decision, zone: &zone };
     let mut out = crate::output::stdout().lock();
-    match options.json {
-        true => writeln!(out, "{}", serde_json::to_string_pretty(&trial.as_json())?)?,
-        false => trial.write(&mut out)?,
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&trial.as_json())?)?
+    } else {
+        trial.write(&mut out)?
     }
     Ok(match effect {
         Effect::Allow => ExitCode::SUCCESS,
@@ -292,9 +293,10 @@ impl AccessTest<'_> {
 
 fn list(named: &[AttributedName]) -> String {
     let one = |one: &AttributedName| format!("{} ({})", one.name, one.from);
-    match named.is_empty() {
-        true => "none".to_owned(),
-        false => named.iter().map(one).collect::<Vec<_>>().join(", "),
+    if named.is_empty() {
+        "none".to_owned()
+    } else {
+        named.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -24,9 +24,10 @@ pub(super) fn run(host: &CliContext, options: &AuditShowOptions) -> Result<(), F
     let record =
         record.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no decision `{id}`")))?;
     let mut out = crate::output::stdout().lock();
-    match options.json {
-        true => writeln!(out, "{}", serde_json::to_string_pretty(&record)?)?,
-        false => write(&mut out, &record, &zone)?,
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&record)?)?
+    } else {
+        write(&mut out, &record, &zone)?
     }
     Ok(())
 }

@@ -86,10 +86,7 @@ fn parts(ledger: &Ledger, since: u64) -> Result<BTreeMap<String, DecisionCount>,
             allowed: 0,
             denied: 0,
         });
-        match part == "denied" {
-            true => one.denied += count,
-            false => one.allowed += count,
-        }
+        if part == "denied" { one.denied += count } else { one.allowed += count }
     }
     Ok(parts)
 }

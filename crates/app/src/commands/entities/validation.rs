@@ -32,10 +32,11 @@ pub(super) fn id_of(name: &str) -> Result<String, Fault> {
     let parts = lower.split(|sign: char| !sign.is_ascii_alphanumeric());
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     let made = parts.join("-");
-    match made.is_empty() {
-        true => Err(Fault::new(Blame::Caller, format!("cannot derive an id from `{name}`"))
-            .hint("give one with --id")),
-        false => id(&made),
+    if made.is_empty() {
+        Err(Fault::new(Blame::Caller, format!("cannot derive an id from `{name}`"))
+            .hint("give one with --id"))
+    } else {
+        id(&made)
     }
 }
 
@@ -95,15 +96,15 @@ fn word(what: &str, text: &str) -> Result<String, Fault> {
     let is_word = text.starts_with(|sign: char| sign.is_ascii_alphanumeric())
         && text.chars().count() <= ENTITY_WORD_CHARS_MAX
         && text.chars().all(is_sign);
-    match is_word {
-        true => Ok(text.to_owned()),
-        false => {
-            Err(Fault::new(Blame::Caller, format!("`{}` is not a valid {what}", escaped(text)))
-                .hint(format!(
-                    "write at most {ENTITY_WORD_CHARS_MAX} letters, digits, `.`, `_`, `-` and `@`, \
+    if is_word {
+        Ok(text.to_owned())
+    } else {
+        Err(Fault::new(Blame::Caller, format!("`{}` is not a valid {what}", escaped(text))).hint(
+            format!(
+                "write at most {ENTITY_WORD_CHARS_MAX} letters, digits, `.`, `_`, `-` and `@`, \
                  beginning with a letter or a digit"
-                )))
-        }
+            ),
+        ))
     }
 }
 

@@ -56,15 +56,14 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let agent = choose_agent(&loaded, options.whose.agent.as_deref())?;
     let definitions =
         bootstrap::definitions(host, &loaded, &directory, bootstrap::wanted_level(&loaded))?;
-    let is_trusted = match bootstrap::has_ledger(host) {
-        false => false,
-        true => {
-            let ledger = bootstrap::open_ledger(host)?;
-            match TrustReview::at(host, &ledger, (&loaded, &definitions)).standing(agent)? {
-                TrustStatus::Trusted(_) => true,
-                TrustStatus::Nothing | TrustStatus::Changed(_) | TrustStatus::Unseen => false,
-            }
+    let is_trusted = if bootstrap::has_ledger(host) {
+        let ledger = bootstrap::open_ledger(host)?;
+        match TrustReview::at(host, &ledger, (&loaded, &definitions)).standing(agent)? {
+            TrustStatus::Trusted(_) => true,
+            TrustStatus::Nothing | TrustStatus::Changed(_) | TrustStatus::Unseen => false,
         }
+    } else {
+        false
     };
     let lines = lines(agent, is_trusted);
     let mut out = crate::output::stdout().lock();

@@ -100,9 +100,10 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     writeln!(out, "listed {name} under tools.custom in agent.yml")?;
     settle(host, &ledger, (&directory, agent.id.as_str()), was_owners, &mut out)?;
     keeping.after(host, &ledger, &read(host, &directory)?.0)?;
-    let here = match options.whose.dir.as_os_str() == "." {
-        true => String::new(),
-        false => format!(" -C {}", visible_line(&options.whose.dir.display().to_string())),
+    let here = if options.whose.dir.as_os_str() == "." {
+        String::new()
+    } else {
+        format!(" -C {}", visible_line(&options.whose.dir.display().to_string()))
     };
     writeln!(out, "try it: agentry tools run {name}{here} --args '{{\"text\": \"world\"}}'")?;
     Ok(ExitCode::SUCCESS)
@@ -119,13 +120,12 @@ fn settle(
     let (loaded, definitions) = read(host, directory)?;
     let agent = choose_agent(&loaded, Some(agent))?;
     let looking = TrustReview::at(host, ledger, (&loaded, &definitions));
-    match was_owners {
-        true => looking.record(looking.seen(agent)?),
-        false => {
-            let place = trust_arguments(&definitions, agent);
-            writeln!(out, "it does not run until you review all programs: agentry trust {place}")?;
-            Ok(())
-        }
+    if was_owners {
+        looking.record(looking.seen(agent)?)
+    } else {
+        let place = trust_arguments(&definitions, agent);
+        writeln!(out, "it does not run until you review all programs: agentry trust {place}")?;
+        Ok(())
     }
 }
 

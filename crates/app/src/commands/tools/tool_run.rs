@@ -58,10 +58,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     for denied in &outcome.measured.denied {
         writeln!(crate::output::stderr().lock(), "{}", visible_line(denied))?;
     }
-    let text = match io::stdout().is_terminal() {
-        true => escaped(&outcome.text),
-        false => outcome.text,
-    };
+    let text = if io::stdout().is_terminal() { escaped(&outcome.text) } else { outcome.text };
     writeln!(io::stdout().lock(), "{}", text.trim_end_matches('\n'))?;
     Ok(ExitCode::from(match outcome.status {
         OutcomeStatus::Done => 0,
@@ -93,9 +90,10 @@ fn own_tool(agent: &Agent, name: &str) -> Result<ToolName, Fault> {
                 Blame::Caller,
                 format!("the agent `{}` has no own tool `{name}`", agent.id),
             );
-            Err(match own.is_empty() {
-                true => fault.hint(format!("`agentry tools new {name} --lang sh` creates one")),
-                false => fault.hint(suggestion(name, &own)),
+            Err(if own.is_empty() {
+                fault.hint(format!("`agentry tools new {name} --lang sh` creates one"))
+            } else {
+                fault.hint(suggestion(name, &own))
             })
         }
     }

@@ -233,10 +233,7 @@ impl GitFolder {
         let head = self.head()?;
         let is_past = head.id() == commit.id()
             || self.repository.graph_descendant_of(head.id(), commit.id()).map_err(failed)?;
-        match is_past && self.changes(&commit).map_err(failed)? {
-            true => Ok(commit),
-            false => Err(unknown()),
-        }
+        if is_past && self.changes(&commit).map_err(failed)? { Ok(commit) } else { Err(unknown()) }
     }
 
     fn head(&self) -> Result<Commit<'_>, ApiError> {

@@ -171,9 +171,10 @@ fn say(
     let session = visibility::visible_session(site, &asked.caller, asked.part(0))?;
     let MessageBody { text, delivery, model, mode } = asked.body;
     // Messages of others go to the session that the policies choose; it is the one they see.
-    let place = match asked.caller.is_owner() {
-        true => MessageTarget::Session(session.key.to_string()),
-        false => MessageTarget::PolicyRoute,
+    let place = if asked.caller.is_owner() {
+        MessageTarget::Session(session.key.to_string())
+    } else {
+        MessageTarget::PolicyRoute
     };
     let agent = asked.caller.is_owner().then(|| session.agent.to_string());
     let message = ApiMessage { text, place, agent, model, mode, delivery, task: None };
@@ -354,9 +355,10 @@ fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, ApiError> {
 pub(crate) fn escape_path_segment(id: &str) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
     id.bytes().fold(String::new(), |mut text, byte| {
-        match is_plain(&byte) {
-            true => text.push(char::from(byte)),
-            false => text.push_str(&format!("%{byte:02X}")),
+        if is_plain(&byte) {
+            text.push(char::from(byte))
+        } else {
+            text.push_str(&format!("%{byte:02X}"))
         }
         text
     })

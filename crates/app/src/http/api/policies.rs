@@ -91,10 +91,7 @@ fn matches(policy: &Policy) -> String {
     let who = who(&policy.who);
     let who = if who.is_empty() { "everyone".to_owned() } else { who.join(" and ") };
     let places: Vec<String> = policy.conditions.iter().map(condition).collect();
-    match places.is_empty() {
-        true => who,
-        false => format!("{who}; {}", places.join(", or ")),
-    }
+    if places.is_empty() { who } else { format!("{who}; {}", places.join(", or ")) }
 }
 
 fn who(who: &PrincipalCondition) -> Vec<String> {

@@ -336,9 +336,10 @@ impl ProvenanceChain<'_> {
         let tools = tools.into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
         let tools: Vec<&str> = tools.collect();
         let level = plan.charter.pointer("/authority/confinement/level").and_then(Value::as_str);
-        let detail = match tools.is_empty() {
-            true => "no tools".to_owned(),
-            false => format!("tools: {}", tools.join(", ")),
+        let detail = if tools.is_empty() {
+            "no tools".to_owned()
+        } else {
+            format!("tools: {}", tools.join(", "))
         };
         let detail = format!("{detail}; sandbox: {}", level.unwrap_or("unknown"));
         self.add(

@@ -390,9 +390,10 @@ fn play(
 /// Fails for a run of another project, whose files the server does not read.
 pub(super) fn check_project(site: &ServerState, run: &RunId, verb: &str) -> Result<(), ApiError> {
     let plan = agentry_runtime::definitions::plan::recorded(&site.parts.ledger, run)?;
-    match plan.project == site.project.display().to_string() {
-        true => Ok(()),
-        false => Err(ApiError::conflict(format!("run {run} belongs to another project"))
-            .hint(format!("`agentry {verb} {run}` uses that project's files"))),
+    if plan.project == site.project.display().to_string() {
+        Ok(())
+    } else {
+        Err(ApiError::conflict(format!("run {run} belongs to another project"))
+            .hint(format!("`agentry {verb} {run}` uses that project's files")))
     }
 }

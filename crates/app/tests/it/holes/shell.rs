@@ -19,9 +19,10 @@ fn scene(more: &str) -> Story {
     );
     project(&story, "al", RULES);
     let access = "al/.agentry/agents/b/context/tool-access.json";
-    match more.is_empty() {
-        true => std::fs::remove_file(story.path(access)).expect("the file is there"),
-        false => story.file(access, more.as_bytes()),
+    if more.is_empty() {
+        std::fs::remove_file(story.path(access)).expect("the file is there")
+    } else {
+        story.file(access, more.as_bytes())
     }
     story.git("al", &["init", "-q"]);
     for message in ["one", "two"] {

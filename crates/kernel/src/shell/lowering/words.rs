@@ -49,7 +49,7 @@ impl LoweringContext {
     }
 
     /// Lowers one word, and the commands whose output it contains.
-    pub(in crate::shell) fn word(
+    pub(super) fn word(
         &mut self,
         parsed: &ParsedScript,
         written: &str,
@@ -58,7 +58,7 @@ impl LoweringContext {
         self.scanned(&parsed.written(written), Kind::Word, around)
     }
 
-    pub(in crate::shell) fn scanned(
+    pub(super) fn scanned(
         &mut self,
         written: &str,
         kind: Kind,

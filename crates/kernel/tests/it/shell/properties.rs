@@ -97,9 +97,8 @@ proptest! {
         let quoted = quoted.index(words.len());
         // An assignment in front is one only without quotes.
         prop_assume!(words[0] != "A=1");
-        let with: Vec<String> = words.iter().enumerate().map(|(at, word)| match at == quoted {
-            true => format!("{quote}{word}{quote}"),
-            false => (*word).to_owned(),
+        let with: Vec<String> = words.iter().enumerate().map(|(at, word)| {
+            if at == quoted { format!("{quote}{word}{quote}") } else { (*word).to_owned() }
         }).collect();
         prop_assert_eq!(shape(&with.join(" ")), shape(&words.join(" ")));
         prop_assert_eq!(look(&with.join(" ")), look(&words.join(" ")));

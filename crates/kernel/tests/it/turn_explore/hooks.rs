@@ -68,9 +68,10 @@ impl Outside {
             let settled = seen.state == CallState::Settled && seen.made;
             settled && seen.subject.watched && seen.after != Hearing::Clear
         };
-        match self.calls.values().any(unseen) {
-            true => broken(WATCHED, "an outcome is passed that no hook has seen"),
-            false => Ok(()),
+        if self.calls.values().any(unseen) {
+            broken(WATCHED, "an outcome is passed that no hook has seen")
+        } else {
+            Ok(())
         }
     }
 

@@ -106,9 +106,10 @@ fn must_be_one(
     // Compares in constant time.
     let is_right =
         |said: Option<Vec<u8>>| said.is_some_and(|said| right().verify_slice(&said).is_ok());
-    match said.into_iter().any(is_right) {
-        true => Ok(()),
-        false => Err(WebhookError::WrongSignature { name: call.name.to_owned() }),
+    if said.into_iter().any(is_right) {
+        Ok(())
+    } else {
+        Err(WebhookError::WrongSignature { name: call.name.to_owned() })
     }
 }
 
@@ -125,9 +126,10 @@ fn must_be_fresh(
         });
     };
     let off = seconds.saturating_mul(1000).abs_diff(call.now_ms);
-    match off <= WEBHOOK_TIME_MS_MAX {
-        true => Ok(()),
-        false => Err(WebhookError::Stale { header, off_s: off / 1000 }),
+    if off <= WEBHOOK_TIME_MS_MAX {
+        Ok(())
+    } else {
+        Err(WebhookError::Stale { header, off_s: off / 1000 })
     }
 }
 

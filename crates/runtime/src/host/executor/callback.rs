@@ -134,8 +134,5 @@ impl Pipes {
 fn question(line: &[u8]) -> Result<Value, String> {
     let value: Value =
         serde_json::from_slice(line).map_err(|error| format!("this is not JSON: {error}"))?;
-    match value.is_object() {
-        true => Ok(value),
-        false => Err("a question is a JSON object".to_owned()),
-    }
+    if value.is_object() { Ok(value) } else { Err("a question is a JSON object".to_owned()) }
 }

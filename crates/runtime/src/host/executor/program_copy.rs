@@ -66,9 +66,10 @@ fn copy_large(from: &Path, file: &file_tree::FileContent, to: &mut File) -> io::
         hasher.piece(&buffer[..read]);
         to.write_all(&buffer[..read])?;
     }
-    match hasher.finish() == file.hash {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("{} changed while it was copied", from.display()))),
+    if hasher.finish() == file.hash {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("{} changed while it was copied", from.display())))
     }
 }
 

@@ -213,9 +213,10 @@ impl Slot {
                 if entry.path() == self.libraries() || name == self.given() && is_copy {
                     continue;
                 }
-                match entry.file_type()?.is_dir() {
-                    true => std::fs::remove_dir_all(entry.path())?,
-                    false => std::fs::remove_file(entry.path())?,
+                if entry.file_type()?.is_dir() {
+                    std::fs::remove_dir_all(entry.path())?
+                } else {
+                    std::fs::remove_file(entry.path())?
                 }
             }
         }

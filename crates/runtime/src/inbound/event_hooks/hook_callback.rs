@@ -152,10 +152,8 @@ impl HookCallback {
         labels: Vec<String>,
         stop: &CancelToken,
     ) -> Result<Value, String> {
-        let labels = match labels.is_empty() {
-            true => vec!["yes".to_owned(), "no".to_owned()],
-            false => labels,
-        };
+        let labels =
+            if labels.is_empty() { vec!["yes".to_owned(), "no".to_owned()] } else { labels };
         if labels.len() > HOOK_LABELS_MAX {
             return Err(format!("there are {} labels; at most {HOOK_LABELS_MAX}", labels.len()));
         }

@@ -136,9 +136,10 @@ impl HookRunner {
         lines.sort();
         let from = lines.len().saturating_sub(HOOK_THREAD_MESSAGES);
         let lines: Vec<String> = lines.split_off(from).into_iter().map(|(_, line)| line).collect();
-        match lines.is_empty() {
-            true => Ok(String::new()),
-            false => Ok(format!("[Said before in the same place]\n{}\n\n", lines.join("\n"))),
+        if lines.is_empty() {
+            Ok(String::new())
+        } else {
+            Ok(format!("[Said before in the same place]\n{}\n\n", lines.join("\n")))
         }
     }
 }

@@ -57,9 +57,10 @@ fn every_protected_name_is_taken_at_any_depth() {
             for name in FILES.iter().chain(&DIRECTORIES) {
                 let path = format!("{below}{name}");
                 let is_directory = DIRECTORIES.contains(name);
-                let inside = match name.eq_ignore_ascii_case(".git") {
-                    true => format!("{path}/hooks/pre-commit"),
-                    false => format!("{path}/x"),
+                let inside = if name.eq_ignore_ascii_case(".git") {
+                    format!("{path}/hooks/pre-commit")
+                } else {
+                    format!("{path}/x")
                 };
                 let made = if is_directory { inside } else { path.clone() };
                 let violations = scene.call(&mut guard, || {

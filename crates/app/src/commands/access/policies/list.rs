@@ -84,9 +84,10 @@ fn does(policy: &Policy) -> &'static str {
 }
 
 fn place(policy: &Policy) -> String {
-    match ships(policy) {
-        true => format!("built in ({})", policy.name.origin.file),
-        false => format!("{}:{}", policy.name.origin.file, policy.name.origin.line),
+    if ships(policy) {
+        format!("built in ({})", policy.name.origin.file)
+    } else {
+        format!("{}:{}", policy.name.origin.file, policy.name.origin.line)
     }
 }
 

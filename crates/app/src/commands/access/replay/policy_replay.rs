@@ -164,10 +164,7 @@ impl<'a> GrantTimeline<'a> {
             });
             let (mut from, mut to) = (0, u64::MAX);
             for turn in turns {
-                match turn <= time {
-                    true => from = from.max(turn),
-                    false => to = to.min(turn),
-                }
+                if turn <= time { from = from.max(turn) } else { to = to.min(turn) }
             }
             self.valid = (from, to);
         }

@@ -4,10 +4,10 @@
 
 use brush_parser::ast::{IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
 
-use super::ShellCommand;
-use super::lowering::{InlineInput, LoweringContext, ShellContext};
-use super::parse::ParsedScript;
-use super::word::Kind;
+use super::super::parse::ParsedScript;
+use super::super::word::Kind;
+use super::super::{ShellCommand, ShellWord};
+use super::{InlineInput, LoweringContext, ShellContext};
 
 impl LoweringContext {
     pub(super) fn redirect(
@@ -19,7 +19,9 @@ impl LoweringContext {
     ) {
         match redirect {
             IoRedirect::File(_, kind, target) => {
-                self.file(parsed, (kind, target), simple, around);
+                if let Some(word) = self.target(parsed, target, simple, around) {
+                    add_file(simple, kind, word);
+                }
             }
             IoRedirect::OutputAndError(word, _) => {
                 let (word, fed) = self.word(parsed, &word.value, around);
@@ -46,45 +48,49 @@ impl LoweringContext {
         }
     }
 
-    fn file(
+    /// Returns the name of a redirection's file; None if it is none.
+    fn target(
         &mut self,
         parsed: &ParsedScript,
-        (kind, target): (&IoFileRedirectKind, &IoFileRedirectTarget),
+        target: &IoFileRedirectTarget,
         simple: &mut ShellCommand,
-        around: &mut ShellContext,
-    ) {
-        let word = match target {
-            IoFileRedirectTarget::Fd(_) => return,
+        around: &ShellContext,
+    ) -> Option<ShellWord> {
+        match target {
+            IoFileRedirectTarget::Fd(_) => None,
             IoFileRedirectTarget::ProcessSubstitution(_, process) => {
                 let fed = self.process(parsed, process, around);
                 simple.fed_by.extend(fed);
-                return;
+                None
             }
             IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
                 let (word, fed) = self.word(parsed, &word.value, around);
                 simple.fed_by.extend(fed);
-                word
+                Some(word)
             }
-        };
-        let text = word.text();
-        let is_descriptor =
-            !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
-        match kind {
-            // Such a name is no file: the shell connects to a host.
-            IoFileRedirectKind::Read
-                if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") =>
-            {
-                simple.writes.push(word);
-            }
-            IoFileRedirectKind::Read => simple.reads.push(word),
-            IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput
-                if is_descriptor => {}
-            IoFileRedirectKind::DuplicateInput => simple.reads.push(word),
-            IoFileRedirectKind::Write
-            | IoFileRedirectKind::Append
-            | IoFileRedirectKind::Clobber
-            | IoFileRedirectKind::ReadAndWrite
-            | IoFileRedirectKind::DuplicateOutput => simple.writes.push(word),
         }
+    }
+}
+
+/// Adds the file that a redirection reads or writes.
+fn add_file(simple: &mut ShellCommand, kind: &IoFileRedirectKind, word: ShellWord) {
+    let text = word.text();
+    let is_descriptor = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    match kind {
+        // Such a name is no file: the shell connects to a host.
+        IoFileRedirectKind::Read
+            if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") =>
+        {
+            simple.writes.push(word);
+        }
+        IoFileRedirectKind::Read => simple.reads.push(word),
+        IoFileRedirectKind::DuplicateInput | IoFileRedirectKind::DuplicateOutput
+            if is_descriptor => {}
+        IoFileRedirectKind::DuplicateInput => simple.reads.push(word),
+        IoFileRedirectKind::Write
+        | IoFileRedirectKind::Append
+        | IoFileRedirectKind::Clobber
+        | IoFileRedirectKind::ReadAndWrite
+        | IoFileRedirectKind::DuplicateOutput => simple.writes.push(word),
     }
 }

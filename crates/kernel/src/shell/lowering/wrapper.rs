@@ -2,8 +2,8 @@
 //!
 //! Must never: call an option known that may take another word than the table says.
 
-use super::ShellWord;
-use super::lowering::LoweringContext;
+use super::super::ShellWord;
+use super::LoweringContext;
 
 /// A program that runs another: its options with and without a value, and the number of words
 /// before the command.

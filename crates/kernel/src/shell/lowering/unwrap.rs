@@ -4,16 +4,18 @@
 //!
 //! Must never: remove a wrapper and lose what it would execute.
 
-use super::invocation::{after_shell_options, is_shell_option};
-use super::lowering::{InlineInput, LoweringContext, ShellContext, entered};
-use super::path::is_system_folder;
-use super::program::{ends_command, interpreter, is_shell};
+use super::super::inline_code::is_awk;
+use super::super::invocation::{after_shell_options, is_shell_option};
+use super::super::path::is_system_folder;
+use super::super::program::{ends_command, interpreter, is_shell};
+use super::super::{ShellCommand, ShellWord};
+use super::embedded_code::{self, printed};
 use super::wrapper::{Wrapper, after_options, chdir, check_options, wrapper, writes_a_file};
-use super::{ShellCommand, ShellWord, embedded_code};
+use super::{InlineInput, LoweringContext, ShellContext, entered};
 use crate::limits::SHELL_CODE_DEPTH_MAX;
 
 /// Stands for words that come from the standard input or from a search.
-pub(super) const FROM_INPUT: &str = "{}";
+const FROM_INPUT: &str = "{}";
 
 /// The result of one unwrapping step.
 enum UnwrapOutcome {
@@ -96,7 +98,7 @@ fn step(
             UnwrapOutcome::Plain(simple)
         }
         name if is_shell(name) => shell(lowering, simple, input),
-        name if interpreter(name).is_some() || embedded_code::is_awk(name) => {
+        name if interpreter(name).is_some() || is_awk(name) => {
             embedded_code::follow(lowering, &simple, input);
             UnwrapOutcome::Plain(simple)
         }
@@ -238,9 +240,10 @@ fn shell(
         }
         (Some(_), _) => UnwrapOutcome::Plain(simple),
         (None, Some(input)) => {
-            let word = match input.exact {
-                true => ShellWord::Literal(input.text.clone()),
-                false => ShellWord::Dynamic(input.text.clone()),
+            let word = if input.exact {
+                ShellWord::Literal(input.text.clone())
+            } else {
+                ShellWord::Dynamic(input.text.clone())
             };
             run(lowering, &simple, Some(&word), &name);
             keep(lowering, simple, input.exact)
@@ -261,24 +264,6 @@ fn fed_shell(lowering: &mut LoweringContext, simple: &ShellCommand, name: &str) 
     for code in printed(lowering, simple) {
         lowering.inner(&code, &ShellContext { fed_by: Vec::new(), ..around(simple, name) });
     }
-}
-
-/// Returns the texts that `echo` and `printf` print into a command.
-pub(super) fn printed(lowering: &LoweringContext, simple: &ShellCommand) -> Vec<String> {
-    simple
-        .fed_by
-        .iter()
-        .filter_map(|at| lowering.commands.get(*at))
-        .filter(|producer| matches!(producer.program(), Some("echo" | "printf")))
-        .map(|producer| {
-            let texts = producer
-                .arguments()
-                .iter()
-                .map(ShellWord::text)
-                .filter(|text| !text.starts_with('-'));
-            texts.collect::<Vec<_>>().join(" ").replace("\\n", "\n")
-        })
-        .collect()
 }
 
 /// Handles `find … -exec … ;` and `fd … -x …`.
@@ -314,9 +299,10 @@ fn search(
 
 /// Makes a word dynamic if it contains the placeholder.
 fn replaced(word: &ShellWord, mark: &str) -> ShellWord {
-    match word.text().contains(mark) {
-        true => ShellWord::Dynamic(word.text().to_owned()),
-        false => word.clone(),
+    if word.text().contains(mark) {
+        ShellWord::Dynamic(word.text().to_owned())
+    } else {
+        word.clone()
     }
 }
 
@@ -405,9 +391,10 @@ fn git(lowering: &mut LoweringContext, simple: ShellCommand) -> UnwrapOutcome {
 /// Joins words with single spaces.
 fn joined(words: &[ShellWord]) -> ShellWord {
     let text = words.iter().map(ShellWord::text).collect::<Vec<_>>().join(" ");
-    match words.iter().all(|word| word.literal().is_some()) {
-        true => ShellWord::Literal(text),
-        false => ShellWord::Dynamic(text),
+    if words.iter().all(|word| word.literal().is_some()) {
+        ShellWord::Literal(text)
+    } else {
+        ShellWord::Dynamic(text)
     }
 }
 
