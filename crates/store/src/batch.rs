@@ -224,10 +224,10 @@ fn must_be(sql: &Connection, event: &EventId, wanted: InboundStatus) -> Result<(
 
 fn still_opens(sql: &Connection, token: &TokenId) -> Result<(), AppendError> {
     let row = view::TokenRow::by_id(sql, token)?;
-    match row.is_some_and(|row| row.revoked.is_none()) {
-        true => Ok(()),
-        false => Err(AppendError::Refused(Error::TokenGone { token: token.clone() })),
+    if row.is_some_and(|row| row.revoked.is_none()) {
+        return Ok(());
     }
+    Err(AppendError::Refused(Error::TokenGone { token: token.clone() }))
 }
 
 fn free_identities(sql: &Connection, entity: &Entity) -> Result<(), AppendError> {

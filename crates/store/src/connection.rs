@@ -34,9 +34,12 @@ fn open_in_place(path: &Path) -> rusqlite::Result<Connection> {
         .as_os_str()
         .as_encoded_bytes()
         .iter()
-        .map(|byte| match byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
-            true => char::from(*byte).to_string(),
-            false => format!("%{byte:02X}"),
+        .map(|byte| {
+            if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
+                char::from(*byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
         })
         .collect();
     let name = format!("file:{escaped}?immutable=1");

@@ -18,16 +18,16 @@ pub struct Loss {
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { last, known, .. } = self;
-        match last < known {
-            true => write!(
+        if last < known {
+            return write!(
                 f,
                 "ends with entry {last}, but {known} entries were written: the end is lost"
-            ),
-            false => write!(
-                f,
-                "has another entry {known} than the one that was written: another file is in its place"
-            ),
+            );
         }
+        write!(
+            f,
+            "has another entry {known} than the one that was written: another file is in its place"
+        )
     }
 }
 

@@ -65,10 +65,10 @@ pub(crate) fn check_readable(home: &Home, reach: ConnectionMode) -> Result<(), E
     let read = |error| Error::read(&path, error);
     let sql = connection::open_reader(&path, reach)?;
     refuse_the_future(&sql, &path)?;
-    match version(&sql).map_err(read)? < LAYOUT_VERSION {
-        true => Err(Error::NeedsUpgrade { path: path.clone() }),
-        false => Ok(()),
+    if version(&sql).map_err(read)? < LAYOUT_VERSION {
+        return Err(Error::NeedsUpgrade { path: path.clone() });
     }
+    Ok(())
 }
 
 /// Returns the layout version of the file.

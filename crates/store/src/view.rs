@@ -175,7 +175,7 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         Event::ModelReplied { reply, .. } => spending::replied(sql, entry, reply),
         Event::ApprovalAsked(approval) => approvals::asked(sql, entry, approval),
         Event::SessionOpened { key, agent, head } => {
-            sessions::opened(sql, entry, (key, agent), head.as_ref())
+            sessions::opened(sql, entry, key, agent, head.as_ref())
         }
         Event::RunCreated(plan) => {
             runs::created(sql, entry, plan)?;
@@ -200,11 +200,10 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         Event::ModeReceived { mode, .. } => runs::mode_changed(sql, entry, *mode),
         Event::TurnStarted(plan) => turns::started(sql, entry, plan),
         Event::TurnEnded { ending, hash, messages, .. } => {
-            let is_head = ending.moves_head() && !messages.is_empty();
-            turns::ended(sql, entry, (*ending, is_head), hash)
+            turns::ended(sql, entry, *ending, hash, messages)
         }
         Event::CallProposed { call, .. } => calls::proposed(sql, entry, call),
-        Event::CallStarted { call, by, under, .. } => calls::started(sql, entry, call, (by, under)),
+        Event::CallStarted { call, by, under, .. } => calls::started(sql, entry, call, by, under),
         Event::CallFinished { call, outcome } => calls::finished(sql, entry, call, outcome.status),
         Event::CallRefused { call, .. } => calls::refused(sql, entry, call),
         Event::CallWithheld { call, .. } => calls::withheld(sql, call),

@@ -138,9 +138,10 @@ pub(super) fn fold(
             let is_confirmed = known.confirmed_by.is_some();
             // Confirmed definitions are also the last read ones.
             let met = run(sql, KNOW, params![known.path, false, json(known), entry.seq])?;
-            match is_confirmed {
-                true => run(sql, KNOW, params![known.path, true, json(known), entry.seq])?,
-                false => met,
+            if is_confirmed {
+                run(sql, KNOW, params![known.path, true, json(known), entry.seq])?
+            } else {
+                met
             }
         }
         TrustChange::Withdrawn { path, .. } => {
