@@ -23,6 +23,7 @@ mod machine_paths;
 mod module_edges;
 mod names;
 mod pictures;
+mod public_sql;
 mod rust_text;
 mod tree;
 mod type_names;
@@ -107,6 +108,7 @@ const CHECKS: &[fn(&SourceTree) -> Vec<TidyFinding>] = &[
     module_edges::check,
     names::check,
     pictures::check,
+    public_sql::check,
     words::check,
 ];
 

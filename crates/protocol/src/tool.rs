@@ -115,6 +115,12 @@ pub struct KnownTool {
     pub summary: &'static str,
 }
 
+impl KnownTool {
+    const fn needing(self, needs: ToolRequirement) -> Self {
+        Self { needs, ..self }
+    }
+}
+
 /// Returns the entry for a canonical name or an alias.
 pub fn find_known_tool(written: &str) -> Option<&'static KnownTool> {
     KNOWN.iter().find(|tool| tool.name == written || tool.aliases.contains(&written))
@@ -155,58 +161,58 @@ pub fn path_argument(tool: &ToolName) -> Option<PathArgument> {
 const fn tool(
     name: &'static str,
     aliases: &'static [&'static str],
-    kind: (ToolCategory, Risk),
-    needs: ToolRequirement,
+    category: ToolCategory,
+    risk: Risk,
     summary: &'static str,
 ) -> KnownTool {
-    KnownTool { name, aliases, category: kind.0, risk: kind.1, needs, summary }
+    KnownTool { name, aliases, category, risk, needs: ToolRequirement::Nothing, summary }
 }
 
 use Risk::{High, Low, Medium};
 use ToolCategory::{Bash, Custom, Edit, Glob, Grep, Read, Web, Write};
-use ToolRequirement::{MacOs, Name, Nothing, SearchService, SelfModify, SpawnSubagents};
+use ToolRequirement::{MacOs, Name, SearchService, SelfModify, SpawnSubagents};
 
 /// Every tool name that has a meaning of its own, in the order of the prompt.
 #[rustfmt::skip]
 pub const KNOWN: &[KnownTool] = &[
-    tool("read_file", &["Read", "readFile", "read"], (Read, Low), Nothing, "Read a file, or a range of its lines."),
-    tool("write_file", &["Write", "writeFile", "write"], (Write, Medium), Nothing, "Create or replace a file."),
-    tool("edit_file", &["Edit", "editFile", "edit"], (Edit, Medium), Nothing, "Replace an exact piece of text in a file."),
-    tool("glob", &["Glob"], (Glob, Low), Nothing, "Find files by name pattern."),
-    tool("grep", &["Grep", "search"], (Grep, Low), Nothing, "Search file contents with a regular expression."),
-    tool("bash", &["Bash", "shell", "exec"], (Bash, High), Nothing, "Run a shell command in the sandbox."),
-    tool("code_execution", &["CodeExecution", "codeExecution"], (Bash, High), Nothing, "Run a short program in the sandbox."),
-    tool("web_fetch", &["WebFetch", "webFetch", "fetch"], (Web, Medium), Nothing, "Fetch a web page as text."),
-    tool("web_search", &["WebSearch", "webSearch"], (Web, Medium), SearchService, "Search the web."),
-    tool("memory_search", &["memorySearch"], (Read, Low), Nothing, "Search what was remembered before."),
-    tool("memory_store", &["memoryStore"], (Write, Low), Nothing, "Remember something for later."),
-    tool("memory_forget", &["memoryForget"], (Write, Medium), Nothing, "Forget something that was remembered."),
-    tool("git_status", &["gitStatus"], (Read, Low), Nothing, "Show the state of the working tree."),
-    tool("git_diff", &["gitDiff"], (Read, Low), Nothing, "Show changes as a patch."),
-    tool("git_log", &["gitLog"], (Read, Low), Nothing, "Show the history of commits."),
-    tool("git_show", &["gitShow"], (Read, Low), Nothing, "Show one commit."),
-    tool("git_commit", &["gitCommit"], (Write, Medium), Nothing, "Commit changes with a message."),
-    tool("load_skill", &["Skill", "loadSkill"], (Read, Low), Nothing, "Load the full text of a skill by its name."),
-    tool("discover_tools", &["discoverTools"], (Read, Low), Nothing, "Find tools that fit an intent."),
-    tool("discover_skills", &["discoverSkills"], (Read, Low), Nothing, "Find skills that fit an intent."),
-    tool("discover_rules", &["discoverRules"], (Read, Low), Nothing, "Find rules that apply to a path or an intent."),
-    tool("delegate", &["Delegate"], (Custom, Medium), SpawnSubagents, "Hand a piece of work to another agent."),
-    tool("create_hook", &["createHook"], (Write, High), Name, "Register a program that looks at events and may start work."),
-    tool("list_hooks", &["listHooks"], (Read, Low), Name, "List the hooks that look at events."),
-    tool("get_hook", &["getHook"], (Read, Low), Name, "Show one of these hooks and what it did lately."),
-    tool("disable_hook", &["disableHook"], (Write, Medium), Name, "Disable a hook that you made."),
-    tool("delete_hook", &["deleteHook"], (Write, Medium), Name, "Delete a hook that you made."),
-    tool("agent_read_self", &[], (Read, Low), SelfModify, "Read a file of your own agent directory."),
-    tool("agent_write_self", &[], (Write, Medium), SelfModify, "Write a file of your own agent directory."),
-    tool("agent_edit_self", &[], (Edit, Medium), SelfModify, "Edit a file of your own agent directory."),
-    tool("agent_commit", &[], (Write, Medium), SelfModify, "Commit the changes to your own agent directory."),
-    tool("agent_diff", &[], (Read, Low), SelfModify, "Show uncommitted changes to your own agent directory."),
-    tool("agent_revert", &[], (Write, Medium), SelfModify, "Return your own agent directory to an earlier commit."),
-    tool("agent_log", &[], (Read, Low), SelfModify, "Show the history of your own agent directory."),
-    tool("run_applescript", &["runApplescript"], (Bash, High), MacOs, "Run an AppleScript."),
-    tool("open_url", &["openUrl"], (Web, Medium), MacOs, "Open an address in the browser of the desktop."),
-    tool("take_screenshot", &["takeScreenshot"], (Read, Medium), MacOs, "Take a picture of the screen."),
-    tool("run_shortcut", &["runShortcut"], (Bash, High), MacOs, "Run a shortcut by its name."),
+    tool("read_file", &["Read", "readFile", "read"], Read, Low, "Read a file, or a range of its lines."),
+    tool("write_file", &["Write", "writeFile", "write"], Write, Medium, "Create or replace a file."),
+    tool("edit_file", &["Edit", "editFile", "edit"], Edit, Medium, "Replace an exact piece of text in a file."),
+    tool("glob", &["Glob"], Glob, Low, "Find files by name pattern."),
+    tool("grep", &["Grep", "search"], Grep, Low, "Search file contents with a regular expression."),
+    tool("bash", &["Bash", "shell", "exec"], Bash, High, "Run a shell command in the sandbox."),
+    tool("code_execution", &["CodeExecution", "codeExecution"], Bash, High, "Run a short program in the sandbox."),
+    tool("web_fetch", &["WebFetch", "webFetch", "fetch"], Web, Medium, "Fetch a web page as text."),
+    tool("web_search", &["WebSearch", "webSearch"], Web, Medium, "Search the web.").needing(SearchService),
+    tool("memory_search", &["memorySearch"], Read, Low, "Search what was remembered before."),
+    tool("memory_store", &["memoryStore"], Write, Low, "Remember something for later."),
+    tool("memory_forget", &["memoryForget"], Write, Medium, "Forget something that was remembered."),
+    tool("git_status", &["gitStatus"], Read, Low, "Show the state of the working tree."),
+    tool("git_diff", &["gitDiff"], Read, Low, "Show changes as a patch."),
+    tool("git_log", &["gitLog"], Read, Low, "Show the history of commits."),
+    tool("git_show", &["gitShow"], Read, Low, "Show one commit."),
+    tool("git_commit", &["gitCommit"], Write, Medium, "Commit changes with a message."),
+    tool("load_skill", &["Skill", "loadSkill"], Read, Low, "Load the full text of a skill by its name."),
+    tool("discover_tools", &["discoverTools"], Read, Low, "Find tools that fit an intent."),
+    tool("discover_skills", &["discoverSkills"], Read, Low, "Find skills that fit an intent."),
+    tool("discover_rules", &["discoverRules"], Read, Low, "Find rules that apply to a path or an intent."),
+    tool("delegate", &["Delegate"], Custom, Medium, "Hand a piece of work to another agent.").needing(SpawnSubagents),
+    tool("create_hook", &["createHook"], Write, High, "Register a program that looks at events and may start work.").needing(Name),
+    tool("list_hooks", &["listHooks"], Read, Low, "List the hooks that look at events.").needing(Name),
+    tool("get_hook", &["getHook"], Read, Low, "Show one of these hooks and what it did lately.").needing(Name),
+    tool("disable_hook", &["disableHook"], Write, Medium, "Disable a hook that you made.").needing(Name),
+    tool("delete_hook", &["deleteHook"], Write, Medium, "Delete a hook that you made.").needing(Name),
+    tool("agent_read_self", &[], Read, Low, "Read a file of your own agent directory.").needing(SelfModify),
+    tool("agent_write_self", &[], Write, Medium, "Write a file of your own agent directory.").needing(SelfModify),
+    tool("agent_edit_self", &[], Edit, Medium, "Edit a file of your own agent directory.").needing(SelfModify),
+    tool("agent_commit", &[], Write, Medium, "Commit the changes to your own agent directory.").needing(SelfModify),
+    tool("agent_diff", &[], Read, Low, "Show uncommitted changes to your own agent directory.").needing(SelfModify),
+    tool("agent_revert", &[], Write, Medium, "Return your own agent directory to an earlier commit.").needing(SelfModify),
+    tool("agent_log", &[], Read, Low, "Show the history of your own agent directory.").needing(SelfModify),
+    tool("run_applescript", &["runApplescript"], Bash, High, "Run an AppleScript.").needing(MacOs),
+    tool("open_url", &["openUrl"], Web, Medium, "Open an address in the browser of the desktop.").needing(MacOs),
+    tool("take_screenshot", &["takeScreenshot"], Read, Medium, "Take a picture of the screen.").needing(MacOs),
+    tool("run_shortcut", &["runShortcut"], Bash, High, "Run a shortcut by its name.").needing(MacOs),
 ];
 
 #[cfg(test)]

@@ -79,7 +79,10 @@ impl Anchor {
 
     /// Writes a last line for the tip; errors are ignored.
     pub(crate) fn close(&mut self, tip: &ChainTip, now: u64) {
-        self.write(tip, now).unwrap_or_default();
+        match self.write(tip, now) {
+            // After an error the line stays due, and the next commit writes it.
+            Ok(()) | Err(_) => {}
+        }
     }
 
     /// Writes the newest entry, unless another process wrote a later one. Returns true if the file

@@ -2,7 +2,7 @@
 //!
 //! An append is refused as a whole; the other appends of the transaction are not affected.
 //!
-//! Must never: begin or end the transaction, or write an entry without folding it.
+//! Must never: begin or end the transaction, or place an entry without folding it.
 
 mod event_hooks;
 mod jobs;
@@ -12,115 +12,131 @@ use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, Entity, IntakeStage};
 use agentry_protocol::{SessionId, TokenId, TurnId};
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::chain::{self, ChainTip, RowHashInput};
 use crate::error::Error;
-use crate::ledger_row;
+use crate::ledger_row::{self, SealedRow};
 use crate::status::{ApprovalStatus, InboundStatus};
+use crate::storage_failure::StorageFailure;
 use crate::view::{self, PlacedEntry};
 use crate::write_request::{ExpectedHead, PendingEntry};
 
-/// The reason why an append wrote no entries.
+/// The reason why an append got no place.
 pub(crate) enum AppendError {
     /// The state of the ledger forbids it; the transaction goes on.
     Refused(Error),
     /// The database failed.
-    Sql(rusqlite::Error),
+    Failed(StorageFailure),
 }
 
 impl From<rusqlite::Error> for AppendError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
+        Self::Failed(error.into())
     }
 }
 
-/// Writes entries in order, all or none.
-pub(crate) fn append(
+/// The rows of a batch: sealed and folded, but not in the log yet.
+pub(crate) struct RowBatch<'a> {
+    /// The last row, or the entry before the batch.
+    pub(crate) tip: ChainTip,
+    pub(crate) rows: Vec<SealedRow<'a>>,
+}
+
+/// The place of an append: its entries have consecutive numbers and one time.
+#[derive(Clone, Copy)]
+pub(crate) struct AppendPlace {
+    pub(crate) first_seq: u64,
+    pub(crate) time: u64,
+}
+
+impl AppendPlace {
+    /// Returns the entries as readers find them.
+    pub(crate) fn envelopes(self, entries: Vec<PendingEntry>) -> Vec<Envelope> {
+        let numbered = (self.first_seq..).zip(entries);
+        let envelopes = numbered.map(|(seq, entry)| {
+            let PendingEntry { cause, about, event, .. } = entry;
+            let (time, stream) = (self.time, event.stream());
+            Envelope { seq, time, cause, version: EVENT_VERSION, stream, about, event }
+        });
+        envelopes.collect()
+    }
+}
+
+/// Places entries behind the batch in order, all or none, and folds them.
+pub(crate) fn append<'a>(
     sql: &Connection,
-    tip: &mut ChainTip,
+    batch: &mut RowBatch<'a>,
     time: u64,
     at_head: Option<&ExpectedHead>,
-    entries: Vec<PendingEntry>,
-) -> Result<Vec<Envelope>, AppendError> {
+    entries: &'a [PendingEntry],
+) -> Result<AppendPlace, AppendError> {
     if let Some(at_head) = at_head {
         let (head, _) = view::session_place(sql, &at_head.session)?;
         if head != at_head.head {
             return Err(moved(&at_head.session, at_head.head.clone(), head, None));
         }
     }
+    let place = AppendPlace { first_seq: batch.tip.seq + 1, time };
     // An append that can be refused only before its first write needs no savepoint.
     let needs_way_back = entries.iter().skip(1).any(|entry| may_be_refused(&entry.event));
     if !needs_way_back {
-        return place_each(sql, tip, time, entries);
+        place_each(sql, batch, time, entries)?;
+        return Ok(place);
     }
-    let before = *tip;
+    let (tip, count) = (batch.tip, batch.rows.len());
     sql.prepare_cached("SAVEPOINT append")?.execute([])?;
-    let placed = place_each(sql, tip, time, entries);
+    let placed = place_each(sql, batch, time, entries);
     if let Err(AppendError::Refused(_)) = placed {
-        *tip = before;
+        batch.tip = tip;
+        batch.rows.truncate(count);
         sql.prepare_cached("ROLLBACK TO append")?.execute([])?;
     }
-    if !matches!(placed, Err(AppendError::Sql(_))) {
+    if !matches!(placed, Err(AppendError::Failed(_))) {
         sql.prepare_cached("RELEASE append")?.execute([])?;
     }
-    placed
+    placed.map(|()| place)
 }
 
-fn place_each(
+fn place_each<'a>(
     sql: &Connection,
-    tip: &mut ChainTip,
+    batch: &mut RowBatch<'a>,
     time: u64,
-    entries: Vec<PendingEntry>,
-) -> Result<Vec<Envelope>, AppendError> {
-    let mut envelopes = Vec::with_capacity(entries.len());
+    entries: &'a [PendingEntry],
+) -> Result<(), AppendError> {
     for entry in entries {
-        check(sql, &entry)?;
-        envelopes.push(place_one(sql, tip, time, entry)?);
+        check(sql, entry)?;
+        place_one(sql, batch, time, entry)?;
     }
-    Ok(envelopes)
+    Ok(())
 }
 
-fn place_one(
+fn place_one<'a>(
     sql: &Connection,
-    tip: &mut ChainTip,
+    batch: &mut RowBatch<'a>,
     time: u64,
-    entry: PendingEntry,
-) -> rusqlite::Result<Envelope> {
-    let (seq, stream) = (tip.seq + 1, entry.event.stream());
+    entry: &'a PendingEntry,
+) -> rusqlite::Result<()> {
+    let seq = batch.tip.seq + 1;
     let about = &entry.about;
-    let sealed = RowHashInput {
+    let parts = RowHashInput {
         seq,
         time,
         cause: entry.cause,
         version: EVENT_VERSION,
-        stream: ledger_row::word(stream),
+        stream: ledger_row::word(entry.event.stream()),
         session: about.session.as_ref().map(|id| id.as_str()),
         run: about.run.as_ref().map(|id| id.as_str()),
         turn: about.turn.as_ref().map(|id| id.as_str()),
         body: &entry.body,
     };
-    let hash = chain::seal(&tip.hash, &sealed);
+    let hash = chain::seal(&batch.tip.hash, &parts);
     let (seq_signed, time_signed) = (seq.cast_signed(), time.cast_signed());
-    sql.prepare_cached("INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")?
-        .execute(params![
-            seq_signed,
-            time_signed,
-            sealed.cause.map(u64::cast_signed),
-            sealed.version,
-            sealed.stream,
-            sealed.session,
-            sealed.run,
-            sealed.turn,
-            entry.kind,
-            sealed.body,
-            hash,
-        ])?;
     let placed = PlacedEntry { seq: seq_signed, time: time_signed, about, event: &entry.event };
     view::fold(sql, &placed)?;
-    *tip = ChainTip { seq, hash };
-    let PendingEntry { cause, about, event, .. } = entry;
-    Ok(Envelope { seq, time, cause, version: EVENT_VERSION, stream, about, event })
+    batch.tip = ChainTip { seq, hash };
+    batch.rows.push(SealedRow { parts, kind: &entry.kind, hash });
+    Ok(())
 }
 
 /// Returns true for events that the state of the ledger can forbid.
@@ -225,10 +241,9 @@ fn must_be(sql: &Connection, event: &EventId, wanted: InboundStatus) -> Result<(
 fn still_opens(sql: &Connection, token: &TokenId) -> Result<(), AppendError> {
     let row = view::TokenRow::by_id(sql, token)?;
     if row.is_some_and(|row| row.revoked.is_none()) {
-        Ok(())
-    } else {
-        Err(AppendError::Refused(Error::TokenGone { token: token.clone() }))
+        return Ok(());
     }
+    Err(AppendError::Refused(Error::TokenGone { token: token.clone() }))
 }
 
 fn free_identities(sql: &Connection, entity: &Entity) -> Result<(), AppendError> {

@@ -74,16 +74,19 @@ pub(crate) struct Snapshot<'a>(&'a Connection);
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
-        // Nothing was written. If even this fails, the next query reports the unreadable file.
-        let ended = self.0.prepare_cached("COMMIT").and_then(|mut end| end.execute([]));
-        ended.map(drop).unwrap_or_default();
+        match self.0.prepare_cached("COMMIT").and_then(|mut end| end.execute([])) {
+            // Nothing was written. If even this fails, the next query reports the unreadable file.
+            Ok(_) | Err(_) => {}
+        }
     }
 }
 
 /// Stops a failed connection from writing to the file when it is closed.
 pub(crate) fn abandon(sql: &Connection) {
-    // If even this fails, nothing is left to protect: closing only copies committed pages.
-    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap_or_default();
+    match sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
+        // If even this fails, nothing is left to protect: closing only copies committed pages.
+        Ok(_) | Err(_) => {}
+    }
 }
 
 pub(crate) fn open(path: &Path) -> Result<Connection, Error> {

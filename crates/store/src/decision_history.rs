@@ -5,6 +5,8 @@
 //!
 //! Must never: skip a decision, or return one that differs from the record.
 
+use std::ops::Range;
+
 use agentry_protocol::AccessId;
 use agentry_protocol::access::Decision;
 use agentry_protocol::envelope::EVENT_VERSION;
@@ -83,7 +85,7 @@ impl Ledger {
             // Events are read in random order; with a small cache their pages would be read again.
             let kibibytes = |number: i64| sql.pragma_update(None, "cache_size", -number);
             kibibytes(PAST_CACHE_KIB).map_err(read)?;
-            let handed = self.hand_out(sql, (since, until), &mut take);
+            let handed = self.hand_out(sql, since..until, &mut take);
             kibibytes(READER_CACHE_KIB).map_err(read)?;
             handed
         })
@@ -92,12 +94,12 @@ impl Ledger {
     fn hand_out(
         &self,
         sql: &Connection,
-        (since, until): (u64, u64),
+        times: Range<u64>,
         take: &mut dyn FnMut(PastDecision),
     ) -> Result<(), Error> {
         let read = |source| self.shared.unread(source);
         let mut statement = sql.prepare_cached(SELECT).map_err(read)?;
-        let mut rows = statement.query([whole(since), whole(until)]).map_err(read)?;
+        let mut rows = statement.query([whole(times.start), whole(times.end)]).map_err(read)?;
         while let Some(row) = rows.next().map_err(read)? {
             let entry = |at: usize| -> rusqlite::Result<Option<StoredEntry<'_>>> {
                 let Some(seq) = row.get::<_, Option<i64>>(at)? else { return Ok(None) };

@@ -19,13 +19,15 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { last, known, .. } = self;
         if last < known {
-            write!(f, "ends with entry {last}, but {known} entries were written: the end is lost")
-        } else {
-            write!(
+            return write!(
                 f,
-                "has another entry {known} than the one that was written: another file is in its place"
-            )
+                "ends with entry {last}, but {known} entries were written: the end is lost"
+            );
         }
+        write!(
+            f,
+            "has another entry {known} than the one that was written: another file is in its place"
+        )
     }
 }
 

@@ -15,6 +15,7 @@ use crate::artifact::Artifacts;
 use crate::connection::{self, ConnectionMode};
 use crate::error::Error;
 use crate::home::{self, Home};
+use crate::sqlite::SqliteEntryLog;
 use crate::view;
 
 /// Raised with every migration and every change of a view. An older program stops at a higher
@@ -28,7 +29,7 @@ const MIGRATIONS: [(&str, &str); 3] = [
 ];
 
 /// Opens the writing connection, and upgrades the file to the current layout.
-pub(crate) fn open_writer(home: &Home) -> Result<Connection, Error> {
+pub(crate) fn open_writer(home: &Home, artifacts: &Artifacts) -> Result<Connection, Error> {
     let path = home.ledger();
     let _turn = wait_for_turn(home)?;
     let mut sql = connection::open(&path)?;
@@ -36,7 +37,7 @@ pub(crate) fn open_writer(home: &Home) -> Result<Connection, Error> {
     let read = |error| Error::read(&path, error);
     keep_a_log(&sql, &path)?;
     if version(&sql).map_err(read)? < LAYOUT_VERSION {
-        upgrade(&mut sql, &path, &Artifacts::new(home))?;
+        upgrade(&mut sql, &path, artifacts)?;
     }
     // The database reports no error when the directory entry of its log does not reach the disk.
     home::sync_directory(home.root())?;
@@ -66,10 +67,9 @@ pub(crate) fn check_readable(home: &Home, reach: ConnectionMode) -> Result<(), E
     let sql = connection::open_reader(&path, reach)?;
     refuse_the_future(&sql, &path)?;
     if version(&sql).map_err(read)? < LAYOUT_VERSION {
-        Err(Error::NeedsUpgrade { path: path.clone() })
-    } else {
-        Ok(())
+        return Err(Error::NeedsUpgrade { path: path.clone() });
     }
+    Ok(())
 }
 
 /// Returns the layout version of the file.
@@ -131,23 +131,33 @@ fn upgrade(sql: &mut Connection, path: &Path, artifacts: &Artifacts) -> Result<(
     let runner = Runner::new(&migrations).set_grouped(true);
     runner.run(sql).map_err(|error| fault(error.to_string()))?;
     sql.execute_batch("BEGIN IMMEDIATE").map_err(|error| fault(error.to_string()))?;
-    let rebuilt = view::rebuild(sql, path, artifacts).and_then(|()| {
+    let rebuilt = view::rebuild(sql, &mut SqliteEntryLog, path, artifacts).and_then(|()| {
         sql.pragma_update(None, "user_version", LAYOUT_VERSION.cast_signed())
             .and_then(|()| sql.execute_batch("COMMIT"))
             .map_err(|error| fault(error.to_string()))
     });
-    rebuilt.inspect_err(|_| sql.execute_batch("ROLLBACK").unwrap_or_default())
+    rebuilt.inspect_err(|_| match sql.execute_batch("ROLLBACK") {
+        // The connection is closed now, which rolls back what this did not.
+        Ok(()) | Err(_) => {}
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::connection::open_reader;
+    use crate::files::FileBlobs;
 
     fn made() -> (tempfile::TempDir, Home) {
         let directory = tempfile::TempDir::new().unwrap();
         let home = Home::open(&directory.path().join("a home?#%")).unwrap();
         (directory, home)
+    }
+
+    fn artifacts(home: &Home) -> Artifacts {
+        Artifacts::new(home, Arc::new(FileBlobs::new(home)))
     }
 
     fn names(home: &Home) -> Vec<std::ffi::OsString> {
@@ -160,7 +170,7 @@ mod tests {
     #[test]
     fn a_file_without_a_log_is_read_in_place_and_nothing_is_made_beside_it() {
         let (_directory, home) = made();
-        drop(open_writer(&home).unwrap());
+        drop(open_writer(&home, &artifacts(&home)).unwrap());
         let before = names(&home);
         check_readable(&home, ConnectionMode::ReadOnly).unwrap();
         let sql = open_reader(&home.ledger(), ConnectionMode::ReadOnly).unwrap();
@@ -173,7 +183,7 @@ mod tests {
     #[test]
     fn a_file_with_a_log_is_read_with_what_the_log_holds() {
         let (_directory, home) = made();
-        let writer = open_writer(&home).unwrap();
+        let writer = open_writer(&home, &artifacts(&home)).unwrap();
         writer.execute_batch("CREATE TABLE late (x); INSERT INTO late VALUES (7)").unwrap();
         let sql = open_reader(&home.ledger(), ConnectionMode::ReadOnly).unwrap();
         let found: i64 = sql.query_row("SELECT x FROM late", [], |row| row.get(0)).unwrap();

@@ -6,7 +6,7 @@
 //! Must never: return from an append before its entries are on disk, or change an entry.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
@@ -27,7 +27,9 @@ use crate::ledger_row::{self, COLUMNS, LedgerRow};
 use crate::limits::READERS_MAX;
 use crate::lock::{IntakeLock, SessionLock};
 use crate::lock_holder::IntakeHolder;
-use crate::write_request::{AppendRequest, ExpectedHead, PendingEntry, WriterRequest};
+use crate::lock_store::LockStore;
+use crate::reservation_store::ReservationStore;
+use crate::write_request::{AppendRequest, ExpectedHead, PendingEntry, Reply, WriterRequest};
 
 /// The ledger of a home. Clones share one ledger; dropping the last clone closes it.
 #[derive(Clone)]
@@ -52,6 +54,8 @@ pub(crate) struct LedgerInner {
     pub(crate) home: Home,
     pub(crate) path: PathBuf,
     pub(crate) artifacts: Artifacts,
+    pub(crate) locks: Box<dyn LockStore>,
+    pub(crate) reservations: Arc<dyn ReservationStore>,
     pub(crate) signal: Arc<CommitSignal>,
     pub(crate) clock: Arc<BoundedClock>,
     pub(crate) reach: ConnectionMode,
@@ -172,7 +176,7 @@ impl Ledger {
     pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock, Error> {
         self.shared.refuse_if_poisoned()?;
         self.shared.refuse_if_looked_at()?;
-        let owned = SessionLock::take(&self.shared.home, session, self.now())?;
+        let owned = SessionLock::take(&*self.shared.locks, session, self.now())?;
         // A former owner is gone, so its reservations are stale.
         self.release_session(session)?;
         Ok(owned)
@@ -188,7 +192,7 @@ impl Ledger {
     pub fn lock_intake_as(&self, taker: IntakeHolder) -> Result<IntakeLock, Error> {
         self.shared.refuse_if_poisoned()?;
         self.shared.refuse_if_looked_at()?;
-        IntakeLock::take(&self.shared.home, self.now(), taker)
+        IntakeLock::take(&*self.shared.locks, self.now(), taker)
     }
 
     /// Returns the number of commits; many appends share one commit.
@@ -217,9 +221,8 @@ impl Ledger {
             })
         };
         let entries = drafts.into_iter().map(prepare).collect::<Result<_, Error>>()?;
-        let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(WriterRequest::Append(AppendRequest { at_head, entries, reply }))?;
-        answer.recv().map_err(|_| self.shared.stopped())?
+        self.shared
+            .request(|reply| WriterRequest::Append(AppendRequest { at_head, entries, reply }))
     }
 
     pub(crate) fn entry_in(&self, sql: &Connection, seq: u64) -> Result<Envelope, Error> {
@@ -297,9 +300,15 @@ impl LedgerInner {
         rows.map(|row| row.map_err(read)?.open(&self.path, &self.artifacts)).collect()
     }
 
-    pub(crate) fn order(&self, order: WriterRequest) -> Result<(), Error> {
+    /// Sends a request to the writer and waits for its answer.
+    pub(crate) fn request<T>(
+        &self,
+        request: impl FnOnce(Reply<T>) -> WriterRequest,
+    ) -> Result<T, Error> {
         let Some(orders) = self.orders.as_ref() else { return Err(self.looked_at()) };
-        orders.send(order).map_err(|_| self.stopped())
+        let (reply, answer) = Reply::channel();
+        orders.send(request(reply)).map_err(|_| self.stopped())?;
+        answer.recv().map_err(|_| self.stopped())?
     }
 
     fn looked_at(&self) -> Error {
@@ -311,7 +320,7 @@ impl LedgerInner {
     }
 
     /// Returns the error for a caller whose writer ended without an answer.
-    pub(crate) fn stopped(&self) -> Error {
+    fn stopped(&self) -> Error {
         let unsaid = || Error::OutcomeUnknown {
             path: self.path.clone(),
             cause: "the writer thread has stopped".to_owned(),
@@ -333,8 +342,10 @@ impl Drop for LedgerInner {
         self.readers().clear();
         drop(self.orders.take());
         if let Some(writer) = self.writer.take() {
-            // A thread that panicked has reported it, and its callers got an error.
-            writer.join().unwrap_or_default();
+            match writer.join() {
+                // A thread that panicked has reported it, and its callers got an error.
+                Ok(()) | Err(_) => {}
+            }
         }
     }
 }

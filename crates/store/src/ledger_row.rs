@@ -6,9 +6,10 @@ use std::path::Path;
 
 use agentry_protocol::envelope::{EVENT_VERSION, EntrySubject, Envelope, LedgerStream};
 use agentry_protocol::{RunId, SessionId, TurnId};
+use rusqlite::{Connection, params};
 
 use crate::artifact::Artifacts;
-use crate::chain::RowHashInput;
+use crate::chain::{HASH_BYTES, RowHashInput};
 use crate::error::Error;
 use crate::event_codec::{self, EventDecodeError};
 
@@ -17,6 +18,7 @@ pub(crate) const COLUMNS: &str =
     "seq, time, cause, version, stream, session, run, turn, kind, body, hash";
 
 /// A row of the ledger table, as stored.
+#[derive(Clone)]
 pub(crate) struct LedgerRow {
     pub(crate) seq: u64,
     pub(crate) time: u64,
@@ -29,6 +31,35 @@ pub(crate) struct LedgerRow {
     pub(crate) kind: String,
     pub(crate) body: String,
     pub(crate) hash: Vec<u8>,
+}
+
+/// A row to write, with the hash that seals it.
+pub(crate) struct SealedRow<'a> {
+    pub(crate) parts: RowHashInput<'a>,
+    pub(crate) kind: &'a str,
+    pub(crate) hash: [u8; HASH_BYTES],
+}
+
+/// Writes rows into the ledger table. The caller holds the transaction.
+pub(crate) fn insert(sql: &Connection, rows: &[SealedRow<'_>]) -> rusqlite::Result<()> {
+    let text = "INSERT INTO ledger VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let mut statement = sql.prepare_cached(text)?;
+    for SealedRow { parts, kind, hash } in rows {
+        statement.execute(params![
+            parts.seq.cast_signed(),
+            parts.time.cast_signed(),
+            parts.cause.map(u64::cast_signed),
+            parts.version,
+            parts.stream,
+            parts.session,
+            parts.run,
+            parts.turn,
+            kind,
+            parts.body,
+            hash,
+        ])?;
+    }
+    Ok(())
 }
 
 impl LedgerRow {

@@ -36,6 +36,10 @@ pub const CLOCK_BEHIND_MS_MAX: u64 = 60 * 1000;
 pub const TAIL_POLL_TIME_MAX: Duration = Duration::from_millis(25);
 /// Maximum of entries that a tail returns at once.
 pub const TAIL_ENTRIES_MAX: usize = 1000;
+/// Maximum of entries that are read from the log at once.
+pub(crate) const LOG_ENTRIES_READ_MAX: usize = 256;
+/// Maximum of attempts to write a batch while other processes write before it.
+pub(crate) const PUT_ATTEMPTS_MAX: u32 = 32;
 /// Maximum of idle reading connections.
 pub(crate) const READERS_MAX: usize = 16;
 /// Maximum of prepared statements that a connection keeps.

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::process;
 
 /// The kind of process that holds the intake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,8 @@ impl IntakeHolder {
 /// The mark of a server in the lock file.
 const SERVER: &str = " server";
 
-/// The owner of a lock, from its file; the fields are None if the owner has not written them yet.
+/// The owner of a lock; the fields are None if the owner has not written them yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LockHolder {
     pub(crate) pid: Option<u32>,
     pub(crate) since: Option<u64>,
@@ -35,6 +37,17 @@ pub(crate) struct LockHolder {
 }
 
 impl LockHolder {
+    /// Returns this process as an owner since a time, in milliseconds since 1970.
+    pub(crate) fn of_this_process(since: u64, taker: IntakeHolder) -> Self {
+        Self { pid: Some(process::id()), since: Some(since), taker }
+    }
+
+    /// Returns the content of the file of the lock.
+    pub(crate) fn line(&self) -> String {
+        let number = |number: Option<u64>| number.map_or_else(String::new, |one| one.to_string());
+        format!("{} {}{}", number(self.pid.map(u64::from)), number(self.since), self.taker.mark())
+    }
+
     /// Reads the owner from the file of its lock.
     pub(crate) fn read(mut file: File) -> Self {
         let mut text = String::new();

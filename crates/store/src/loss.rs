@@ -4,6 +4,7 @@
 //! Must never: give a new entry the number of a lost one.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::Event;
@@ -12,15 +13,19 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::Clock;
 use crate::anchor::{self, Anchor, AnchorLine};
 use crate::artifact::Artifacts;
-use crate::batch::{self, AppendError};
+use crate::batch::{self, AppendError, RowBatch};
 use crate::chain::ChainTip;
 use crate::clock::BoundedClock;
 use crate::defect::Loss;
+use crate::entry_log::{EntryLog, PutError};
 use crate::error::Error;
 use crate::event_codec;
+use crate::files::FileBlobs;
 use crate::home::Home;
 use crate::last_entry;
 use crate::layout;
+use crate::sqlite::SqliteEntryLog;
+use crate::transaction::BeginError;
 use crate::write_request::PendingEntry;
 
 /// A loss that was accepted.
@@ -77,9 +82,10 @@ pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let path = home.ledger();
     let unread = |error| Error::read(&path, error);
     let marks = anchor::newest(&home)?;
-    let sql = layout::open_writer(&home)?;
-    sql.execute_batch("BEGIN IMMEDIATE").map_err(unread)?;
-    let last = last_entry::last(&sql).map_err(unread)?;
+    let artifacts = Artifacts::new(&home, Arc::new(FileBlobs::new(&home)));
+    let sql = layout::open_writer(&home, &artifacts)?;
+    let mut log = SqliteEntryLog;
+    let last = log.begin(&sql).map_err(|error| not_begun(error, &path))?;
     let Some(loss) = find(&sql, &last.tip, &marks).map_err(unread)? else {
         return Err(Error::NothingLost { path: path.clone() });
     };
@@ -89,16 +95,29 @@ pub(crate) fn accept(home: &Path, clock: Clock) -> Result<AcceptedLoss, Error> {
     let now = clock.now(|| None).min(i64::MAX.cast_unsigned());
     let Loss { last: last_seq, known, hash } = loss.clone();
     let event = Event::LossAccepted { last: last_seq, known, hash };
-    let body = event_codec::encode(&event, &Artifacts::new(&home))?;
+    let body = event_codec::encode(&event, &artifacts)?;
     let (about, kind) = (EntrySubject::default(), body.kind);
-    let entry = PendingEntry { cause: None, about, event: body.event, kind, body: body.text };
+    let entries = [PendingEntry { cause: None, about, event: body.event, kind, body: body.text }];
     // The record is chained to the last entry in the file; its number is behind the last lost one.
-    let mut tip = ChainTip { seq: last.tip.seq.max(known), hash: last.tip.hash };
-    batch::append(&sql, &mut tip, now, None, vec![entry]).map_err(|trouble| match trouble {
+    let from = ChainTip { seq: last.tip.seq.max(known), hash: last.tip.hash };
+    let mut batch = RowBatch { tip: from, rows: Vec::with_capacity(entries.len()) };
+    batch::append(&sql, &mut batch, now, None, &entries).map_err(|trouble| match trouble {
         AppendError::Refused(error) => error,
-        AppendError::Sql(source) => unread(source),
+        AppendError::Failed(failure) => failure.of_read(&path),
     })?;
-    sql.execute_batch("COMMIT").map_err(unread)?;
-    Anchor::open(&home, &tip, now)?;
-    Ok(AcceptedLoss { loss, seq: tip.seq })
+    log.put(&sql, &from, &batch.rows).map_err(|error| match error {
+        PutError::Refused(failure) | PutError::Lost(failure) => failure.of_read(&path),
+    })?;
+    Anchor::open(&home, &batch.tip, now)?;
+    Ok(AcceptedLoss { loss, seq: batch.tip.seq })
+}
+
+fn not_begun(error: BeginError, path: &Path) -> Error {
+    match error {
+        BeginError::Locked => Error::Locked { path: path.to_owned() },
+        BeginError::Newer { what, found, known } => {
+            Error::FromTheFuture { path: path.to_owned(), what, found, known }
+        }
+        BeginError::Failed(failure) => failure.of_read(path),
+    }
 }

@@ -10,6 +10,7 @@ use std::thread;
 use crate::Clock;
 use crate::anchor;
 use crate::artifact::Artifacts;
+use crate::backend::LedgerBackend;
 use crate::clock::BoundedClock;
 use crate::commit_signal::CommitSignal;
 use crate::connection::ConnectionMode;
@@ -21,16 +22,26 @@ use crate::layout;
 use crate::ledger::{Ledger, LedgerInner};
 use crate::limits::QUEUE_APPENDS_MAX;
 use crate::loss::{self, AcceptedLoss};
-use crate::writer::LedgerWriter;
+use crate::writer::{LedgerWriter, WriterStores};
 
 impl Ledger {
     /// Opens the ledger of a home and creates missing files. `clock` gives the time of entries.
     /// Fails with `Error::Lost` if entries that were written are missing.
     pub fn open(home: &Path, clock: Clock) -> Result<Self, Error> {
         let home = Home::open(home)?;
+        let backend = LedgerBackend::of_home(&home);
+        Self::open_on(home, backend, clock)
+    }
+
+    /// Opens the ledger of a home on the given shared parts.
+    pub(crate) fn open_on(home: Home, backend: LedgerBackend, clock: Clock) -> Result<Self, Error> {
+        let LedgerBackend { log, reservations, locks, blobs } = backend;
+        let artifacts = Artifacts::new(&home, blobs);
+        let stores =
+            WriterStores { log, reservations: reservations.clone(), artifacts: artifacts.clone() };
         let signal = Arc::new(CommitSignal::default());
         let clock = Arc::new(BoundedClock::new(clock));
-        let writer = LedgerWriter::open(&home, clock.clone(), signal.clone())?;
+        let writer = LedgerWriter::open(&home, stores, clock.clone(), signal.clone())?;
         let (orders, queue) = mpsc::sync_channel(QUEUE_APPENDS_MAX);
         let thread = thread::Builder::new()
             .name("ledger".to_owned())
@@ -42,7 +53,9 @@ impl Ledger {
             })?;
         let shared = LedgerInner {
             path: home.ledger(),
-            artifacts: Artifacts::new(&home),
+            artifacts,
+            locks,
+            reservations,
             home,
             signal,
             clock,
@@ -61,9 +74,12 @@ impl Ledger {
         let reach =
             if home.is_writable() { ConnectionMode::Shared } else { ConnectionMode::ReadOnly };
         layout::check_readable(&home, reach)?;
+        let LedgerBackend { reservations, locks, blobs, .. } = LedgerBackend::of_home(&home);
         let shared = LedgerInner {
             path: home.ledger(),
-            artifacts: Artifacts::new(&home),
+            artifacts: Artifacts::new(&home, blobs),
+            locks,
+            reservations,
             home,
             signal: Arc::new(CommitSignal::default()),
             clock: Arc::new(BoundedClock::new(clock)),

@@ -25,7 +25,6 @@ mod trust;
 mod turns;
 
 use std::path::Path;
-use std::sync::mpsc;
 
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
@@ -33,9 +32,10 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params, StatementStatus};
 
 use crate::artifact::Artifacts;
+use crate::entry_log::EntryLog;
 use crate::error::Error;
 use crate::ledger::Ledger;
-use crate::ledger_row::{COLUMNS, LedgerRow};
+use crate::limits::LOG_ENTRIES_READ_MAX;
 use crate::write_request::{ExclusiveOp, WriterRequest};
 
 pub use approvals::{ApprovalRow, RequestHistory};
@@ -130,9 +130,7 @@ impl PlacedEntry<'_> {
 impl Ledger {
     /// Drops the views and folds them again from the entries.
     pub fn rebuild_views(&self) -> Result<(), Error> {
-        let (reply, answer) = mpsc::sync_channel(1);
-        self.shared.order(WriterRequest::Alone(ExclusiveOp::Rebuild(reply)))?;
-        answer.recv().map_err(|_| self.shared.stopped())?
+        self.shared.request(|reply| WriterRequest::Alone(ExclusiveOp::Rebuild(reply)))
     }
 
     /// Returns all rows of all views as text, in a fixed order.
@@ -175,7 +173,7 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         Event::ModelReplied { reply, .. } => spending::replied(sql, entry, reply),
         Event::ApprovalAsked(approval) => approvals::asked(sql, entry, approval),
         Event::SessionOpened { key, agent, head } => {
-            sessions::opened(sql, entry, (key, agent), head.as_ref())
+            sessions::opened(sql, entry, key, agent, head.as_ref())
         }
         Event::RunCreated(plan) => {
             runs::created(sql, entry, plan)?;
@@ -200,11 +198,10 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
         Event::ModeReceived { mode, .. } => runs::mode_changed(sql, entry, *mode),
         Event::TurnStarted(plan) => turns::started(sql, entry, plan),
         Event::TurnEnded { ending, hash, messages, .. } => {
-            let is_head = ending.moves_head() && !messages.is_empty();
-            turns::ended(sql, entry, (*ending, is_head), hash)
+            turns::ended(sql, entry, *ending, hash, messages)
         }
         Event::CallProposed { call, .. } => calls::proposed(sql, entry, call),
-        Event::CallStarted { call, by, under, .. } => calls::started(sql, entry, call, (by, under)),
+        Event::CallStarted { call, by, under, .. } => calls::started(sql, entry, call, by, under),
         Event::CallFinished { call, outcome } => calls::finished(sql, entry, call, outcome.status),
         Event::CallRefused { call, .. } => calls::refused(sql, entry, call),
         Event::CallWithheld { call, .. } => calls::withheld(sql, call),
@@ -212,18 +209,25 @@ pub(crate) fn fold(sql: &Connection, entry: &PlacedEntry<'_>) -> rusqlite::Resul
     }
 }
 
-/// Drops the tables and folds the whole ledger again. The caller holds the transaction.
-pub(crate) fn rebuild(sql: &Connection, ledger: &Path, artifacts: &Artifacts) -> Result<(), Error> {
+/// Drops the tables and folds the whole log again. The caller holds the transaction.
+pub(crate) fn rebuild(
+    sql: &Connection,
+    log: &mut dyn EntryLog,
+    ledger: &Path,
+    artifacts: &Artifacts,
+) -> Result<(), Error> {
     let read = |error| Error::read(ledger, error);
     make_tables(sql).map_err(read)?;
-    let text = format!("SELECT {COLUMNS} FROM ledger ORDER BY seq");
-    let mut statement = sql.prepare(&text).map_err(read)?;
-    let mut rows = statement.query([]).map_err(read)?;
-    while let Some(row) = rows.next().map_err(read)? {
-        let envelope = LedgerRow::read(row).map_err(read)?.open(ledger, artifacts)?;
-        refold(sql, &envelope).map_err(read)?;
+    let mut seq = 0;
+    loop {
+        let page = log.after(sql, seq, LOG_ENTRIES_READ_MAX);
+        let page = page.map_err(|failure| failure.of_read(ledger))?;
+        let Some(last) = page.last() else { return Ok(()) };
+        seq = last.seq;
+        for row in page {
+            refold(sql, &row.open(ledger, artifacts)?).map_err(read)?;
+        }
     }
-    Ok(())
 }
 
 /// Drops the tables and creates them empty.

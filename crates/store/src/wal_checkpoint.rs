@@ -51,8 +51,10 @@ impl WalCheckpointer {
         }
         if pages >= LOG_PAGES_MAX && pages - self.finished >= LOG_PAGES_FINISHED {
             self.finished = pages;
-            // A copy that fails because of a reader or the thread is tried again later.
-            copy(sql).unwrap_or_default();
+            match copy(sql) {
+                // A copy that fails because of a reader or the thread is tried again later.
+                Ok(()) | Err(_) => {}
+            }
         }
         if pages - self.copied < LOG_PAGES_COPIED {
             return;
@@ -74,9 +76,11 @@ impl WalCheckpointer {
         let (wanted, orders) = mpsc::sync_channel(0);
         let copies = move || {
             for () in orders {
-                // Pages that were not copied stay in the log, where they are as safe. The next
-                // append reports a failing disk.
-                copy(&sql).unwrap_or_default();
+                match copy(&sql) {
+                    // Pages that were not copied stay in the log, where they are as safe. The next
+                    // append reports a failing disk.
+                    Ok(()) | Err(_) => {}
+                }
             }
         };
         let spawned = thread::Builder::new().name("ledger log".to_owned()).spawn(copies);
@@ -88,8 +92,10 @@ impl Drop for WalCheckpointer {
     fn drop(&mut self) {
         if let Some((wanted, thread)) = self.thread.take() {
             drop(wanted);
-            // A thread that panicked has reported it; no caller waits for it.
-            thread.join().unwrap_or_default();
+            match thread.join() {
+                // A thread that panicked has reported it; no caller waits for it.
+                Ok(()) | Err(_) => {}
+            }
         }
     }
 }

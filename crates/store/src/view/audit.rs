@@ -3,6 +3,8 @@
 //! Must never: lack a decision that was recorded and is not too old to be listed, or leave one out
 //! of an answer because it was a denial.
 
+use std::ops::Range;
+
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
 use agentry_protocol::event::Event;
@@ -180,7 +182,7 @@ impl Ledger {
     pub fn decision_counts(
         &self,
         by: DecisionGrouping,
-        (since, until): (u64, u64),
+        times: Range<u64>,
     ) -> Result<Vec<DecisionCount>, Error> {
         let key = match by {
             DecisionGrouping::Principal => "kind || ' ' || COALESCE(name, principal, '')",
@@ -193,7 +195,7 @@ impl Ledger {
         );
         self.ask(|sql| {
             sql.prepare_cached(&text)?
-                .query_map([whole(since), whole(until)], |row| {
+                .query_map([whole(times.start), whole(times.end)], |row| {
                     let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
                     Ok(DecisionCount { of: row.get(0)?, allowed: number(1)?, denied: number(2)? })
                 })?

@@ -176,7 +176,8 @@ pub(super) fn started(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
     call: &CallId,
-    (by, under): (&Permit, &CallConfinement),
+    by: &Permit,
+    under: &CallConfinement,
 ) -> rusqlite::Result<()> {
     let permit = serde_json::to_string(by).expect("a permit is plain JSON");
     let under = serde_json::to_string(under).expect("a level and a hash are plain JSON");

@@ -229,7 +229,7 @@ pub(super) fn fold(
             params![hook.as_str(), entry.time],
         )?,
         EventHookChange::Matched { event, access, invocations: matched } => {
-            if !invocations::matched(sql, entry, (event, access), matched)? {
+            if !invocations::matched(sql, entry, event, access, matched)? {
                 return Ok(());
             }
             inbound_stages::hooked(sql, event)?;

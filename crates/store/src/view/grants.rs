@@ -227,7 +227,11 @@ pub(super) fn fold(
                 "UPDATE grants SET revoked = ?2 WHERE id = ?1 AND revoked IS NULL",
                 params![grant.as_str(), entry.time],
             )?;
-            let log = (GrantActivity::Revoked, Some(by.as_str()), reason.as_deref());
+            let log = GrantLogLine {
+                activity: GrantActivity::Revoked,
+                actor: Some(by.as_str()),
+                reason: reason.as_deref(),
+            };
             if changed == 0 { Ok(()) } else { logged(sql, entry, grant, log) }
         }
         AccessChange::GrantExpired { grant } => {
@@ -236,7 +240,7 @@ pub(super) fn fold(
                 "UPDATE grants SET expired_seq = ?2 WHERE id = ?1 AND expired_seq IS NULL",
                 params![grant.as_str(), entry.seq],
             )?;
-            let log = (GrantActivity::Expired, None, None);
+            let log = GrantLogLine { activity: GrantActivity::Expired, actor: None, reason: None };
             if changed == 0 { Ok(()) } else { logged(sql, entry, grant, log) }
         }
         AccessChange::EntityChanged { entity } => entity_changed(sql, entry, entity),
@@ -257,16 +261,28 @@ fn given(sql: &Connection, entry: &PlacedEntry<'_>, grant: &Grant) -> rusqlite::
         "INSERT OR IGNORE INTO grants (id, seq, expires) VALUES (?1, ?2, ?3)",
         params![grant.id.as_str(), entry.seq, grant.expires_at.map(whole)],
     )?;
-    let log = (GrantActivity::Created, Some(grant.granted_by.as_str()), grant.reason.as_deref());
+    let log = GrantLogLine {
+        activity: GrantActivity::Created,
+        actor: Some(grant.granted_by.as_str()),
+        reason: grant.reason.as_deref(),
+    };
     if made == 0 { Ok(()) } else { logged(sql, entry, &grant.id, log) }
+}
+
+/// The part of a line in the log of a grant that its entry does not give.
+struct GrantLogLine<'a> {
+    activity: GrantActivity,
+    actor: Option<&'a str>,
+    reason: Option<&'a str>,
 }
 
 fn logged(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
     grant: &GrantId,
-    (activity, actor, reason): (GrantActivity, Option<&str>, Option<&str>),
+    line: GrantLogLine<'_>,
 ) -> rusqlite::Result<()> {
+    let GrantLogLine { activity, actor, reason } = line;
     run(
         sql,
         "INSERT OR IGNORE INTO grant_log (seq, grant_id, time, activity, actor, reason)

@@ -274,7 +274,8 @@ fn event_of(row: &Row<'_>, index: usize) -> rusqlite::Result<EventId> {
 pub(super) fn matched(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
-    (event, access): (&EventId, &AccessId),
+    event: &EventId,
+    access: &AccessId,
     matched: &[EventHookMatch],
 ) -> rusqlite::Result<bool> {
     let made = run(

@@ -165,7 +165,8 @@ pub(crate) fn by_key(
 pub(super) fn opened(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
-    (key, agent): (&SessionKey, &AgentId),
+    key: &SessionKey,
+    agent: &AgentId,
     head: Option<&TurnId>,
 ) -> rusqlite::Result<()> {
     let Some(session) = entry.session() else { return Ok(()) };

@@ -3,6 +3,7 @@
 //! Must never: let a turn end twice, or give a turn another parent than the one it started from.
 
 use agentry_protocol::event::{Ending, TurnPlan};
+use agentry_protocol::message::Message;
 use agentry_protocol::{ContentHash, RunId, SessionId, TurnId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -171,8 +172,9 @@ pub(super) fn started(
 pub(super) fn ended(
     sql: &Connection,
     entry: &PlacedEntry<'_>,
-    (ending, is_head): (Ending, bool),
+    ending: Ending,
     hash: &ContentHash,
+    messages: &[Message],
 ) -> rusqlite::Result<()> {
     let Some(turn) = entry.turn() else { return Ok(()) };
     let ended = sql
@@ -186,6 +188,7 @@ pub(super) fn ended(
         .optional()?;
     let Some((session, run, depth)) = ended else { return Ok(()) };
     if let Some(session) = session {
+        let is_head = ending.moves_head() && !messages.is_empty();
         let head = is_head.then_some((turn, depth));
         sessions::ended(sql, &session, head, entry.time)?;
         inbound_stages::turn_ended(sql, &session)?;

@@ -8,6 +8,7 @@ mod inbounds;
 mod jobs;
 mod lookup;
 mod loss;
+mod older_ledger;
 mod ownership;
 mod past;
 mod processes;

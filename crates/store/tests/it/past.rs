@@ -144,7 +144,7 @@ fn decisions_are_counted_and_found_by_id_and_event() {
     decided(&scene, &record(2, None, "Casey", Effect::Deny));
     decided(&scene, &record(3, None, "Bo", Effect::Deny));
     let count = |of: &str, allowed, denied| DecisionCount { of: of.to_owned(), allowed, denied };
-    let counts = |by| scene.ledger.decision_counts(by, (0, u64::MAX)).unwrap();
+    let counts = |by| scene.ledger.decision_counts(by, 0..u64::MAX).unwrap();
     assert_eq!(
         counts(DecisionGrouping::Principal),
         [count("known Casey", 1, 1), count("known Bo", 0, 1)]

@@ -33,16 +33,16 @@ pub(super) fn run(host: &CliContext, options: &AuditStatsOptions) -> Result<(), 
     let (since, until) = span(&zone, options.since.as_deref(), options.until.as_deref())?;
     let ledger = bootstrap::open_ledger(host)?;
     let kinds =
-        ledger.decision_counts(DecisionGrouping::Kind, (since, until)).map_err(store_fault)?;
+        ledger.decision_counts(DecisionGrouping::Kind, since..until).map_err(store_fault)?;
     let parts = parts(&ledger, since)?;
     let rows = match options.by {
         None => kinds.clone(),
         Some(StatsGrouping::Principal) => ledger
-            .decision_counts(DecisionGrouping::Principal, (since, until))
+            .decision_counts(DecisionGrouping::Principal, since..until)
             .map_err(store_fault)?,
-        Some(StatsGrouping::Channel) => ledger
-            .decision_counts(DecisionGrouping::Channel, (since, until))
-            .map_err(store_fault)?,
+        Some(StatsGrouping::Channel) => {
+            ledger.decision_counts(DecisionGrouping::Channel, since..until).map_err(store_fault)?
+        }
         Some(StatsGrouping::Policy) => parts.values().cloned().collect(),
     };
     let allowed: u64 = kinds.iter().map(|one| one.allowed).sum();
