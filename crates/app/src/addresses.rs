@@ -9,29 +9,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use agentry_agentfile::config::Settings;
-use agentry_agentfile::source::Origin;
 use agentry_protocol::trust::{TrustChange, TrustedAddresses};
+use agentry_runtime::definitions::project_loader::LoadedProject;
+use agentry_runtime::environment::Environment;
+use agentry_runtime::providers::{self, ProviderAddress};
 use agentry_store::Ledger;
 
 use crate::bootstrap;
-use crate::cli_context::{CliContext, LoadedProject};
+use crate::cli_context::CliContext;
 use crate::diagnostics::{escaped, visible};
 use crate::fault::Fault;
-use crate::providers;
 use crate::trust;
-
-/// An address of a provider that only a project's file names.
-#[derive(Clone, Debug)]
-pub(crate) struct ProviderAddress {
-    /// The provider's name in the settings.
-    pub(crate) provider: String,
-    /// The base URL that prompts would be sent to.
-    pub(crate) url: String,
-    /// All settings of the provider in one line, which is shown and trusted.
-    pub(crate) line: String,
-    /// The file and line that name the address.
-    pub(crate) origin: Origin,
-}
 
 /// The addresses that the owner trusts in one project.
 #[derive(Clone, Debug, Default)]
@@ -91,18 +79,18 @@ impl AddressTrust {
 
 /// Returns a line for each address in a project's files that needs the owner's trust.
 pub(crate) fn all(host: &CliContext, loaded: &LoadedProject) -> BTreeSet<String> {
-    let providers = providers::of_project(host, &loaded.library.settings);
+    let providers = providers::of_project(&host.environment, &loaded.library.settings);
     let providers = providers.into_iter().map(|address| address.line);
     providers.chain(loaded.library.project_servers()).collect()
 }
 
 /// Returns a project's providers that are not used, because their addresses are not trusted.
 pub(crate) fn untrusted(
-    host: &CliContext,
+    environment: &Environment,
     settings: &Settings,
     trusts: &AddressTrust,
 ) -> Vec<ProviderAddress> {
-    let mut all = providers::of_project(host, settings);
+    let mut all = providers::of_project(environment, settings);
     all.retain(|address| !trusts.contains(&address.line));
     all
 }

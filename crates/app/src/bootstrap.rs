@@ -8,7 +8,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentry_agentfile::agent::Agent;
@@ -18,34 +18,34 @@ use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose,
 use agentry_model::weights::WeightStore;
 use agentry_protocol::RunId;
 use agentry_protocol::confinement::ConfinementLevel;
-use agentry_protocol::event::{Ending, Mode, RunLimits};
-use agentry_protocol::tool_call::ToolSpec;
+use agentry_protocol::event::{Ending, Mode};
+use agentry_runtime::definitions::definition_cache::{
+    CacheInput, CacheSurface, CliSelection, Confirmation, DefinitionCache,
+};
 use agentry_runtime::definitions::plan;
-use agentry_runtime::definitions::template_process::Renderer;
+use agentry_runtime::definitions::project_loader::LoadedProject;
+use agentry_runtime::environment::Environment;
 use agentry_runtime::host::executor::LocalExecutor;
 use agentry_runtime::host::spending::SpendingLimiter;
 use agentry_runtime::inbound::local_intake::LocalIntake;
 use agentry_runtime::inbound::permission_request;
-use agentry_runtime::programs::hook_tools;
+use agentry_runtime::providers::{ProviderInput, ProviderSet, ServingList, provider_set};
+use agentry_runtime::redact::Redactor;
+use agentry_runtime::redact::secrets::SecretRegistry;
 use agentry_runtime::{
-    Definitions, Enforcer, Error, Host, HostModels, LedgerFollower, ModelNameResolver,
+    Definitions, Enforcer, Error, Host, HostModels, LedgerFollower, ModelNameResolver, RunExit,
+    RunOutcome, RunRequest, secret_store,
 };
-use agentry_runtime::{RunExit, RunOutcome, RunRequest};
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{ErrorClass, Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
-use crate::addresses::AddressTrust;
-use crate::cli_context::{CliContext, LoadedProject};
+use crate::addresses::{self, AddressTrust};
+use crate::cli_context::CliContext;
 use crate::commands::log_line;
 use crate::diagnostics::visible;
-use crate::env::Environment;
 use crate::fault::{Blame, Fault};
-use crate::limits::{CALLS_MAX, ITERATIONS_MAX, STEPS_MAX};
-use crate::policies;
-use crate::providers::{self, ServingList};
 use crate::sandbox_setup;
-use crate::secret_store;
 use crate::timezone;
 
 /// The runtime of a project: the parts that runs need, and the loaded definitions.
@@ -70,7 +70,7 @@ impl ProjectRuntime {
 
     /// Authorizes a request from a local channel of this process; fails if access is denied.
     pub(crate) fn admit(&self, channel: &str, order: RunRequest) -> Result<RunRequest, Fault> {
-        let access = policies::project_policies(&self.loaded)?;
+        let access = self.loaded.policies()?;
         let settings = &self.loaded.library.settings;
         let now = self.parts.ledger.now();
         let door = LocalIntake {
@@ -188,11 +188,6 @@ pub(crate) fn new_uuid_number() -> u128 {
     uuid::Uuid::now_v7().as_u128()
 }
 
-/// Returns the specs of the tools that this host offers.
-pub(crate) fn tool_specs() -> Vec<ToolSpec> {
-    Toolset::builtin().specs().cloned().chain(hook_tools::specs()).collect()
-}
-
 /// Opens the project and workspace of a recorded run.
 pub(crate) fn engine_of(
     host: &CliContext,
@@ -246,13 +241,14 @@ fn engine_with(
     let workspace = workspace.transpose()?;
     let project = enter_project(project)?;
     let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
-    if let Some(fault) = loaded.settings_fault() {
+    if let Some(fault) = loaded.settings_error().map(Fault::from) {
         return Err(fault.in_a_definition());
     }
-    let secrets = secret_store::resolve(host, &loaded.library.settings.config.secrets)?;
+    let secrets =
+        secret_store::resolve(&host.environment, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
     let trusts = AddressTrust::in_ledger(&ledger, &loaded.root)?;
-    let known = providers::provider_set(host, &loaded, (&secrets, &redactor), &trusts)?;
+    let known = providers(host, &loaded, &secrets, &redactor, &trusts);
     trusts.warn(&known.untrusted);
     let enforcer = open(&host.environment, loaded.library.settings.sandbox());
     let mut definitions = definitions(host, &loaded, &project, enforcer.level())?;
@@ -288,6 +284,26 @@ fn engine_with(
     })
 }
 
+/// Returns all providers of this host and project.
+pub(crate) fn providers(
+    host: &CliContext,
+    loaded: &LoadedProject,
+    secrets: &SecretRegistry,
+    redactor: &Arc<Redactor>,
+    trusts: &AddressTrust,
+) -> ProviderSet {
+    let settings = &loaded.library.settings;
+    provider_set(ProviderInput {
+        environment: &host.environment,
+        settings,
+        recording: host.tape(),
+        secrets,
+        redactor,
+        untrusted: addresses::untrusted(&host.environment, settings, trusts),
+        why_not: &|address| trusts.why_not(address),
+    })
+}
+
 /// Changes the current directory to a project. Returns its absolute path.
 pub(crate) fn enter_project(project: &Path) -> Result<PathBuf, Fault> {
     let full = project.canonicalize().map_err(|error| cannot(project, &error))?;
@@ -320,23 +336,29 @@ pub(crate) fn definitions(
     project: &Path,
     level: ConfinementLevel,
 ) -> Result<Definitions, Fault> {
-    let project = project.canonicalize().map_err(|error| {
-        Fault::new(Blame::Caller, format!("cannot work in {}: {error}", project.display()))
-    })?;
-    let settings_file = host.environment.config.as_ref();
-    Ok(Definitions {
-        library: loaded.library.clone(),
-        workspace: project.clone(),
-        project,
-        state: host.environment.state.clone(),
-        settings_file: settings_file.map_or_else(String::new, |path| path.display().to_string()),
-        level,
-        home: host.environment.home.as_ref().map(|home| home.display().to_string()),
-        environment: host.environment.tools.clone(),
-        specs: tool_specs(),
-        renderer: Mutex::new(Renderer::new(&sandbox_setup::binary())),
-        redactor: Arc::default(),
-    })
+    Ok(host.loader.definitions(loaded, project, level)?)
+}
+
+/// Starts a cache of the definitions of a project, which reloads changed files.
+pub(crate) fn definition_cache(
+    host: &CliContext,
+    engine: ProjectRuntime,
+    asked: CliSelection,
+    confirmation: Confirmation,
+) -> Result<DefinitionCache, Fault> {
+    // A scripted model has no provider, so none is probed.
+    let is_played = asked.model.as_deref().is_some_and(is_played);
+    let servings = if is_played { Vec::new() } else { engine.servings().to_vec() };
+    let zone = timezone::of(&engine.loaded.library.settings)?;
+    let surface = CacheSurface {
+        local_time: Box::new(move |now| zone.local(now)),
+        describe: |error| Fault::from(error).to_string(),
+        notice: log_line,
+    };
+    let ProjectRuntime { parts, definitions, loaded, project, .. } = engine;
+    let (loader, ledger) = (host.loader.duplicate(), parts.ledger.clone());
+    let input = CacheInput { loader, loaded, definitions, project, ledger, servings };
+    Ok(DefinitionCache::new(input, asked, confirmation, surface)?)
 }
 
 /// Warns of confinement that the project and the agent request but do not get.
@@ -378,20 +400,6 @@ pub(crate) fn check_mode(level: ConfinementLevel, mode: Mode) -> Result<(), Faul
             Mode::Supervised | Mode::Autonomous,
             ConfinementLevel::Ns | ConfinementLevel::Bwrap | ConfinementLevel::Seatbelt | ConfinementLevel::Landlock | ConfinementLevel::Off,
         ) => Ok(()),
-    }
-}
-
-/// Returns the limits of a run, from the settings and defaults.
-pub(crate) fn limits(loaded: &LoadedProject, iterations: Option<u32>) -> RunLimits {
-    let said = &loaded.library.settings.config.limits;
-    let or = |said: Option<u64>, default: u32| {
-        said.map_or(default, |said| u32::try_from(said).unwrap_or(u32::MAX))
-    };
-    RunLimits {
-        steps_max: or(said.steps, STEPS_MAX),
-        calls_max: or(said.calls, CALLS_MAX),
-        iterations_max: iterations.unwrap_or_else(|| or(said.iterations, ITERATIONS_MAX)),
-        tokens_max: said.tokens,
     }
 }
 

@@ -56,7 +56,6 @@ pub(crate) use grants::to_whom;
 pub(crate) use requests::request_lines;
 pub(crate) use run::{absolute_model, record_cancel, show_run};
 pub(crate) use serve::log_line;
-pub(crate) use show_agent::by_name as choose_agent;
 
 /// Runs agents defined as files in git: governed, confined, durable, replayable.
 #[derive(Parser)]

@@ -88,11 +88,6 @@ pub(crate) fn json(shown: &[&Diagnostic], out: &mut dyn Write) -> io::Result<Fin
     Ok(count)
 }
 
-/// Returns a finding on one line.
-pub(crate) fn brief(one: &Diagnostic) -> String {
-    format!("{}:{}:{} {} {}", one.file, one.line, one.column, one.code, one.message)
-}
-
 /// The number of findings by severity.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FindingCounts {

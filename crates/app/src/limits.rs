@@ -6,18 +6,10 @@ use std::time::Duration;
 
 /// The maximum length of a source line in an excerpt, in bytes.
 pub(crate) const EXCERPT_BYTES_MAX: usize = 1024;
-/// Requests to the model in one turn, unless the settings say otherwise.
-pub(crate) const STEPS_MAX: u32 = 250;
-/// Tool calls in one turn, unless the settings say otherwise.
-pub(crate) const CALLS_MAX: u32 = 1_000;
-/// Iterations in the autonomous mode, unless an option or the settings say otherwise.
-pub(crate) const ITERATIONS_MAX: u32 = 100;
 /// The maximum length of a line from standard input, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The maximum number of models of a provider in a list.
 pub(crate) const SHOWN_MODELS_MAX: usize = 40;
-/// The timeout for a connection to Ollama, in milliseconds.
-pub(crate) const OLLAMA_LOOK_MS_MAX: u64 = 200;
 /// The maximum size of an image in a prompt, in bytes.
 pub(crate) const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024;
 /// The maximum length of an argument or outcome in a line of progress, in characters.
@@ -26,10 +18,6 @@ pub(crate) const PROGRESS_CHARS_MAX: usize = 120;
 pub(crate) const SHOWN_RUNS_MAX: usize = 50;
 /// The number of entries that are read from the ledger at once.
 pub(crate) const SHOWN_ENTRIES_MAX: usize = 1_000;
-/// The maximum size of the secrets file, in bytes.
-pub(crate) const SECRETS_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// The maximum length of a secret's name, in characters.
-pub(crate) const SECRET_NAME_CHARS_MAX: usize = 64;
 /// The maximum length of an entry on one line, in characters.
 pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 200;
 /// Bytes of a command's output that `sandbox run` keeps for analysis; all of it is shown.
@@ -85,10 +73,6 @@ pub(crate) const CHAT_THINKING_BYTES_MAX: usize = 4 * 1024;
 /// The maximum length of a call's input that a question shows on one line, in bytes.
 pub(crate) const CHAT_PAYLOAD_LINE_BYTES_MAX: usize = 60;
 
-/// The age up to which cached definitions are used without a check for changes.
-pub(crate) const RELOAD_TIME_MIN: Duration = Duration::from_secs(1);
-/// The age up to which cached definitions are used while another thread checks for changes.
-pub(crate) const RELOAD_TIME_MAX: Duration = Duration::from_secs(2);
 /// The maximum time that a server waits for a process that answers one message.
 pub(crate) const INTAKE_WAIT_TIME_MAX: Duration = Duration::from_secs(120);
 /// The interval at which a waiting server checks if that process has finished.
@@ -227,5 +211,3 @@ pub(crate) const STYLE_BYTES_MAX: usize = 24;
 pub(crate) const ASKED_HASH_CHARS: usize = 12;
 /// The maximum depth of a foreign directory that is copied, in directories.
 pub(crate) const FOREIGN_TREE_DEPTH_MAX: usize = 16;
-/// The maximum number of changed definitions that are named.
-pub(crate) const DEFINITIONS_SHOWN_MAX: usize = 20;

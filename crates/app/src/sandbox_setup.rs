@@ -11,13 +11,12 @@ use agentry_agentfile::sandbox::{SandboxLayer, SandboxLayers};
 use agentry_kernel::confinement;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_runtime::Enforcer;
+use agentry_runtime::environment::Environment;
 use agentry_sandbox::helper::RoleFn;
 use agentry_sandbox::{Sandbox, SandboxSetup, egress, private_directory};
-
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::diagnostics::visible;
-use crate::env::Environment;
 
 /// The services of this binary that run in a sandbox, by name.
 pub(crate) static ROLES: [(&str, RoleFn); 1] =

@@ -24,6 +24,7 @@ pub mod model_choice;
 pub mod moves;
 pub mod permission_request;
 pub mod prompt;
+pub mod provider_keys;
 pub mod route;
 pub mod scheduler;
 pub mod shell;

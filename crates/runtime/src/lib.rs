@@ -9,14 +9,17 @@ mod canonical_json;
 pub mod channel;
 pub mod definitions;
 pub mod dispatch;
+pub mod environment;
 mod error;
 pub mod host;
 pub mod inbound;
 pub mod limits;
 pub mod outbound;
 pub mod programs;
+pub mod providers;
 pub mod redact;
 mod run_request;
+pub mod secret_store;
 mod spawn;
 pub mod turn;
 

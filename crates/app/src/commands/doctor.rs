@@ -16,6 +16,7 @@ use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_protocol::confinement::{Attestation, ConfinementLevel};
 use agentry_runtime::definitions::tree_reader;
+use agentry_runtime::environment::Environment;
 use agentry_sandbox::{LEVELS, Sandbox, SandboxSetup};
 use clap::Args;
 use serde_json::json;
@@ -25,7 +26,6 @@ use crate::addresses::{self, AddressTrust};
 use crate::bootstrap;
 use crate::cli_context::CliContext;
 use crate::diagnostics::visible;
-use crate::env::Environment;
 use crate::fault::Fault;
 use crate::sandbox_setup;
 
@@ -148,7 +148,7 @@ fn warn_of_addresses(host: &CliContext) -> Result<(), Fault> {
     let Ok(project) = tree_reader::read_project(here, "") else { return Ok(()) };
     let settings = host.settings(&project, &mut Findings::default());
     let trusts = AddressTrust::of(host, here)?;
-    trusts.warn(&addresses::untrusted(host, &settings, &trusts));
+    trusts.warn(&addresses::untrusted(&host.environment, &settings, &trusts));
     Ok(())
 }
 

@@ -18,7 +18,6 @@ use crate::bootstrap::{self, new_uuid_number};
 use crate::cli_context::CliContext;
 use crate::diagnostics::escaped;
 use crate::fault::{Blame, Fault};
-use crate::secret_store;
 
 /// Duration in milliseconds of an approval for a day.
 const DAY_MS: u64 = agentry_kernel::limits::GRANT_DAY_MS;
@@ -145,7 +144,7 @@ fn say(
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
     let id = find(ledger, text)?.approval.id;
-    let redactor = secret_store::redactor(host)?;
+    let redactor = host.redactor()?;
     let answer = answer.by(TERMINAL);
     let answered =
         permission_request::answer((ledger, &redactor), &id, answer.clone(), new_uuid_number);

@@ -15,13 +15,16 @@ use agentry_model::RecordingMode;
 use agentry_protocol::SessionKey;
 use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
 use agentry_protocol::event::{Event, Mode};
-use agentry_runtime::{Attendance, Error, Host, RunObserver, RunSettings};
-use agentry_runtime::{RunRequest, Runner, SessionInbox};
+use agentry_runtime::definitions::agent_choice::choose_agent;
+use agentry_runtime::definitions::project_loader::LoadedProject;
+use agentry_runtime::definitions::run_limits::run_limits;
+use agentry_runtime::{
+    Attendance, Error, Host, RunObserver, RunRequest, RunSettings, Runner, SessionInbox,
+};
 use clap::{Args, ValueEnum};
 
-use super::show_agent;
 use crate::bootstrap::{self, ProjectRuntime};
-use crate::cli_context::{CliContext, LoadedProject};
+use crate::cli_context::CliContext;
 use crate::confirmation;
 use crate::fault::{Blame, Fault};
 use crate::image;
@@ -260,7 +263,8 @@ pub(crate) fn choose<'a>(
     loaded: &'a LoadedProject,
     work: &WorkOptions,
 ) -> Result<Result<&'a Agent, Fault>, Fault> {
-    Ok(show_agent::by_name(loaded, work.agent.as_deref()).map_err(Fault::in_a_definition))
+    Ok(choose_agent(loaded, Path::new("."), work.agent.as_deref())
+        .map_err(|error| Fault::from(error).in_a_definition()))
 }
 
 fn task<'a>(loaded: &'a LoadedProject, what: &str) -> Result<Option<&'a Task>, Fault> {
@@ -286,7 +290,7 @@ pub(crate) fn terms(
         model: choice.model,
         fallbacks: choice.fallbacks,
         mode: work.mode.mode(),
-        limits: bootstrap::limits(loaded, work.max_iterations),
+        limits: run_limits(&loaded.library.settings.config.limits, work.max_iterations),
         check: work.check.clone(),
         persona: None,
         bounds: None,

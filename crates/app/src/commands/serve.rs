@@ -14,6 +14,7 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_runtime::RunObserver;
 use agentry_runtime::channel::SystemClock;
+use agentry_runtime::definitions::definition_cache::{CliSelection, Confirmation, DefinitionCache};
 use agentry_runtime::dispatch::dispatcher::{
     Dispatcher, DispatcherHandle, DispatcherOptions, DispatcherScope,
 };
@@ -31,7 +32,6 @@ use crate::cli_context::CliContext;
 use crate::commands::absolute_model;
 use crate::commands::console::{self, ServerAddressFile};
 use crate::confirmation;
-use crate::definition_cache::{CliSelection, Confirmation, DefinitionCache};
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
 use crate::http::auth::Authenticator;
@@ -75,7 +75,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
         log_line(&line);
     }
     let asked = CliSelection { agent: options.agent, model };
-    let reception = DefinitionCache::new(host, engine, asked, Confirmation::Needed)?;
+    let reception = bootstrap::definition_cache(host, engine, asked, Confirmation::Needed)?;
     let reception = Arc::new(reception);
     // The intake lock is taken first, so that no channel is started twice.
     let sole = own_intake(&parts.ledger)?;

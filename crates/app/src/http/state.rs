@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use agentry_runtime::Host;
 use agentry_runtime::channel::Adapter;
+use agentry_runtime::definitions::definition_cache::DefinitionCache;
 
 use super::auth::Authenticator;
 use super::hub::StreamHub;
 use super::request_guard::RequestGuard;
-use crate::definition_cache::DefinitionCache;
 
 /// The shared state of the HTTP server.
 pub(crate) struct ServerState {

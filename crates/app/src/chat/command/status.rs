@@ -8,6 +8,7 @@ use agentry_kernel::prompt::{PromptSources, assemble};
 use agentry_kernel::tokens;
 use agentry_protocol::event::Event;
 use agentry_protocol::message::{Message, Usage};
+use agentry_runtime::host::spending::dollars;
 use ratatui::style::Style;
 
 use super::COMMANDS;
@@ -17,7 +18,6 @@ use crate::chat::style::{BAD, BOLD, DIM, StyledRow, joined, row, span};
 use crate::chat::wrap::{width, wrapped};
 use crate::chat::{TerminalChat, call, recent_turns};
 use crate::limits::CHAT_CONTEXT_TURNS_MAX;
-use agentry_runtime::host::spending::dollars;
 
 const KEYS: [(&str, &str); 12] = [
     ("Enter", "send; during a turn: send to the agent at once"),
@@ -154,7 +154,7 @@ impl TerminalChat<'_> {
         }
         let offered: Vec<&str> =
             agent.powers.toolset.iter().map(|tool| tool.name.as_str()).collect();
-        let specs = bootstrap::tool_specs();
+        let specs = crate::cli_context::tool_specs();
         let schemas: String = specs
             .iter()
             .filter(|spec| offered.contains(&spec.name.as_str()))

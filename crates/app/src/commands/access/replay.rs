@@ -21,8 +21,8 @@ use crate::bootstrap::{self, store_fault};
 use crate::cli_context::{CliContext, host_tool_names};
 use crate::diagnostics::visible_line;
 use crate::fault::Fault;
-use crate::policies;
 use crate::timezone::{self, OwnerTimeZone};
+use agentry_runtime::definitions::policies;
 
 /// The exit codes, as shown in the help.
 const EXITS: &str = "Exit codes: 0 no decision would differ, 1 at least one would.";
@@ -64,12 +64,12 @@ pub(crate) enum ReplayScope {
 
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.dir, SkillLevel::Extended)?;
-    if let Some(fault) = loaded.settings_fault() {
+    if let Some(fault) = loaded.settings_error().map(Fault::from) {
         return Err(fault.in_a_definition());
     }
     let zone = timezone::of(&loaded.library.settings)?;
     let new = match &options.with {
-        None => policies::project_policies(&loaded)?,
+        None => loaded.policies()?,
         Some(path) => {
             let (rules, findings) = read_alone(path)?;
             policies::compile_policies(&rules, &findings)?

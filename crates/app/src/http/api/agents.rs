@@ -8,20 +8,21 @@ use agentry_agentfile::file_tree::lies_in;
 use agentry_kernel::prompt::{Section, SectionName, template_of};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::verdict::Verdict;
+use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
+use agentry_runtime::definitions::project_loader::{LoadedProject, rendered};
 use agentry_runtime::definitions::trust;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::source_location::DefinitionLocation;
 use crate::agent_report::{self, rule_words};
-use crate::cli_context::{LoadedProject, rendered};
-use crate::definition_cache::DefinitionSnapshot;
+use crate::diagnostics;
 use crate::fault::Fault;
 use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::http::state::ServerState;
 use crate::limits::API_FINDINGS_MAX;
-use crate::{diagnostics, prompt_preview};
+use crate::prompt_preview;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::Owner(TokenScope::Read);
@@ -358,7 +359,7 @@ fn sections(
     let wanted = library.settings.config.agent.persona.as_deref();
     let (prompt, persona) = prompt_preview::of(library, agent, wanted, |persona| {
         let mut renderer = definitions.renderer.lock().unwrap_or_else(|one| one.into_inner());
-        rendered(&mut renderer, agent, persona)
+        Ok(rendered(&mut renderer, agent, persona)?)
     })?;
     let moves = |section: &Section| !section.stable && section.left_out.is_none();
     let end = prompt.sections.iter().position(moves).unwrap_or(prompt.sections.len());

@@ -10,6 +10,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::tool::{Risk, ToolName};
 use agentry_protocol::{ApprovalId, TurnId};
+use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
 use agentry_runtime::definitions::plan;
 use agentry_runtime::inbound::permission_request;
 use agentry_runtime::redact::TextEdges;
@@ -20,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::source_location::{DefinitionLocation, SourceQuote, SourceReader, StageFinding};
-use crate::definition_cache::DefinitionSnapshot;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
 use crate::http::state::ServerState;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use agentry_protocol::token::TokenScope;
+use agentry_runtime::definitions::project_loader::is_of_home;
 use agentry_runtime::redact::Redactor;
 use git2::build::CheckoutBuilder;
 use git2::{
@@ -16,7 +17,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agents::{directory_of, find_agent};
-use crate::cli_context::is_of_home;
 use crate::http::api_error::{ApiError, ApiErrorCode};
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
 use crate::http::state::ServerState;

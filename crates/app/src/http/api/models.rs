@@ -7,11 +7,11 @@ use agentry_kernel::model_choice::{
     ModelChoice, SelectableProvider, ServedModels, is_played, may_use,
 };
 use agentry_protocol::token::TokenScope;
+use agentry_runtime::definitions::definition_cache::{DefinitionCache, DefinitionSnapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::agents::find_agent;
-use crate::definition_cache::{DefinitionCache, DefinitionSnapshot};
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, RouteAccess};
 use crate::http::state::ServerState;

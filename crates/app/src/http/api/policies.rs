@@ -6,11 +6,10 @@ use agentry_agentfile::access::{
     NameSet, Permissions, Policy, PolicyCondition, PrincipalCondition, TimeWindow, text_of,
 };
 use agentry_protocol::access::Effect;
+use agentry_runtime::definitions::project_loader::LoadedProject;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use crate::cli_context::LoadedProject;
 
 /// Minutes per hour.
 const HOUR_MINUTES: u16 = 60;

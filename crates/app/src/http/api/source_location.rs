@@ -9,12 +9,12 @@ use std::path::{Component, Path, PathBuf};
 use agentry_agentfile::layout::HOME_ENTRIES;
 use agentry_agentfile::source::Origin;
 use agentry_protocol::verdict::Finding;
+use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
+use agentry_runtime::definitions::project_loader::HOME;
 use agentry_runtime::redact::Redactor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli_context::HOME;
-use crate::definition_cache::DefinitionSnapshot;
 use crate::limits::{API_SOURCE_BYTES_MAX, SHOWN_LINE_CHARS_MAX};
 
 /// The file name extensions of definitions; no other file is read.

@@ -12,15 +12,15 @@ use agentry_agentfile::trust::{self, TrustError, TrustManifest};
 use agentry_protocol::ContentHash;
 
 /// The file trees of a project and of the user's home.
-pub(super) struct ProjectTrees<'a> {
-    pub(super) project: &'a FileTree,
-    pub(super) home: Option<&'a FileTree>,
+pub(crate) struct ProjectTrees<'a> {
+    pub(crate) project: &'a FileTree,
+    pub(crate) home: Option<&'a FileTree>,
     /// The path of the home.
-    pub(super) home_path: Option<&'a Path>,
+    pub(crate) home_path: Option<&'a Path>,
 }
 
 /// Returns the programs of each agent, by its id.
-pub(super) fn of_all(
+pub(crate) fn manifests(
     library: &Library,
     trees: &ProjectTrees<'_>,
 ) -> BTreeMap<String, Result<TrustManifest, TrustError>> {
@@ -36,7 +36,7 @@ fn of_agent(agent: &Agent, trees: &ProjectTrees<'_>) -> Result<TrustManifest, Tr
         (Some(_) | None, _) if agent.directory.is_empty() => (Some(trees.project), ".".into()),
         (Some(_) | None, _) => (Some(trees.project), PathBuf::from(&agent.directory)),
     };
-    let manifest = agentry_runtime::definitions::trust::read(&directory, agent)?;
+    let manifest = crate::definitions::trust::read(&directory, agent)?;
     match tree.and_then(|tree| differs(tree, agent, &manifest)) {
         // The agent was loaded from another version of this file.
         Some(path) => Err(TrustError::Changed { path }),

@@ -7,50 +7,48 @@ use std::path::{Path, PathBuf};
 use agentry_agentfile::access;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::FileTree;
-use agentry_runtime::definitions::tree_reader;
 
-use crate::cli_context::{CliContext, project_directory, read_home, unreadable};
-use crate::fault::Fault;
+use crate::definitions::path_target::{project_directory, unreadable};
+use crate::definitions::project_error::ProjectError;
+use crate::definitions::project_loader::read_home;
+use crate::definitions::tree_reader;
 
 /// The files of a project and of the user's home.
 #[derive(Clone)]
-pub(crate) struct DefinitionOverlay {
+pub struct DefinitionOverlay {
     /// The project's directory.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// The files of the project.
-    pub(crate) project: FileTree,
+    pub project: FileTree,
     // The home and its files, unless it is the project itself.
     home: Option<(PathBuf, FileTree)>,
 }
 
-impl CliContext {
+impl DefinitionOverlay {
     /// Reads the files of a project and of the user's home.
-    pub(crate) fn trees(&self, path: &Path) -> Result<DefinitionOverlay, Fault> {
+    pub fn read(path: &Path, home: Option<&Path>) -> Result<Self, ProjectError> {
         let (directory, label) = project_directory(path)?;
         let project = tree_reader::read_project(&directory, &label);
-        let project = project.map_err(|error| unreadable(path, &error))?;
-        let is_project =
-            |home: &&PathBuf| directory.canonicalize().ok() == home.canonicalize().ok();
-        let home = self.environment.home.as_ref().filter(|home| !is_project(home));
-        let home =
-            home.and_then(|home| Some((home.clone(), read_home(home, &mut Findings::default())?)));
-        Ok(DefinitionOverlay { directory, project, home })
+        let project = project.map_err(|error| unreadable(path, error))?;
+        let is_project = |home: &&Path| directory.canonicalize().ok() == home.canonicalize().ok();
+        let home = home.filter(|home| !is_project(home));
+        let home = home
+            .and_then(|home| Some((home.to_owned(), read_home(home, &mut Findings::default())?)));
+        Ok(Self { directory, project, home })
     }
-}
 
-impl DefinitionOverlay {
     /// Returns the files of the home.
-    pub(crate) fn home_tree(&self) -> Option<&FileTree> {
+    pub fn home_tree(&self) -> Option<&FileTree> {
         self.home.as_ref().map(|(_, tree)| tree)
     }
 
     /// Returns both trees, the project's first.
-    pub(crate) fn both(&self) -> Vec<&FileTree> {
+    pub fn both(&self) -> Vec<&FileTree> {
         std::iter::once(&self.project).chain(self.home_tree()).collect()
     }
 
     /// Finds a policy file: its path on disk, its path in its tree, and true if it is in the home.
-    pub(crate) fn place_of(&self, shown: &str) -> Option<(PathBuf, String, bool)> {
+    pub fn place_of(&self, shown: &str) -> Option<(PathBuf, String, bool)> {
         let home = self.home.iter().map(|(root, tree)| (root, tree, true));
         let mut trees = std::iter::once((&self.directory, &self.project, false)).chain(home);
         trees.find_map(|(root, tree, is_home)| {
@@ -62,7 +60,7 @@ impl DefinitionOverlay {
     }
 
     /// Returns the tree of the home or the project, for changes.
-    pub(crate) fn tree_mut(&mut self, is_home: bool) -> &mut FileTree {
+    pub fn tree_mut(&mut self, is_home: bool) -> &mut FileTree {
         match (&mut self.home, is_home) {
             (Some((_, tree)), true) => tree,
             (Some(_) | None, _) => &mut self.project,

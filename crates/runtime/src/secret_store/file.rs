@@ -13,10 +13,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::StoredSecret;
-use crate::cli_context::CliContext;
-use crate::fault::{Blame, Fault};
+use crate::environment::Environment;
 use crate::limits::SECRETS_FILE_BYTES_MAX;
+use crate::secret_store::StoredSecret;
+use crate::secret_store::error::SecretStoreError;
 
 const DIRECTORY_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
@@ -45,35 +45,35 @@ struct SecretFileEntry {
 
 impl SecretFile {
     /// Returns the file of this user; None if there is no state directory.
-    pub(crate) fn of(host: &CliContext) -> Option<Self> {
-        let directory = host.environment.state.as_ref()?.join("secrets");
+    pub(crate) fn of(environment: &Environment) -> Option<Self> {
+        let directory = environment.state.as_ref()?.join("secrets");
         Some(Self { directory })
     }
 
     /// Returns the path of the file.
-    pub(crate) fn path(&self) -> PathBuf {
+    fn path(&self) -> PathBuf {
         self.directory.join("secrets.json")
     }
 
     /// Reads all stored secrets; empty if there is no file.
-    pub(crate) fn read(&self) -> Result<BTreeMap<String, StoredSecret>, Fault> {
+    pub(crate) fn read(&self) -> Result<BTreeMap<String, StoredSecret>, SecretStoreError> {
         let path = self.path();
         match fs::symlink_metadata(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(broken("read", &self.directory, &error)),
+            Err(error) => return Err(broken("read", &self.directory, error)),
             Ok(metadata) => own(&self.directory, &metadata, DIRECTORY_MODE)?,
         }
         let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
         let file = match OpenOptions::new().read(true).custom_flags(flags).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            opened => opened.map_err(|error| broken("read", &path, &error))?,
+            opened => opened.map_err(|error| broken("read", &path, error))?,
         };
-        let metadata = file.metadata().map_err(|error| broken("read", &path, &error))?;
+        let metadata = file.metadata().map_err(|error| broken("read", &path, error))?;
         own(&path, &metadata, FILE_MODE)?;
         let mut text = String::new();
         let read = file.take(SECRETS_FILE_BYTES_MAX).read_to_string(&mut text);
         let text = SecretString::from(text);
-        read.map_err(|error| broken("read", &path, &error))?;
+        read.map_err(|error| broken("read", &path, error))?;
         let written: SecretFileContent =
             serde_json::from_str(text.expose_secret()).map_err(|error| {
                 // The error text may contain a value; its position does not.
@@ -93,19 +93,19 @@ impl SecretFile {
     pub(crate) fn change(
         &self,
         change: impl FnOnce(&mut BTreeMap<String, StoredSecret>),
-    ) -> Result<(), Fault> {
-        let fault = |error: &io::Error| broken("write", &self.path(), error);
+    ) -> Result<(), SecretStoreError> {
+        let fault = |error: io::Error| broken("write", &self.path(), error);
         if !self.directory.exists() {
             let made =
                 DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(&self.directory);
-            made.map_err(|error| fault(&error))?;
+            made.map_err(&fault)?;
         }
-        let lock = File::open(&self.directory).map_err(|error| fault(&error))?;
+        let lock = File::open(&self.directory).map_err(&fault)?;
         rustix::fs::flock(&lock, FlockOperation::LockExclusive)
-            .map_err(|error| fault(&error.into()))?;
+            .map_err(|error| fault(error.into()))?;
         let mut all = self.read()?;
         change(&mut all);
-        self.write(&all).and_then(|()| lock.sync_all()).map_err(|error| fault(&error))
+        self.write(&all).and_then(|()| lock.sync_all()).map_err(fault)
     }
 
     fn write(&self, all: &BTreeMap<String, StoredSecret>) -> io::Result<()> {
@@ -132,7 +132,7 @@ impl SecretFile {
 }
 
 /// Fails if a file or directory is a link, belongs to another user, or is open to others.
-fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), Fault> {
+fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), SecretStoreError> {
     let is_right = match mode {
         DIRECTORY_MODE => metadata.is_dir(),
         _ => metadata.is_file(),
@@ -146,21 +146,17 @@ fn own(path: &Path, metadata: &fs::Metadata, mode: u32) -> Result<(), Fault> {
         return Err(unusable(path, &why));
     }
     if metadata.mode() & OTHERS != 0 {
-        let why = format!("others can access it (mode {:o})", metadata.mode() & 0o777);
-        let hint = format!(
-            "chmod {mode:o} {}; then replace the secrets that others may have read",
-            path.display()
-        );
-        return Err(unusable(path, &why).hint(hint));
+        let path = path.to_owned();
+        let (mode, wanted) = (metadata.mode() & 0o777, mode);
+        return Err(SecretStoreError::Exposed { path, mode, wanted });
     }
     Ok(())
 }
 
-fn unusable(path: &Path, why: &str) -> Fault {
-    let message = format!("the secrets in {} are not used: {why}", path.display());
-    Fault::new(Blame::Machine, message).hint("fix it, or remove it and set the secrets again")
+fn unusable(path: &Path, why: &str) -> SecretStoreError {
+    SecretStoreError::Unusable { path: path.to_owned(), why: why.to_owned() }
 }
 
-fn broken(doing: &str, path: &Path, error: &io::Error) -> Fault {
-    Fault::new(Blame::Machine, format!("cannot {doing} the secrets in {}: {error}", path.display()))
+fn broken(doing: &'static str, path: &Path, source: io::Error) -> SecretStoreError {
+    SecretStoreError::Io { doing, path: path.to_owned(), source }
 }

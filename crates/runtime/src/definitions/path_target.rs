@@ -1,38 +1,36 @@
-//! Resolves a path on the command line: a project, one of its agents, or one file.
+//! Resolves the path of a request: a project, one of its agents, or one file.
 //!
 //! Must never: read a definition.
 
 use std::path::{Path, PathBuf};
 
-use agentry_agentfile::config;
 use agentry_agentfile::diagnostic::{DiagnosticCode, FindingText, Findings};
 use agentry_agentfile::file_tree::FileTree;
-use agentry_agentfile::layout;
 use agentry_agentfile::library::Library;
+use agentry_agentfile::{config, layout};
 
-use super::unreadable;
-use crate::fault::Fault;
+use crate::definitions::project_error::ProjectError;
 
-/// The target of a path on the command line.
-pub(super) struct PathTarget {
+/// The target of a path.
+pub(crate) struct PathTarget {
     /// The directory to read.
-    pub(super) directory: PathBuf,
+    pub(crate) directory: PathBuf,
     /// The directory as shown to people.
-    pub(super) label: String,
+    pub(crate) label: String,
     /// The path that findings are limited to.
-    pub(super) only: Option<String>,
+    pub(crate) only: Option<String>,
     /// The requested directory, if it lies inside of a pack.
-    pub(super) inside: Option<PathBuf>,
+    pub(crate) inside: Option<PathBuf>,
     /// The requested file, relative to the directory.
-    pub(super) file: Option<String>,
+    pub(crate) file: Option<String>,
 }
 
 impl PathTarget {
-    pub(super) fn of(path: &Path) -> Result<Self, Fault> {
-        let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    pub(crate) fn of(path: &Path) -> Result<Self, ProjectError> {
+        let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
         let asked = if metadata.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
         let asked = if asked.as_os_str().is_empty() { Path::new(".") } else { asked };
-        let full = asked.canonicalize().map_err(|error| unreadable(path, &error))?;
+        let full = asked.canonicalize().map_err(|error| unreadable(path, error))?;
         let pack = full.ancestors().find(|directory| {
             directory.file_name().is_some_and(|name| layout::PACKS.iter().any(|pack| name == *pack))
         });
@@ -64,7 +62,7 @@ impl PathTarget {
     }
 
     /// Reports a requested file that belongs to no definition and so was not checked.
-    pub(super) fn check_file(&self, project: &FileTree, findings: &mut Findings) {
+    pub(crate) fn check_file(&self, project: &FileTree, findings: &mut Findings) {
         let Some(file) = self.file.as_deref().filter(|file| project.get(file).is_none()) else {
             return;
         };
@@ -75,19 +73,19 @@ impl PathTarget {
     }
 
     /// Returns true if a path lies in the directory, with links resolved.
-    pub(super) fn holds(&self, path: &Path) -> bool {
+    pub(crate) fn holds(&self, path: &Path) -> bool {
         match (path.canonicalize(), self.directory.canonicalize()) {
             (Ok(path), Ok(directory)) => path.starts_with(directory),
             (Err(_), _) | (_, Err(_)) => false,
         }
     }
 
-    pub(super) fn shown(&self, file: &str) -> String {
+    pub(crate) fn shown(&self, file: &str) -> String {
         if self.label.is_empty() { file.to_owned() } else { format!("{}/{file}", self.label) }
     }
 
     /// Returns the id of the agent whose directory was requested.
-    pub(super) fn asked_agent(&self, library: &Library) -> Option<String> {
+    pub(crate) fn asked_agent(&self, library: &Library) -> Option<String> {
         let wanted = self.inside.clone().or_else(|| self.directory.canonicalize().ok())?;
         let is_wanted = |directory: &str| {
             let directory = if directory.is_empty() { "." } else { directory };
@@ -100,6 +98,15 @@ impl PathTarget {
         });
         loaded.map(|agent| agent.id.as_str().to_owned()).or_else(|| Some(broken?.0.clone()))
     }
+}
+
+/// Returns the project directory of a path, and its name as shown to people.
+pub fn project_directory(path: &Path) -> Result<(PathBuf, String), ProjectError> {
+    PathTarget::of(path).map(|place| (place.directory, place.label))
+}
+
+pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> ProjectError {
+    ProjectError::Unreadable { path: path.to_owned(), source }
 }
 
 /// Returns the limit for findings: the directory of a main file, or else the file itself.
@@ -124,7 +131,8 @@ fn above(path: &str, levels: usize) -> String {
     parts.join("/")
 }
 
-pub(crate) fn shown(path: &Path) -> String {
+/// Returns a path as people see it: without `./`, and empty for the current directory.
+pub fn shown(path: &Path) -> String {
     let text = path.display().to_string();
     let text = text.strip_prefix("./").unwrap_or(&text).trim_end_matches('/');
     if text == "." { String::new() } else { text.to_owned() }

@@ -1,7 +1,6 @@
 //! The model providers: those of the settings, and those whose key is in the environment.
 //!
-//! A key goes to one host. A well-known variable belongs to its provider's host, or to the host
-//! that the operator sets beside it; a project's file cannot send a key elsewhere.
+//! The kernel decides which key goes to which host (see `provider_keys`).
 //!
 //! Must never: print a key, or use one for a host that only a project's file names.
 
@@ -11,33 +10,29 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentry_agentfile::config::Settings;
 use agentry_agentfile::manifest::config::{self, ProviderKind};
 use agentry_kernel::model_choice::{SelectableProvider, ServedModels};
+use agentry_kernel::provider_keys::{ConfiguredProvider, KeyHome, objection, same_host};
 use agentry_model::weights::{Kind, WeightStore, catalog};
 use agentry_model::{
     HttpSettings, HttpTimeouts, LocalModels, Prices, Protocol, Provider, ProviderRegistry, Proxy,
     RecordingMode,
 };
-use agentry_runtime::redact::Redactor;
-use agentry_runtime::redact::secrets::SecretRegistry;
 use secrecy::SecretString;
 
-use crate::addresses::{self, AddressTrust, ProviderAddress};
-use crate::cli_context::{CliContext, LoadedProject};
-use crate::fault::Fault;
+use crate::environment::Environment;
 use crate::limits::OLLAMA_LOOK_MS_MAX;
-
-pub(crate) use project::of_project;
+pub use crate::providers::project::{ProviderAddress, of_project};
+use crate::redact::Redactor;
+use crate::redact::secrets::SecretRegistry;
 
 /// A provider with a well-known address and key variable.
 struct WellKnownProvider {
-    id: &'static str,
+    home: KeyHome,
     protocol: Protocol,
-    /// The variables that may hold its key; the first that is set is used.
-    keys: &'static [&'static str],
     /// The variable that overrides its address.
     base_variable: Option<&'static str>,
-    base_url: &'static str,
     /// The default model; None if a model must be named.
     default_model: Option<&'static str>,
 }
@@ -45,59 +40,73 @@ struct WellKnownProvider {
 /// The well-known providers, by descending preference.
 const USUAL: [WellKnownProvider; 7] = [
     WellKnownProvider {
-        id: "anthropic",
+        home: KeyHome {
+            id: "anthropic",
+            variables: &["ANTHROPIC_API_KEY"],
+            base_url: "https://api.anthropic.com",
+        },
         protocol: Protocol::Anthropic,
-        keys: &["ANTHROPIC_API_KEY"],
         base_variable: Some("ANTHROPIC_BASE_URL"),
-        base_url: "https://api.anthropic.com",
         default_model: Some("claude-sonnet-4-5"),
     },
     WellKnownProvider {
-        id: "openai",
+        home: KeyHome {
+            id: "openai",
+            variables: &["OPENAI_API_KEY"],
+            base_url: "https://api.openai.com/v1",
+        },
         protocol: Protocol::Openai,
-        keys: &["OPENAI_API_KEY"],
         base_variable: Some("OPENAI_BASE_URL"),
-        base_url: "https://api.openai.com/v1",
         default_model: Some("gpt-5"),
     },
     WellKnownProvider {
-        id: "gemini",
+        home: KeyHome {
+            id: "gemini",
+            variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+            base_url: "https://generativelanguage.googleapis.com",
+        },
         protocol: Protocol::Gemini,
-        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         base_variable: Some("GEMINI_BASE_URL"),
-        base_url: "https://generativelanguage.googleapis.com",
         default_model: Some("gemini-2.5-pro"),
     },
     WellKnownProvider {
-        id: "openrouter",
+        home: KeyHome {
+            id: "openrouter",
+            variables: &["OPENROUTER_API_KEY"],
+            base_url: "https://openrouter.ai/api/v1",
+        },
         protocol: Protocol::OpenaiChat,
-        keys: &["OPENROUTER_API_KEY"],
         base_variable: None,
-        base_url: "https://openrouter.ai/api/v1",
         default_model: Some("anthropic/claude-sonnet-4.5"),
     },
     WellKnownProvider {
-        id: "groq",
+        home: KeyHome {
+            id: "groq",
+            variables: &["GROQ_API_KEY"],
+            base_url: "https://api.groq.com/openai/v1",
+        },
         protocol: Protocol::OpenaiChat,
-        keys: &["GROQ_API_KEY"],
         base_variable: None,
-        base_url: "https://api.groq.com/openai/v1",
         default_model: None,
     },
     WellKnownProvider {
-        id: "mistral",
+        home: KeyHome {
+            id: "mistral",
+            variables: &["MISTRAL_API_KEY"],
+            base_url: "https://api.mistral.ai/v1",
+        },
         protocol: Protocol::OpenaiChat,
-        keys: &["MISTRAL_API_KEY"],
         base_variable: None,
-        base_url: "https://api.mistral.ai/v1",
         default_model: None,
     },
     WellKnownProvider {
-        id: "deepseek",
+        home: KeyHome {
+            id: "deepseek",
+            variables: &["DEEPSEEK_API_KEY"],
+            base_url: "https://api.deepseek.com/v1",
+        },
         protocol: Protocol::OpenaiChat,
-        keys: &["DEEPSEEK_API_KEY"],
         base_variable: None,
-        base_url: "https://api.deepseek.com/v1",
         default_model: None,
     },
 ];
@@ -110,83 +119,99 @@ const OLLAMA_PRIORITY: i64 = i64::MIN + 1;
 const LOCAL_PRIORITY: i64 = i64::MIN;
 
 /// The providers, with the facts that the choice of a model needs.
-pub(crate) struct ProviderSet {
-    pub(crate) servings: ServingList,
-    pub(crate) providers: ProviderRegistry,
+pub struct ProviderSet {
+    /// The models of each provider.
+    pub servings: ServingList,
+    /// The providers.
+    pub providers: ProviderRegistry,
     /// The store of weights; None if there is no directory for it.
-    pub(crate) weights: Option<WeightStore>,
+    pub weights: Option<WeightStore>,
     /// The project's providers that are not used, for lack of trust.
-    pub(crate) untrusted: Vec<ProviderAddress>,
+    pub untrusted: Vec<ProviderAddress>,
 }
 
 /// The models of each provider, before any provider is probed.
 #[derive(Clone)]
-pub(crate) struct ServingList {
+pub struct ServingList {
     all: Vec<SelectableProvider>,
     /// The default address of Ollama; None if the settings configure it.
     ollama: Option<String>,
 }
 
+/// The facts that the providers of a project are made from.
+pub struct ProviderInput<'a> {
+    /// The environment of the process.
+    pub environment: &'a Environment,
+    /// The effective settings.
+    pub settings: &'a Settings,
+    /// The recording mode for exchanges with providers.
+    pub recording: Option<RecordingMode>,
+    /// The secrets, each with its receivers.
+    pub secrets: &'a SecretRegistry,
+    /// Removes the values of secrets from recordings.
+    pub redactor: &'a Arc<Redactor>,
+    /// The addresses of the project that the owner does not trust.
+    pub untrusted: Vec<ProviderAddress>,
+    /// Returns the reason why a provider is not used.
+    pub why_not: &'a dyn Fn(&ProviderAddress) -> String,
+}
+
 /// Returns all providers of this host and project.
-pub(crate) fn provider_set(
-    host: &CliContext,
-    loaded: &LoadedProject,
-    (secrets, redactor): (&SecretRegistry, &Arc<Redactor>),
-    trusts: &AddressTrust,
-) -> Result<ProviderSet, Fault> {
-    let tape = host.tape();
-    let plays = matches!(tape, Some(RecordingMode::Play(_)));
-    let settings = &loaded.library.settings;
-    let untrusted = addresses::untrusted(host, settings, trusts);
+pub fn provider_set(input: ProviderInput<'_>) -> ProviderSet {
+    let ProviderInput { environment, settings, recording, secrets, redactor, untrusted, why_not } =
+        input;
+    let plays = matches!(recording, Some(RecordingMode::Play(_)));
+    let context = ConfiguredContext { environment, settings, secrets };
     let mut all = Vec::new();
     for (order, (id, said)) in settings.config.providers.iter().enumerate() {
         let refused = untrusted.iter().find(|address| address.provider == *id);
         let own = settings.own_providers().get(id);
         let one = match (refused, own) {
-            (None, _) => configured(host, loaded, secrets, (id, said), order),
-            (Some(_), Some(own)) => configured(host, loaded, secrets, (id, own), order),
+            (None, _) => context.configured(id, said, order),
+            (Some(_), Some(own)) => context.configured(id, own, order),
             // The owner's provider of this name is added below.
             (Some(_), None) if usual(id).is_some() || id == OLLAMA => None,
-            (Some(address), None) => Some(not_used(said, (address, trusts), order)),
+            (Some(address), None) => Some(not_used(said, address, why_not(address), order)),
         };
         all.extend(one);
     }
     for usual in &USUAL {
-        if !has(&all, usual.id)
-            && let Some(one) = implied(host, usual, all.len(), plays)
+        if !has(&all, usual.home.id)
+            && let Some(one) = implied(environment, usual, all.len(), plays)
         {
             all.push(one);
         }
     }
-    let ollama_base = (!has(&all, OLLAMA)).then(|| ollama_base(host));
+    let ollama_base = (!has(&all, OLLAMA)).then(|| ollama_base(environment));
     if let Some(base_url) = &ollama_base {
         all.push(ollama(base_url.clone(), all.len()));
     }
-    let weights = host.environment.models.clone().map(WeightStore::open);
+    let weights = environment.models.clone().map(WeightStore::open);
     let redactor = redactor.clone();
-    let settings = HttpSettings {
-        proxy: proxy(host),
+    let http = HttpSettings {
+        proxy: proxy(environment),
         timing: HttpTimeouts::default(),
-        tape,
+        tape: recording,
         redact: Arc::new(move |text| redactor.hide(text)),
     };
     let local = weights.clone().map(LocalModels::new);
     let (servings, remote): (Vec<SelectableProvider>, Vec<Option<Provider>>) =
         all.into_iter().map(|one| (one.serving, one.provider)).unzip();
-    let providers = ProviderRegistry::new(remote.into_iter().flatten().collect(), settings, local);
+    let providers = ProviderRegistry::new(remote.into_iter().flatten().collect(), http, local);
     let mut servings = ServingList { all: servings, ollama: ollama_base };
-    let said = loaded.library.settings.config.providers.values();
+    let said = settings.config.providers.values();
     let said = said.into_iter().find(|one| one.kind == Some(ProviderKind::Local));
     if let Some(weights) = &weights {
         servings.all.push(in_the_box(weights, said, servings.all.len()));
     }
-    Ok(ProviderSet { servings, providers, weights, untrusted })
+    ProviderSet { servings, providers, weights, untrusted }
 }
 
 /// Returns a provider that is not ready, because its address is not trusted.
 fn not_used(
     said: &config::ProviderToml,
-    (address, trusts): (&ProviderAddress, &AddressTrust),
+    address: &ProviderAddress,
+    why: String,
     order: usize,
 ) -> ProviderEntry {
     let serving = SelectableProvider {
@@ -196,27 +221,27 @@ fn not_used(
         default_model: None,
         priority: said.priority,
         order,
-        ready: Err(trusts.why_not(address)),
+        ready: Err(why),
     };
     ProviderEntry { serving, provider: None }
 }
 
 /// Returns the base URL of a configured provider; None if it has no address.
-fn address_of(host: &CliContext, (id, said): (&str, &config::ProviderToml)) -> Option<String> {
+fn address_of(environment: &Environment, id: &str, said: &config::ProviderToml) -> Option<String> {
     let usual = usual(id);
     let protocol = protocol_of(id, said)?;
     let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
-    let set = usual.and_then(|usual| host.environment.variable(usual.base_variable?));
+    let set = usual.and_then(|usual| environment.variable(usual.base_variable?));
     let usual_base = match protocol {
-        Protocol::Anthropic => Some(USUAL[0].base_url),
-        Protocol::Openai => Some(USUAL[1].base_url),
-        Protocol::Gemini => Some(USUAL[2].base_url),
-        Protocol::OpenaiChat => usual.map(|usual| usual.base_url),
+        Protocol::Anthropic => Some(USUAL[0].home.base_url),
+        Protocol::Openai => Some(USUAL[1].home.base_url),
+        Protocol::Gemini => Some(USUAL[2].home.base_url),
+        Protocol::OpenaiChat => usual.map(|usual| usual.home.base_url),
     };
     match (&said.base_url, set) {
         (Some(said), _) => Some(said.clone()),
         (None, Some(set)) => Some(set),
-        (None, None) if is_ollama => Some(ollama_base(host)),
+        (None, None) if is_ollama => Some(ollama_base(environment)),
         (None, None) => usual_base.map(str::to_owned),
     }
 }
@@ -234,11 +259,6 @@ fn protocol_of(id: &str, said: &config::ProviderToml) -> Option<Protocol> {
     }
 }
 
-/// Returns true if two addresses are equal, apart from a slash at the end.
-fn same_address(one: &str, other: &str) -> bool {
-    one.trim().trim_end_matches('/') == other.trim().trim_end_matches('/')
-}
-
 /// A provider, with its facts for the choice of a model.
 struct ProviderEntry {
     serving: SelectableProvider,
@@ -251,92 +271,102 @@ fn has(all: &[ProviderEntry], id: &str) -> bool {
 }
 
 fn usual(id: &str) -> Option<&'static WellKnownProvider> {
-    USUAL.iter().find(|usual| usual.id == id)
+    USUAL.iter().find(|usual| usual.home.id == id)
 }
 
-/// Returns a configured provider; it serves the models on its list.
-fn configured(
-    host: &CliContext,
-    loaded: &LoadedProject,
-    secrets: &SecretRegistry,
-    (id, said): (&String, &config::ProviderToml),
-    order: usize,
-) -> Option<ProviderEntry> {
-    let usual = usual(id);
-    let protocol = protocol_of(id, said)?;
-    let is_ollama = said.kind == Some(ProviderKind::Ollama) || id == OLLAMA;
-    let base_url = address_of(host, (id, said));
-    let named = said.api_key_env.as_deref();
-    let variables: Vec<&str> = match named {
+fn homes() -> [KeyHome; 7] {
+    USUAL.each_ref().map(|usual| usual.home)
+}
+
+/// Returns the variables that may hold the key of a configured provider.
+fn key_variables<'a>(id: &str, said: &'a config::ProviderToml) -> Vec<&'a str> {
+    match said.api_key_env.as_deref() {
         Some(named) => vec![named],
-        None => usual.map(|usual| usual.keys.to_vec()).unwrap_or_default(),
-    };
-    let from_secrets = secrets.for_provider(id).into_iter().next().map(|(_, value)| value);
-    let key = from_secrets.or_else(|| key_of(host, &variables));
-    let base = base_url.as_deref().unwrap_or_default();
-    let at_home = variables.iter().all(|variable| {
-        USUAL.iter().filter(|one| one.keys.contains(variable)).any(|one| {
-            let own = usual.is_some_and(|usual| usual.id == one.id) && said.base_url.is_none();
-            own || same_host(base, one.base_url)
-        })
-    });
-    let shared = ["base_url", "api_key_env"].iter().find_map(|field| shared(loaded, id, field));
-    let shared = shared.filter(|_| !at_home);
-    let ready = match (&base_url, shared, &key) {
-        (None, ..) => Err(format!("the settings have no address for `{id}`: set its base_url")),
-        (Some(_), Some(file), Some(_)) => Err(format!(
-            "{file} sets the address of `{id}`, and keys are only sent to hosts from your own settings"
-        )),
-        (Some(_), _, None) if !variables.is_empty() && !is_ollama => {
-            Err(format!("{} is not set", variables.join(" or ")))
-        }
-        (Some(_), _, _) => Ok(()),
-    };
-    let serving = SelectableProvider {
-        id: id.clone(),
-        models: ServedModels::Listed(said.model_allowlist.clone()),
-        catalogue: Vec::new(),
-        default_model: said.default_model.clone(),
-        priority: said.priority,
-        order,
-        ready,
-    };
-    let provider = base_url.map(|base_url| Provider { id: id.clone(), protocol, base_url, key });
-    Some(ProviderEntry { provider: provider.filter(|_| serving.ready.is_ok()), serving })
+        None => usual(id).map(|usual| usual.home.variables.to_vec()).unwrap_or_default(),
+    }
 }
 
-/// Returns the project's file that sets a field of a provider, if a project sets it.
-fn shared(loaded: &LoadedProject, id: &str, field: &str) -> Option<String> {
-    let settings = &loaded.library.settings;
-    let pointer = format!("/providers/{}/{field}", id.replace('~', "~0").replace('/', "~1"));
-    settings.is_shared(&pointer).then(|| settings.origin(&pointer).file.to_string())
+/// The facts that configured providers are made from.
+struct ConfiguredContext<'a> {
+    environment: &'a Environment,
+    settings: &'a Settings,
+    secrets: &'a SecretRegistry,
+}
+
+impl ConfiguredContext<'_> {
+    /// Returns a configured provider; it serves the models on its list.
+    fn configured(
+        &self,
+        id: &str,
+        said: &config::ProviderToml,
+        order: usize,
+    ) -> Option<ProviderEntry> {
+        let protocol = protocol_of(id, said)?;
+        let base_url = address_of(self.environment, id, said);
+        let variables = key_variables(id, said);
+        let from_secrets = self.secrets.for_provider(id).into_iter().next().map(|(_, value)| value);
+        let key = from_secrets.or_else(|| key_of(self.environment, &variables));
+        let shared = ["base_url", "api_key_env"].iter().find_map(|field| self.shared(id, field));
+        let facts = ConfiguredProvider {
+            id,
+            base_url: base_url.as_deref(),
+            names_address: said.base_url.is_some(),
+            variables: &variables,
+            has_key: key.is_some(),
+            is_keyless: said.kind == Some(ProviderKind::Ollama) || id == OLLAMA,
+            project_file: shared.as_deref(),
+        };
+        let ready =
+            objection(&facts, &homes()).map_or(Ok(()), |objection| Err(objection.to_string()));
+        let serving = SelectableProvider {
+            id: id.to_owned(),
+            models: ServedModels::Listed(said.model_allowlist.clone()),
+            catalogue: Vec::new(),
+            default_model: said.default_model.clone(),
+            priority: said.priority,
+            order,
+            ready,
+        };
+        let provider =
+            base_url.map(|base_url| Provider { id: id.to_owned(), protocol, base_url, key });
+        Some(ProviderEntry { provider: provider.filter(|_| serving.ready.is_ok()), serving })
+    }
+
+    /// Returns the project's file that sets a field of a provider, if a project sets it.
+    fn shared(&self, id: &str, field: &str) -> Option<String> {
+        let pointer = format!("/providers/{}/{field}", id.replace('~', "~0").replace('/', "~1"));
+        self.settings.is_shared(&pointer).then(|| self.settings.origin(&pointer).file.to_string())
+    }
 }
 
 /// Returns an unconfigured well-known provider if its key is set.
 fn implied(
-    host: &CliContext,
+    environment: &Environment,
     usual: &WellKnownProvider,
     order: usize,
     plays: bool,
 ) -> Option<ProviderEntry> {
-    let key = key_of(host, usual.keys);
+    let key = key_of(environment, usual.home.variables);
     if key.is_none() && !plays {
         return None;
     }
-    let set = usual.base_variable.and_then(|name| host.environment.variable(name));
+    let set = usual.base_variable.and_then(|name| environment.variable(name));
     let set = set.filter(|set| !set.trim().is_empty());
-    let elsewhere = set.as_deref().is_some_and(|set| !same_host(set, usual.base_url));
+    let elsewhere = set.as_deref().is_some_and(|set| !same_host(set, usual.home.base_url));
     // Servers compatible with OpenAI use the older protocol.
     let protocol = match usual.protocol {
         Protocol::Openai if elsewhere => Protocol::OpenaiChat,
-        protocol => protocol,
+        protocol @ (Protocol::Anthropic
+        | Protocol::Openai
+        | Protocol::OpenaiChat
+        | Protocol::Gemini) => protocol,
     };
     let catalogue = match elsewhere {
         true => vec!["*".to_owned()],
-        false => Prices::built_in().names(usual.id),
+        false => Prices::built_in().names(usual.home.id),
     };
     let serving = SelectableProvider {
-        id: usual.id.to_owned(),
+        id: usual.home.id.to_owned(),
         models: ServedModels::Any,
         catalogue,
         default_model: usual.default_model.map(str::to_owned),
@@ -344,23 +374,15 @@ fn implied(
         order,
         ready: Ok(()),
     };
-    let base_url = set.unwrap_or_else(|| usual.base_url.to_owned());
-    let provider = Provider { id: usual.id.to_owned(), protocol, base_url, key };
+    let base_url = set.unwrap_or_else(|| usual.home.base_url.to_owned());
+    let provider = Provider { id: usual.home.id.to_owned(), protocol, base_url, key };
     Some(ProviderEntry { serving, provider: Some(provider) })
 }
 
-fn key_of(host: &CliContext, variables: &[&str]) -> Option<SecretString> {
+fn key_of(environment: &Environment, variables: &[&str]) -> Option<SecretString> {
     variables.iter().find_map(|name| {
-        host.environment.variable(name).filter(|key| !key.trim().is_empty()).map(SecretString::from)
+        environment.variable(name).filter(|key| !key.trim().is_empty()).map(SecretString::from)
     })
-}
-
-fn same_host(one: &str, other: &str) -> bool {
-    let host = |url: &str| {
-        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-        rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase()
-    };
-    host(one) == host(other)
 }
 
 /// Returns the entry for Ollama, without a check that it is running.
@@ -380,8 +402,8 @@ fn ollama(base_url: String, order: usize) -> ProviderEntry {
 }
 
 /// Returns the address of Ollama from `OLLAMA_HOST`: a host, with or without scheme and port.
-fn ollama_base(host: &CliContext) -> String {
-    let set = host.environment.variable("OLLAMA_HOST").filter(|set| !set.trim().is_empty());
+fn ollama_base(environment: &Environment) -> String {
+    let set = environment.variable("OLLAMA_HOST").filter(|set| !set.trim().is_empty());
     let set = set.unwrap_or_else(|| OLLAMA_ADDRESS.to_owned());
     let (scheme, rest) = set.trim().split_once("://").unwrap_or(("http", set.trim()));
     let rest = rest.trim_end_matches('/');
@@ -401,9 +423,9 @@ fn listens(base_url: &str) -> bool {
 }
 
 /// Returns the proxies from the usual environment variables.
-fn proxy(host: &CliContext) -> Proxy {
+fn proxy(environment: &Environment) -> Proxy {
     let variable = |names: &[&str]| {
-        let values = names.iter().filter_map(|name| host.environment.variable(name));
+        let values = names.iter().filter_map(|name| environment.variable(name));
         values.into_iter().find(|value| !value.trim().is_empty())
     };
     Proxy {
@@ -416,7 +438,7 @@ fn proxy(host: &CliContext) -> Proxy {
 
 impl ServingList {
     /// Returns the list with the state of Ollama, and its models if no other provider is ready.
-    pub(crate) fn probe(&self, providers: &ProviderRegistry) -> Vec<SelectableProvider> {
+    pub fn probe(&self, providers: &ProviderRegistry) -> Vec<SelectableProvider> {
         let mut all = self.all.clone();
         let others = all
             .iter()

@@ -2,26 +2,22 @@
 //!
 //! Must never: put a value into a message, or use one from a file that others may read.
 
+mod error;
 mod file;
 mod keyring;
 
-use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::manifest::config;
-use agentry_runtime::limits::{SECRET_BYTES_MAX, SECRET_CHARS_MIN};
-use agentry_runtime::redact::Redactor;
-use agentry_runtime::redact::secrets::{Secret, SecretReceiver, SecretRegistry, variable};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::cli_context::CliContext;
-use crate::fault::{Blame, Fault};
-use crate::limits::SECRET_NAME_CHARS_MAX;
-
-pub(crate) use file::SecretFile;
+use crate::environment::Environment;
+use crate::limits::{SECRET_BYTES_MAX, SECRET_CHARS_MIN, SECRET_NAME_CHARS_MAX};
+use crate::redact::secrets::{Secret, SecretReceiver, SecretRegistry, variable};
+pub use crate::secret_store::error::SecretStoreError;
+use crate::secret_store::file::SecretFile;
 
 /// A stored value, by its storage.
 #[derive(Clone, Debug)]
-pub(crate) enum StoredSecret {
+enum StoredSecret {
     /// A value in the secrets file.
     File(SecretString),
     /// A value in the keyring of the system.
@@ -29,18 +25,22 @@ pub(crate) enum StoredSecret {
 }
 
 /// The facts about a secret, without its value.
-pub(crate) struct SecretStatus {
-    pub(crate) name: String,
-    pub(crate) place: SecretLocation,
+pub struct SecretStatus {
+    /// The name of the secret.
+    pub name: String,
+    /// The source of its value.
+    pub place: SecretLocation,
     /// The receivers that the settings declare.
-    pub(crate) receivers: Vec<SecretReceiver>,
+    pub receivers: Vec<SecretReceiver>,
     /// The environment variable that passes the value to a receiver.
-    pub(crate) variable: String,
+    pub variable: String,
 }
 
 /// Source of a secret's value.
-pub(crate) enum SecretLocation {
+pub enum SecretLocation {
+    /// The file of secrets.
     File,
+    /// The keyring of the system.
     Keyring,
     /// An environment variable; true if it is set.
     Environment(String, bool),
@@ -49,18 +49,18 @@ pub(crate) enum SecretLocation {
 }
 
 /// Returns all secrets with a value, for a command that runs agents.
-pub(crate) fn resolve(
-    host: &CliContext,
+pub fn resolve(
+    environment: &Environment,
     settings: &config::SecretsToml,
-) -> Result<SecretRegistry, Fault> {
+) -> Result<SecretRegistry, SecretStoreError> {
     if settings.store == Some(config::SecretStore::Keyring) {
         keyring::require()?;
     }
-    let kept = SecretFile::of(host).map_or(Ok(Default::default()), |store| store.read())?;
+    let kept = SecretFile::of(environment).map_or(Ok(Default::default()), |store| store.read())?;
     let mut all = Vec::new();
-    for known in list(host, settings)? {
+    for known in list(environment, settings)? {
         let value = match &known.place {
-            SecretLocation::Environment(variable, _) => host.environment.secret(variable),
+            SecretLocation::Environment(variable, _) => environment.secret(variable),
             SecretLocation::File | SecretLocation::Keyring | SecretLocation::Nowhere => {
                 match kept.get(&known.name) {
                     Some(StoredSecret::File(value)) => Some(value.clone()),
@@ -70,29 +70,20 @@ pub(crate) fn resolve(
             }
         };
         let Some(value) = value else { continue };
-        check_value(&value).map_err(|why| {
-            let name = &known.name;
-            Fault::new(Blame::Caller, format!("the secret `{name}` cannot be used: {why}"))
-        })?;
+        check_value(&value)
+            .map_err(|why| SecretStoreError::Value { name: known.name.clone(), why })?;
         let SecretStatus { name, receivers, variable, .. } = known;
         all.push(Secret { name, value, receivers, variable });
     }
-    Ok(SecretRegistry::new(all, host.environment.secrets.clone()))
-}
-
-/// Returns a redactor for the operator's secrets, for a command that runs no agent.
-pub(crate) fn redactor(host: &CliContext) -> Result<Redactor, Fault> {
-    let mut findings = Findings::default();
-    let settings = host.settings(&FileTree::default(), &mut findings);
-    Ok(resolve(host, &settings.config.secrets)?.redactor())
+    Ok(SecretRegistry::new(all, environment.secrets.clone()))
 }
 
 /// Returns all stored or declared secrets, sorted by name.
-pub(crate) fn list(
-    host: &CliContext,
+pub fn list(
+    environment: &Environment,
     settings: &config::SecretsToml,
-) -> Result<Vec<SecretStatus>, Fault> {
-    let kept = SecretFile::of(host).map_or(Ok(Default::default()), |store| store.read())?;
+) -> Result<Vec<SecretStatus>, SecretStoreError> {
+    let kept = SecretFile::of(environment).map_or(Ok(Default::default()), |store| store.read())?;
     let mut names: Vec<&String> = kept.keys().chain(settings.named.keys()).collect();
     names.sort();
     names.dedup();
@@ -101,7 +92,7 @@ pub(crate) fn list(
         let said = settings.named.get(name).unwrap_or(&unsaid);
         let place = match (&said.env, kept.get(name)) {
             (Some(variable), _) => {
-                let is_set = host.environment.secret(variable).is_some();
+                let is_set = environment.secret(variable).is_some();
                 SecretLocation::Environment(variable.clone(), is_set)
             }
             (None, Some(StoredSecret::File(_))) => SecretLocation::File,
@@ -120,13 +111,13 @@ pub(crate) fn list(
 }
 
 /// Stores a value in the file or the keyring, as the settings say.
-pub(crate) fn keep(
-    host: &CliContext,
+pub fn keep(
+    environment: &Environment,
     settings: &config::SecretsToml,
     name: &str,
     value: SecretString,
-) -> Result<(), Fault> {
-    let store = SecretFile::of(host).ok_or_else(no_place)?;
+) -> Result<(), SecretStoreError> {
+    let store = SecretFile::of(environment).ok_or(SecretStoreError::NoDirectory)?;
     let kept = match settings.store {
         Some(config::SecretStore::Keyring) => {
             keyring::set(name, &value)?;
@@ -138,8 +129,8 @@ pub(crate) fn keep(
 }
 
 /// Removes a value. Returns false if there is none.
-pub(crate) fn forget(host: &CliContext, name: &str) -> Result<bool, Fault> {
-    let Some(store) = SecretFile::of(host) else { return Ok(false) };
+pub fn forget(environment: &Environment, name: &str) -> Result<bool, SecretStoreError> {
+    let Some(store) = SecretFile::of(environment) else { return Ok(false) };
     match store.read()?.get(name) {
         None => return Ok(false),
         Some(StoredSecret::Keyring) => keyring::remove(name)?,
@@ -150,7 +141,7 @@ pub(crate) fn forget(host: &CliContext, name: &str) -> Result<bool, Fault> {
 }
 
 /// Checks a name; the error says which form is valid.
-pub(crate) fn check_name(name: &str) -> Result<(), String> {
+pub fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     if name == "store" {
         return Err("`store` is reserved for a setting".to_owned());
@@ -169,7 +160,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
 }
 
 /// Checks a value. The error never contains the value itself.
-pub(crate) fn check_value(value: &SecretString) -> Result<(), String> {
+pub fn check_value(value: &SecretString) -> Result<(), String> {
     let value = value.expose_secret();
     if value.chars().count() < SECRET_CHARS_MIN {
         return Err(format!(
@@ -184,11 +175,6 @@ pub(crate) fn check_value(value: &SecretString) -> Result<(), String> {
         return Err("its value has a NUL character, which no variable can contain".to_owned());
     }
     Ok(())
-}
-
-fn no_place() -> Fault {
-    Fault::new(Blame::Machine, "no directory for secrets: HOME is not set")
-        .hint("set AGENTRY_HOME to a directory")
 }
 
 #[cfg(test)]

@@ -4,28 +4,52 @@
 
 use agentry_agentfile::config::Settings;
 use agentry_agentfile::manifest::config;
+use agentry_agentfile::source::Origin;
+use agentry_kernel::provider_keys::{ConfiguredProvider, needs_trust};
 
-use super::{USUAL, address_of, key_of, ollama_base, same_address, usual};
-use crate::addresses::ProviderAddress;
-use crate::cli_context::CliContext;
+use super::{USUAL, address_of, homes, key_of, key_variables, ollama_base};
+use crate::environment::Environment;
+
+/// An address of a provider that only a project's file names.
+#[derive(Clone, Debug)]
+pub struct ProviderAddress {
+    /// The provider's name in the settings.
+    pub provider: String,
+    /// The base URL that prompts would be sent to.
+    pub url: String,
+    /// All settings of the provider in one line, which is shown and trusted.
+    pub line: String,
+    /// The file and line that name the address.
+    pub origin: Origin,
+}
 
 /// Returns the providers of a project's files with an address that the owner does not use.
-pub(crate) fn of_project(host: &CliContext, settings: &Settings) -> Vec<ProviderAddress> {
+pub fn of_project(environment: &Environment, settings: &Settings) -> Vec<ProviderAddress> {
     let own = settings.own_providers();
     let mut owners: Vec<String> =
-        own.iter().filter_map(|(id, said)| address_of(host, (id, said))).collect();
-    owners.extend(USUAL.iter().filter(|usual| key_of(host, usual.keys).is_some()).map(|usual| {
-        let set = usual.base_variable.and_then(|name| host.environment.variable(name));
-        set.unwrap_or_else(|| usual.base_url.to_owned())
+        own.iter().filter_map(|(id, said)| address_of(environment, id, said)).collect();
+    let with_key = USUAL.iter().filter(|usual| key_of(environment, usual.home.variables).is_some());
+    owners.extend(with_key.map(|usual| {
+        let set = usual.base_variable.and_then(|name| environment.variable(name));
+        set.unwrap_or_else(|| usual.home.base_url.to_owned())
     }));
-    owners.push(ollama_base(host));
+    owners.push(ollama_base(environment));
     let mut all = Vec::new();
     for (id, said) in
         settings.config.providers.iter().filter(|(id, said)| own.get(*id) != Some(*said))
     {
-        let Some(url) = address_of(host, (id, said)) else { continue };
-        let is_owners = owners.iter().any(|one| same_address(one, &url));
-        if !is_owners && !waits_for_a_key(host, (id, said), &url) {
+        let Some(url) = address_of(environment, id, said) else { continue };
+        let variables = key_variables(id, said);
+        let facts = ConfiguredProvider {
+            id,
+            base_url: Some(&url),
+            names_address: said.base_url.is_some(),
+            variables: &variables,
+            has_key: key_of(environment, &variables).is_some(),
+            is_keyless: false,
+            project_file: None,
+        };
+        if needs_trust(&facts, &owners, &homes()) {
             let pointer = format!("/providers/{}", id.replace('~', "~0").replace('/', "~1"));
             let base = format!("{pointer}/base_url");
             let pointer = if said.base_url.is_some() { base } else { pointer };
@@ -34,22 +58,6 @@ pub(crate) fn of_project(host: &CliContext, settings: &Settings) -> Vec<Provider
         }
     }
     all
-}
-
-/// Returns true if a provider at its usual address lacks its key, so that nothing is sent.
-fn waits_for_a_key(
-    host: &CliContext,
-    (id, said): (&str, &config::ProviderToml),
-    url: &str,
-) -> bool {
-    let named = said.api_key_env.as_deref().map(|name| vec![name]);
-    let variables =
-        named.or_else(|| usual(id).map(|usual| usual.keys.to_vec())).unwrap_or_default();
-    let is_usual = |variable: &&str| {
-        let mut all = USUAL.iter().filter(|usual| usual.keys.contains(variable));
-        all.any(|usual| same_address(usual.base_url, url))
-    };
-    !variables.is_empty() && variables.iter().all(is_usual) && key_of(host, &variables).is_none()
 }
 
 /// Describes a provider in one line: all settings that decide what is sent and where.

@@ -12,26 +12,26 @@ mod with {
     use keyring::Entry;
     use secrecy::{ExposeSecret, SecretString};
 
-    use crate::fault::{Blame, Fault};
+    use crate::secret_store::error::SecretStoreError;
 
     const SERVICE: &str = "agentry";
 
-    pub(crate) fn require() -> Result<(), Fault> {
+    pub(crate) fn require() -> Result<(), SecretStoreError> {
         Ok(())
     }
 
-    pub(crate) fn get(name: &str) -> Result<SecretString, Fault> {
+    pub(crate) fn get(name: &str) -> Result<SecretString, SecretStoreError> {
         let got = Entry::new(SERVICE, name).and_then(|entry| entry.get_password());
         got.map(SecretString::from).map_err(|error| fault("read", name, &error))
     }
 
-    pub(crate) fn set(name: &str, value: &SecretString) -> Result<(), Fault> {
+    pub(crate) fn set(name: &str, value: &SecretString) -> Result<(), SecretStoreError> {
         let set =
             Entry::new(SERVICE, name).and_then(|entry| entry.set_password(value.expose_secret()));
         set.map_err(|error| fault("store", name, &error))
     }
 
-    pub(crate) fn remove(name: &str) -> Result<(), Fault> {
+    pub(crate) fn remove(name: &str) -> Result<(), SecretStoreError> {
         let removed = Entry::new(SERVICE, name).and_then(|entry| entry.delete_credential());
         match removed {
             // The value is already removed, so there is nothing to do.
@@ -40,15 +40,14 @@ mod with {
         }
     }
 
-    fn fault(doing: &str, name: &str, error: &keyring::Error) -> Fault {
+    fn fault(doing: &'static str, name: &str, error: &keyring::Error) -> SecretStoreError {
         // Some errors contain the value, so only their kind is reported.
         let why = match error {
             keyring::Error::BadEncoding(_) => "its entry is not text".to_owned(),
             keyring::Error::NoEntry => "it has no such entry".to_owned(),
             other => other.to_string(),
         };
-        Fault::new(Blame::Machine, format!("the keyring cannot {doing} `{name}`: {why}"))
-            .hint("unlock the keyring, or keep secrets in the file: secrets.store = \"file\"")
+        SecretStoreError::Keyring { doing, name: name.to_owned(), why }
     }
 }
 
@@ -56,26 +55,21 @@ mod with {
 mod without {
     use secrecy::SecretString;
 
-    use crate::fault::{Blame, Fault};
+    use crate::secret_store::error::SecretStoreError;
 
-    pub(crate) fn require() -> Result<(), Fault> {
-        Err(absent())
+    pub(crate) fn require() -> Result<(), SecretStoreError> {
+        Err(SecretStoreError::NoKeyring)
     }
 
-    pub(crate) fn get(_: &str) -> Result<SecretString, Fault> {
-        Err(absent())
+    pub(crate) fn get(_: &str) -> Result<SecretString, SecretStoreError> {
+        Err(SecretStoreError::NoKeyring)
     }
 
-    pub(crate) fn set(_: &str, _: &SecretString) -> Result<(), Fault> {
-        Err(absent())
+    pub(crate) fn set(_: &str, _: &SecretString) -> Result<(), SecretStoreError> {
+        Err(SecretStoreError::NoKeyring)
     }
 
-    pub(crate) fn remove(_: &str) -> Result<(), Fault> {
-        Err(absent())
-    }
-
-    fn absent() -> Fault {
-        Fault::new(Blame::Caller, "this agentry was built without support for the system keyring")
-            .hint("build it with `--features keyring`, or set secrets.store = \"file\"")
+    pub(crate) fn remove(_: &str) -> Result<(), SecretStoreError> {
+        Err(SecretStoreError::NoKeyring)
     }
 }

@@ -2,40 +2,29 @@
 //!
 //! Must never: return policies if one of them has an error or a failing example.
 
+use std::collections::BTreeSet;
+
 use agentry_agentfile::access::PolicySet;
 use agentry_agentfile::diagnostic::{Diagnostic, FindingText, Findings, Severity};
 use agentry_kernel::access::{AccessPolicies, Lint, compile, examples_that_fail, findings};
+use agentry_protocol::tool::ToolName;
 
-use crate::cli_context::{LoadedProject, host_tool_names};
-use crate::diagnostics;
-use crate::fault::{Blame, Fault};
-
-/// Compiles the policies of a project. Fails if any of them has an error.
-pub(crate) fn project_policies(loaded: &LoadedProject) -> Result<AccessPolicies, Fault> {
-    compile_policies(&loaded.library.access, &loaded.findings)
-}
+use crate::definitions::project_error::ProjectError;
 
 /// Compiles policies that were read separately. Fails if any of them has an error.
-pub(crate) fn compile_policies(
+pub fn compile_policies(
     rules: &PolicySet,
     findings: &Findings,
-) -> Result<AccessPolicies, Fault> {
-    compiled(rules, findings).map_err(|lines| {
-        let what = "the access policies have errors, so they allow no access";
-        Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
-            .hint("`agentry access check` shows them with excerpts")
-    })
+) -> Result<AccessPolicies, ProjectError> {
+    compiled(rules, findings).map_err(ProjectError::Policies)
 }
 
 /// Compiles the policies after a change. The error says that nothing was changed.
-pub(crate) fn compile_changed_policies(
+pub fn compile_changed_policies(
     rules: &PolicySet,
     findings: &Findings,
-) -> Result<AccessPolicies, Fault> {
-    compiled(rules, findings).map_err(|lines| {
-        let what = "nothing was changed, because the access policies would have errors";
-        Fault::new(Blame::Caller, format!("{what}:\n  {}", lines.join("\n  ")))
-    })
+) -> Result<AccessPolicies, ProjectError> {
+    compiled(rules, findings).map_err(ProjectError::ChangedPolicies)
 }
 
 /// Returns the compiled policies, or a line for each error.
@@ -45,7 +34,7 @@ fn compiled(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Ve
             one.severity == Severity::Error && rules.broken.contains(&one.file)
         };
         let sorted = findings.sorted();
-        return Err(sorted.iter().filter(is_cause).map(|one| diagnostics::brief(one)).collect());
+        return Err(sorted.iter().filter(is_cause).map(|one| one.brief()).collect());
     }
     let access = compile(&rules.policies());
     let failed = wrong_examples(rules, &access);
@@ -56,15 +45,14 @@ fn compiled(rules: &PolicySet, findings: &Findings) -> Result<AccessPolicies, Ve
     }
 }
 
-/// Reports probable mistakes in policies, and examples that fail.
-pub(crate) fn lint_policies(rules: &PolicySet, noted: &mut Findings) {
+/// Reports probable mistakes in policies for a host with these tools, and examples that fail.
+pub fn lint_policies(rules: &PolicySet, tools: &BTreeSet<ToolName>, noted: &mut Findings) {
     // Built-in policies alone need no lint; a set with errors cannot be linted.
     if rules.has_no_files() || !rules.broken.is_empty() {
         return;
     }
     let access = compile(&rules.policies());
-    let lints =
-        findings(&access, &host_tool_names()).into_iter().chain(wrong_examples(rules, &access));
+    let lints = findings(&access, tools).into_iter().chain(wrong_examples(rules, &access));
     for Lint { code, origin, message, help, .. } in lints {
         rules.report(code, &origin, FindingText::new(message).help(help), noted);
     }

@@ -13,29 +13,33 @@ use std::thread;
 use std::time::Instant;
 
 use agentry_agentfile::access::LocalTime;
+use agentry_agentfile::agent::{Agent, AgentModels};
 use agentry_agentfile::layout;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::access::AccessPolicies;
-use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose, is_played};
+use agentry_kernel::model_choice::{
+    ModelChoice, ModelChoiceError, ModelPreferences, SelectableProvider, choose, is_played,
+};
 use agentry_kernel::route::RunWish;
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::intake::QueuePreferences;
-use agentry_runtime::redact::Redactor;
-use agentry_runtime::{DefinitionSource, Definitions, Error, Host, RunSettings};
+use agentry_store::Ledger;
 
-use crate::bootstrap::{self, ProjectRuntime};
-use crate::cli_context::{CliContext, DefinitionFiles, LoadedProject};
-use crate::commands::choose_agent;
-use crate::commands::serve::log_line;
-use crate::confirmation::{self, DefinitionChange};
-use crate::fault::{Blame, Fault};
+use crate::definitions::Definitions;
+use crate::definitions::agent_choice::choose_agent;
+use crate::definitions::definition_changes::{DefinitionChange, in_words, unconfirmed};
+use crate::definitions::definition_source::DefinitionSource;
+use crate::definitions::project_error::ProjectError;
+use crate::definitions::project_loader::{DefinitionFiles, LoadedProject, ProjectLoader};
+use crate::definitions::run_limits::run_limits;
+use crate::error::Error;
 use crate::limits::{RELOAD_TIME_MAX, RELOAD_TIME_MIN};
-use crate::policies::project_policies;
-use crate::timezone::{self, OwnerTimeZone};
+use crate::redact::Redactor;
+use crate::run_request::RunSettings;
 
 /// A cache of the definitions, for intake and the server.
-pub(crate) struct DefinitionCache {
+pub struct DefinitionCache {
     shelf: Arc<CacheState>,
     // Wakes the thread that checks for changes; the thread ends when the cache is dropped.
     look: SyncSender<()>,
@@ -43,22 +47,48 @@ pub(crate) struct DefinitionCache {
 
 /// The state shared with the thread: the inputs of loading, and its result.
 struct CacheState {
-    host: Mutex<CliContext>,
+    loader: Mutex<ProjectLoader>,
     project: PathBuf,
     workspace: PathBuf,
     level: ConfinementLevel,
     redactor: Arc<Redactor>,
     servings: Vec<SelectableProvider>,
     asked: CliSelection,
-    zone: OwnerTimeZone,
+    surface: CacheSurface,
     confirmation: Confirmation,
-    parts: Arc<Host>,
+    ledger: Ledger,
     read: Mutex<CachedDefinitions>,
+}
+
+/// The definitions that a cache begins with, and what it reloads them with.
+pub struct CacheInput {
+    /// The loader of the definitions.
+    pub loader: ProjectLoader,
+    /// The loaded project.
+    pub loaded: LoadedProject,
+    /// The definitions for runs.
+    pub definitions: Definitions,
+    /// The directory of the project.
+    pub project: PathBuf,
+    /// The ledger, which has the confirmations.
+    pub ledger: Ledger,
+    /// The providers and their models.
+    pub servings: Vec<SelectableProvider>,
+}
+
+/// Functions of the binary that a cache calls.
+pub struct CacheSurface {
+    /// Converts milliseconds since 1970 to the owner's local time.
+    pub local_time: Box<dyn Fn(u64) -> LocalTime + Send + Sync>,
+    /// Turns an error into the text that readers get.
+    pub describe: fn(ProjectError) -> String,
+    /// Receives notices for the operator, one line each.
+    pub notice: fn(&str),
 }
 
 /// Rule for definitions that change while this process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Confirmation {
+pub enum Confirmation {
     /// They are used only after the owner confirmed them.
     Needed,
     /// They are used at once.
@@ -67,11 +97,11 @@ pub(crate) enum Confirmation {
 
 /// The agent and model named on the command line.
 #[derive(Clone, Default)]
-pub(crate) struct CliSelection {
+pub struct CliSelection {
     /// The agent, if the directory has several.
-    pub(crate) agent: Option<String>,
+    pub agent: Option<String>,
     /// The model for all runs.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
 }
 
 /// The definitions as last loaded.
@@ -88,48 +118,46 @@ struct CachedDefinitions {
 
 /// A consistent state of the definitions.
 #[derive(Clone)]
-pub(crate) struct DefinitionSnapshot {
+pub struct DefinitionSnapshot {
     /// The loaded project, with its findings.
-    pub(crate) loaded: Arc<LoadedProject>,
+    pub loaded: Arc<LoadedProject>,
     /// The definitions for runs.
-    pub(crate) definitions: Arc<Definitions>,
+    pub definitions: Arc<Definitions>,
     /// The access policies.
-    pub(crate) access: Arc<AccessPolicies>,
+    pub access: Arc<AccessPolicies>,
 }
 
 impl DefinitionCache {
-    /// Creates a cache from the definitions of a project runtime, and starts its thread.
-    pub(crate) fn new(
-        host: &CliContext,
-        engine: ProjectRuntime,
+    /// Creates a cache from loaded definitions, and starts its thread.
+    ///
+    /// # Errors
+    /// An access policy has errors, or the thread does not start.
+    pub fn new(
+        input: CacheInput,
         asked: CliSelection,
         confirmation: Confirmation,
-    ) -> Result<Self, Fault> {
-        let servings = match asked.model.as_deref().is_some_and(is_played) {
-            // A scripted model has no provider, so none is probed.
-            true => Vec::new(),
-            false => engine.servings().to_vec(),
-        };
-        let access = project_policies(&engine.loaded)?;
-        let zone = timezone::of(&engine.loaded.library.settings)?;
-        let ProjectRuntime { parts, definitions, loaded, project, .. } = engine;
+        surface: CacheSurface,
+    ) -> Result<Self, ProjectError> {
+        let CacheInput { loader, loaded, definitions, project, ledger, servings } = input;
+        let access = loaded.policies()?;
         let (level, workspace) = (definitions.level, definitions.workspace.clone());
+        let redactor = definitions.redactor.clone();
         let definite = DefinitionSnapshot {
             loaded: Arc::new(loaded),
             definitions: Arc::new(definitions),
             access: Arc::new(access),
         };
         let shelf = Arc::new(CacheState {
-            host: Mutex::new(CliContext::new(host.flags.clone())),
+            loader: Mutex::new(loader),
             project,
             workspace,
             level,
-            redactor: parts.redactor.clone(),
+            redactor,
             servings,
             asked,
-            zone,
+            surface,
             confirmation,
-            parts,
+            ledger,
             read: Mutex::new(CachedDefinitions {
                 at: Instant::now(),
                 stamp: None,
@@ -144,14 +172,12 @@ impl DefinitionCache {
                 looking.look();
             }
         });
-        spawned.map_err(|error| {
-            Fault::new(Blame::Machine, format!("cannot start a thread: {error}"))
-        })?;
+        spawned.map_err(ProjectError::Thread)?;
         Ok(Self { shelf, look })
     }
 
     /// Returns the confinement level of agents' programs.
-    pub(crate) fn level(&self) -> ConfinementLevel {
+    pub fn level(&self) -> ConfinementLevel {
         self.shelf.level
     }
 
@@ -159,7 +185,7 @@ impl DefinitionCache {
     ///
     /// # Errors
     /// The definitions do not load.
-    pub(crate) fn read(&self) -> Result<DefinitionSnapshot, Error> {
+    pub fn read(&self) -> Result<DefinitionSnapshot, Error> {
         let age = self.shelf.read().at.elapsed();
         if age >= RELOAD_TIME_MAX {
             self.shelf.look();
@@ -171,30 +197,27 @@ impl DefinitionCache {
     }
 
     /// Returns a text about changed definitions that are not used, because they are not confirmed.
-    pub(crate) fn held(&self) -> Option<String> {
+    pub fn held(&self) -> Option<String> {
         self.shelf.read().held.clone()
     }
 
     /// Returns the providers and their models, as of the start of this process.
-    pub(crate) fn servings(&self) -> &[SelectableProvider] {
+    pub fn servings(&self) -> &[SelectableProvider] {
         &self.shelf.servings
     }
 
     /// Returns true if the command line names a scripted model.
-    pub(crate) fn is_played(&self) -> bool {
+    pub fn is_played(&self) -> bool {
         self.shelf.asked.model.as_deref().is_some_and(is_played)
     }
 
     /// Chooses the model of an agent, or of one without models; the result lists the steps.
-    pub(crate) fn choice(
+    pub fn choice(
         &self,
         definite: &DefinitionSnapshot,
-        agent: Option<&agentry_agentfile::agent::Agent>,
-    ) -> Result<
-        agentry_kernel::model_choice::ModelChoice,
-        Box<agentry_kernel::model_choice::ModelChoiceError>,
-    > {
-        let nothing = agentry_agentfile::agent::AgentModels::default();
+        agent: Option<&Agent>,
+    ) -> Result<ModelChoice, Box<ModelChoiceError>> {
+        let nothing = AgentModels::default();
         let default = definite.loaded.library.settings.config.agent.model.as_deref();
         let asked = self.shelf.asked.model.as_deref();
         let models = agent.map_or(&nothing, |agent| &agent.models);
@@ -212,36 +235,39 @@ impl CacheState {
     fn look(&self) {
         // Another thread may have reloaded while we waited for the lock.
         let begun = Instant::now();
-        let host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let loader = self.loader.lock().unwrap_or_else(PoisonError::into_inner);
         if self.read().at >= begun {
             return;
         }
-        let gathered = host.read_definitions(Path::new("."));
+        let gathered = loader.read_definitions(Path::new("."));
         let stamp = gathered.as_ref().ok().map(DefinitionFiles::stamp);
         if stamp.is_none() || self.read().stamp != stamp {
             let loaded =
-                gathered.map(|gathered| host.load_definitions(gathered, SkillLevel::Extended));
+                gathered.map(|gathered| loader.load_definitions(gathered, SkillLevel::Extended));
             let held = loaded.as_ref().map_or(Ok(None), |loaded| self.unconfirmed(loaded));
             match held {
                 Ok(None) => {
-                    let said = loaded.and_then(|loaded| self.understand(&host, loaded));
+                    let said = loaded.and_then(|loaded| self.understand(&loader, loaded));
                     let mut read = self.read();
-                    read.said = said.map_err(|fault| fault.to_string());
+                    read.said = said.map_err(self.surface.describe);
                     (read.stamp, read.held) = (stamp, None);
                 }
                 Ok(Some(changes)) => self.hold(&changes),
-                Err(fault) => self.read().said = Err(fault.to_string()),
+                Err(error) => self.read().said = Err((self.surface.describe)(error.into())),
             }
         }
         self.read().at = Instant::now();
     }
 
     /// Returns the changes since the confirmation, if confirmation is needed.
-    fn unconfirmed(&self, loaded: &LoadedProject) -> Result<Option<Vec<DefinitionChange>>, Fault> {
+    fn unconfirmed(
+        &self,
+        loaded: &LoadedProject,
+    ) -> Result<Option<Vec<DefinitionChange>>, agentry_store::Error> {
         match self.confirmation {
             Confirmation::NotNeeded => Ok(None),
             Confirmation::Needed => {
-                let changes = confirmation::unconfirmed(&self.parts.ledger, loaded)?;
+                let changes = unconfirmed(&self.ledger, loaded)?;
                 Ok(changes.filter(|changes| !changes.is_empty()))
             }
         }
@@ -252,7 +278,7 @@ impl CacheState {
         let text = format!(
             "definitions changed, not used until confirmed: {}; review them, then run \
              `agentry trust {} --yes`",
-            confirmation::in_words(changes),
+            in_words(changes),
             self.project.display()
         );
         let mut read = self.read();
@@ -260,7 +286,7 @@ impl CacheState {
             read.said = Err(text.clone());
         }
         if read.held.as_ref() != Some(&text) {
-            log_line(&text);
+            (self.surface.notice)(&text);
             read.held = Some(text);
         }
         // The next check reloads in any case, because a confirmation changes no file.
@@ -269,14 +295,14 @@ impl CacheState {
 
     fn understand(
         &self,
-        host: &CliContext,
+        loader: &ProjectLoader,
         loaded: LoadedProject,
-    ) -> Result<DefinitionSnapshot, Fault> {
-        if let Some(fault) = loaded.settings_fault() {
-            return Err(fault);
+    ) -> Result<DefinitionSnapshot, ProjectError> {
+        if let Some(error) = loaded.settings_error() {
+            return Err(error);
         }
-        let access = project_policies(&loaded)?;
-        let mut definitions = bootstrap::definitions(host, &loaded, &self.project, self.level)?;
+        let access = loaded.policies()?;
+        let mut definitions = loader.definitions(&loaded, &self.project, self.level)?;
         definitions.redactor = self.redactor.clone();
         definitions.workspace = self.workspace.clone();
         Ok(DefinitionSnapshot {
@@ -324,7 +350,7 @@ impl DefinitionSource for DefinitionCache {
             model: choice.model,
             fallbacks: choice.fallbacks,
             mode: wish.mode.unwrap_or_default(),
-            limits: bootstrap::limits(&loaded, None),
+            limits: run_limits(&loaded.library.settings.config.limits, None),
             check: None,
             persona: None,
             bounds: None,
@@ -336,12 +362,15 @@ impl DefinitionSource for DefinitionCache {
         let loaded = self.read()?.loaded;
         let channels = &loaded.library.settings.config.channels;
         let named = channels.get(channel).and_then(|channel| channel.agent.as_deref());
-        let agent = choose_agent(&loaded, named.or(self.shelf.asked.agent.as_deref()));
-        agent.map(|agent| agent.id.clone()).map_err(|fault| Error::Definition(fault.to_string()))
+        let wanted = named.or(self.shelf.asked.agent.as_deref());
+        let agent = choose_agent(&loaded, Path::new("."), wanted);
+        agent
+            .map(|agent| agent.id.clone())
+            .map_err(|error| Error::Definition((self.shelf.surface.describe)(error)))
     }
 
     fn local_time(&self, now: u64) -> LocalTime {
-        self.shelf.zone.local(now)
+        (self.shelf.surface.local_time)(now)
     }
 
     fn wishes(&self, channel: &str) -> Result<(QueuePreferences, QueuePreferences), Error> {
