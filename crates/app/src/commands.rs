@@ -52,7 +52,6 @@ mod trust;
 
 pub(crate) use doctor::report as doctor_report;
 pub(crate) use fork::fault as no_fork;
-pub(crate) use grants::to_whom;
 pub(crate) use requests::request_lines;
 pub(crate) use run::{absolute_model, record_cancel, show_run};
 pub(crate) use serve::log_line;

@@ -95,8 +95,6 @@ pub(crate) const TRUST_FILES_SHOWN_MAX: usize = 500;
 pub(crate) const TRUST_DIFF_CHARS_MAX: usize = 100_000;
 /// The maximum number of findings of a project in the API.
 pub(crate) const API_FINDINGS_MAX: usize = 500;
-/// Bytes of a definition that the API reads to find one line.
-pub(crate) const API_SOURCE_BYTES_MAX: u64 = 1024 * 1024;
 /// The maximum number of models in a list of the API.
 pub(crate) const API_MODELS_MAX: usize = 500;
 /// The default number of commits in the history of an agent.
@@ -115,24 +113,12 @@ pub(crate) const API_ROWS_SHOWN: usize = 100;
 pub(crate) const API_ROWS_MAX: usize = 500;
 /// The maximum length of an inbound text in a list of the API, in characters.
 pub(crate) const API_TEXT_CHARS_MAX: usize = 500;
-/// The maximum time range of statistics, in hours.
-pub(crate) const STATS_HOURS_MAX: u64 = 90 * 24;
-/// The maximum number of entries of a turn that are searched for the reasons of a call.
-pub(crate) const WHY_ENTRIES_MAX: usize = 2_000;
-/// The maximum number of causes of an entry that are shown beside the decisions.
-pub(crate) const WHY_CAUSES_MAX: usize = 8;
-/// The maximum number of inbounds that are shown for a run.
-pub(crate) const WHY_INBOUNDS_MAX: usize = 8;
 /// The maximum size of an event hook's script, in bytes.
 pub(crate) const HOOK_SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
 /// The default number of invocations of an event hook in a list.
 pub(crate) const SHOWN_INVOCATIONS_MAX: usize = 50;
 /// The default number of decisions in a list.
 pub(crate) const SHOWN_DECISIONS_MAX: usize = 50;
-/// The number of past decisions in a batch from the reader to the evaluator.
-pub(crate) const REPLAY_BATCH_MAX: usize = 256;
-/// The maximum number of such batches that wait.
-pub(crate) const REPLAY_BATCHES_MAX: usize = 8;
 /// The length of the secret part of a server key, in random bytes.
 pub(crate) const KEY_BYTES: usize = 32;
 /// The lifetime of a code that signs a browser in.

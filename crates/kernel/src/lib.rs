@@ -31,3 +31,4 @@ pub mod shell;
 pub mod template;
 pub mod tokens;
 pub mod turn;
+pub mod visibility;

@@ -18,6 +18,7 @@ pub mod outbound;
 pub mod programs;
 pub mod providers;
 pub mod redact;
+pub mod report;
 mod run_request;
 pub mod secret_store;
 mod spawn;

@@ -221,6 +221,26 @@ pub const HOOK_CANCEL_LOOK_MS: u64 = 100;
 pub const HOOKS_FINISH_MS_MAX: u64 = 10_000;
 /// The time between two checks whether these programs have ended, in milliseconds.
 pub const HOOKS_FINISH_LOOK_MS: u64 = 20;
+
+/// Bytes of a definition that are read to find one line.
+pub const SOURCE_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// The maximum time range of statistics, in hours.
+pub const STATS_HOURS_MAX: u64 = 90 * 24;
+/// The maximum number of entries of a turn that are searched for the reasons of a call.
+pub const WHY_ENTRIES_MAX: usize = 2_000;
+/// The maximum number of causes of an entry that are shown beside the decisions.
+pub const WHY_CAUSES_MAX: usize = 8;
+/// The maximum number of inbounds that are shown for a run.
+pub const WHY_INBOUNDS_MAX: usize = 8;
+/// The number of past decisions in a batch from the reader to the evaluator.
+pub const REPLAY_BATCH_MAX: usize = 256;
+/// The maximum number of such batches that wait.
+pub const REPLAY_BATCHES_MAX: usize = 8;
+/// The maximum length of a detail in the reasons of an entry, in characters.
+pub const WHY_TEXT_CHARS_MAX: usize = 500;
+/// The maximum length of a quoted line of a definition, in characters.
+pub const SOURCE_LINE_CHARS_MAX: usize = 200;
+
 /// The longest line of a dump that is searched for secrets, in bytes.
 pub(crate) const DUMP_LINE_BYTES_MAX: usize = 400;
 /// The most digits of the offset at the start of such a line.

@@ -38,7 +38,7 @@ const SHARED: [ModuleRow; 6] = [
 ];
 
 /// The directories of the runtime, upwards.
-const DIRECTORIES: [ModuleRow; 11] = [
+const DIRECTORIES: [ModuleRow; 12] = [
     row("redact", &[]),
     row("secret_store", &["redact"]),
     row("providers", &["redact"]),
@@ -48,6 +48,7 @@ const DIRECTORIES: [ModuleRow; 11] = [
     row("programs", &["redact", "definitions", "host"]),
     row("outbound", &["channel", "definitions", "host"]),
     row("inbound", &["redact", "channel", "definitions", "host", "programs"]),
+    row("report", &["redact", "definitions", "inbound"]),
     row("turn", &["redact", "definitions", "host", "programs", "inbound", "outbound"]),
     row("dispatch", &["channel", "definitions", "host", "programs", "inbound", "outbound", "turn"]),
 ];

@@ -19,10 +19,8 @@ mod provenance;
 mod resume;
 mod runs;
 mod sessions;
-mod source_location;
 mod stats;
 mod tasks;
-mod timeline;
 pub(super) mod visibility;
 mod webhooks;
 

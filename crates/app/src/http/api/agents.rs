@@ -11,10 +11,10 @@ use agentry_protocol::verdict::Verdict;
 use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
 use agentry_runtime::definitions::project_loader::{LoadedProject, rendered};
 use agentry_runtime::definitions::trust;
+use agentry_runtime::report::source_location::DefinitionLocation;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::source_location::DefinitionLocation;
 use crate::agent_report::{self, rule_words};
 use crate::diagnostics;
 use crate::fault::Fault;

@@ -14,13 +14,15 @@ use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
 use agentry_runtime::definitions::plan;
 use agentry_runtime::inbound::permission_request;
 use agentry_runtime::redact::TextEdges;
+use agentry_runtime::report::source_location::{
+    DefinitionLocation, SourceQuote, SourceReader, StageFinding,
+};
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunRow, RunStatus};
 use agentry_tools::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::source_location::{DefinitionLocation, SourceQuote, SourceReader, StageFinding};
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
 use crate::http::state::ServerState;

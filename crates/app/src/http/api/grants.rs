@@ -3,6 +3,7 @@
 //! Must never: change a grant; it is given or revoked, and both stay in the ledger.
 
 use agentry_kernel::access::is_active;
+use agentry_kernel::permission_request::grantees;
 use agentry_protocol::GrantId;
 use agentry_protocol::access::Grant;
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -13,7 +14,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::approvals::{self, ApprovalDetails, ApprovalStatusFilter, ApprovalsQuery};
-use crate::commands::to_whom;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, page_size};
 use crate::http::state::ServerState;
@@ -144,7 +144,7 @@ fn revoke(
 fn given(grant: &Grant, now: u64) -> GrantSummary {
     GrantSummary {
         id: grant.id.to_string(),
-        principal: to_whom(grant),
+        principal: grantees(grant),
         resources: grant.resources.iter().map(ToString::to_string).collect(),
         channel: grant.conditions.channel.clone(),
         session: grant.conditions.session.clone(),

@@ -8,13 +8,13 @@ use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{ApprovalId, RunId};
 use agentry_runtime::inbound::permission_request;
+use agentry_runtime::report::timeline::{self, TimelineSpan};
 use agentry_runtime::turn::replay::{ReplayReport, replay};
 use agentry_store::{EntryFilter, RunRow, RunStatus, SpendingSubject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sessions::{self, TurnSummary, UsageSummary};
-use super::timeline::{self, TimelineSpan};
 use super::visibility;
 use crate::http::api_error::ApiError;
 use crate::http::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, RouteMethod, page_size};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{SessionId, TurnId};
+use agentry_runtime::report::activity::usd;
 use agentry_runtime::turn::fork::{self, ForkError};
-use agentry_runtime::{Attendance, DefinitionSource};
-use agentry_runtime::{RunRequest, Runner, SessionInbox};
+use agentry_runtime::{Attendance, DefinitionSource, RunRequest, Runner, SessionInbox};
 use agentry_store::{
     RunRow, RunStatus, SessionRow, SpendingSubject, SpendingTotal, TurnRow, TurnStatus,
 };
@@ -123,15 +123,6 @@ impl From<SpendingTotal> for UsageSummary {
             cost_usd: is_known.then(|| usd(bill.nano_usd)),
         }
     }
-}
-
-/// Converts billionths of a US dollar to dollars.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "the rounding matters only above nine million dollars"
-)]
-pub(crate) fn usd(nano: u64) -> f64 {
-    nano as f64 / 1e9
 }
 
 /// Filter and page of a list of sessions.

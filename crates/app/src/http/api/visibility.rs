@@ -1,9 +1,10 @@
-//! Visibility: the owner sees everything, others see the sessions in which they alone spoke.
+//! Reads resources that a caller may see; the kernel decides who sees what.
 //!
 //! An invisible resource is reported as not found, exactly like one that does not exist.
 //!
 //! Must never: reveal that another caller's resource exists.
 
+use agentry_kernel::visibility::{self, SessionVoices, Viewer};
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::{RunId, SessionId};
 use agentry_store::{InboundRow, RunRow, SessionRow};
@@ -51,11 +52,16 @@ pub(crate) fn visible_message(
         return Ok(row);
     }
     let received = ledger.inbound_received(&row)?;
-    let own = agentry_kernel::identity::key_holder(caller.entity());
-    let is_own = received.place.channel == agentry_kernel::identity::HTTP
-        && caller.entity().is_some()
-        && received.sender.sender_id == own;
-    Some(row).filter(|_| is_own).ok_or_else(none)
+    let is_seen = visibility::can_see_message(viewer(caller), &received);
+    Some(row).filter(|_| is_seen).ok_or_else(none)
+}
+
+fn viewer(caller: &Caller) -> Viewer<'_> {
+    match caller.entity() {
+        _ if caller.is_owner() => Viewer::Owner,
+        Some(entity) => Viewer::Entity(entity),
+        None => Viewer::Unknown,
+    }
 }
 
 /// Returns true if the caller is the owner or the only speaker of the session.
@@ -64,6 +70,8 @@ pub(crate) fn can_see_session(site: &ServerState, caller: &Caller, session: &Ses
         return true;
     }
     let Some(entity) = caller.entity() else { return false };
-    let voices = site.parts.ledger.speaker_counts(session, entity).unwrap_or_default();
-    voices.own > 0 && voices.others == 0
+    // Without the numbers the caller sees nothing.
+    let Ok(voices) = site.parts.ledger.speaker_counts(session, entity) else { return false };
+    let voices = SessionVoices { own: voices.own, others: voices.others };
+    visibility::can_see_session(viewer(caller), voices)
 }

@@ -223,7 +223,8 @@ fn carry_out(
     };
     if json {
         let mut value = done.value;
-        value["differences"] = differences.map_or(Value::Null, |found| found.as_json());
+        value["differences"] = differences
+            .map_or(Value::Null, |found| replay::report_json(&found, replay::ReplayScope::Changed));
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -233,7 +234,7 @@ fn carry_out(
     }
     if let Some(found) = differences {
         writeln!(out, "re-evaluated decisions of the last 7 days:")?;
-        found.write(&mut out, replay::ReplayScope::Changed)?;
+        replay::write_report(&found, replay::ReplayScope::Changed, &mut out)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,13 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use agentry_agentfile::layout::HOME_ENTRIES;
 use agentry_agentfile::source::Origin;
 use agentry_protocol::verdict::Finding;
-use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
-use agentry_runtime::definitions::project_loader::HOME;
-use agentry_runtime::redact::Redactor;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::limits::{API_SOURCE_BYTES_MAX, SHOWN_LINE_CHARS_MAX};
+use crate::definitions::definition_cache::DefinitionSnapshot;
+use crate::definitions::project_loader::HOME;
+use crate::limits::{SOURCE_FILE_BYTES_MAX, SOURCE_LINE_CHARS_MAX};
+use crate::redact::Redactor;
 
 /// The file name extensions of definitions; no other file is read.
 const ENDINGS: [&str; 5] = [".yml", ".yaml", ".json", ".toml", ".md"];
@@ -23,37 +23,37 @@ const ENDINGS: [&str; 5] = [".yml", ".yaml", ".json", ".toml", ".md"];
 /// A place in a definition file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct DefinitionLocation {
+pub struct DefinitionLocation {
     /// Path of the file, relative to the project.
-    pub(crate) file: String,
+    pub file: String,
     /// Line, from one.
-    pub(crate) line: usize,
+    pub line: usize,
 }
 
 /// A place in a definition file, with its current text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct SourceQuote {
+pub struct SourceQuote {
     /// Path of the file.
-    pub(crate) file: String,
+    pub file: String,
     /// Line, from one.
-    pub(crate) line: usize,
+    pub line: usize,
     /// Current text of the line; null if the file no longer has it.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
 }
 
 /// The finding of one stage about a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct StageFinding {
+pub struct StageFinding {
     /// Stage: registered, input, access, scope, sandbox, tool access, rules, danger or hook.
-    pub(crate) source: String,
+    pub source: String,
     /// allow, ask or deny.
-    pub(crate) verdict: String,
+    pub verdict: String,
     /// Reason, in words.
-    pub(crate) why: String,
+    pub why: String,
     /// Rule behind the finding, as `file:line`, or `built-in` and its name.
-    pub(crate) rule: Option<String>,
+    pub rule: Option<String>,
 }
 
 impl From<&Finding> for StageFinding {
@@ -69,12 +69,12 @@ impl From<&Finding> for StageFinding {
 
 impl DefinitionLocation {
     /// Returns the place of an origin; none for a value that no file defines.
-    pub(crate) fn from_origin(origin: &Origin) -> Option<Self> {
+    pub fn from_origin(origin: &Origin) -> Option<Self> {
         (origin.line > 0).then(|| Self { file: origin.file.to_string(), line: origin.line })
     }
 
     /// Returns the place that a rule of a finding names; none for a built-in rule.
-    pub(crate) fn from_rule(rule: &str) -> Option<Self> {
+    pub fn from_rule(rule: &str) -> Option<Self> {
         let (file, line) = rule.rsplit_once(':')?;
         let line = line.parse().ok().filter(|line| *line > 0)?;
         Some(Self { file: file.to_owned(), line })
@@ -82,31 +82,31 @@ impl DefinitionLocation {
 }
 
 /// Reads lines of definition files.
-pub(crate) struct SourceReader<'a> {
+pub struct SourceReader<'a> {
     /// The current definitions.
-    pub(crate) definite: &'a DefinitionSnapshot,
+    pub definite: &'a DefinitionSnapshot,
     /// The directory of the project.
-    pub(crate) project: &'a Path,
+    pub project: &'a Path,
     /// Removes the values of secrets from the text.
-    pub(crate) redactor: &'a Redactor,
+    pub redactor: &'a Redactor,
 }
 
 impl SourceReader<'_> {
     /// Returns a place with its current text.
-    pub(crate) fn quote(&self, place: DefinitionLocation) -> SourceQuote {
+    pub fn quote(&self, place: DefinitionLocation) -> SourceQuote {
         let text = self.line(&place);
         SourceQuote { file: place.file, line: place.line, text }
     }
 
     /// Returns the current line at a place, cut and without secrets; none if there is no such line.
-    pub(crate) fn line(&self, place: &DefinitionLocation) -> Option<String> {
+    pub fn line(&self, place: &DefinitionLocation) -> Option<String> {
         let rules = &self.definite.loaded.library.access;
         let text = match rules.source(&place.file) {
             Some(source) => source.text.to_string(),
             None => read(&self.path(&place.file)?)?,
         };
         let line = text.lines().nth(place.line.checked_sub(1)?)?.trim();
-        let line: String = line.chars().take(SHOWN_LINE_CHARS_MAX).collect();
+        let line: String = line.chars().take(SOURCE_LINE_CHARS_MAX).collect();
         Some(self.redactor.hide(&line))
     }
 
@@ -144,7 +144,7 @@ fn read(path: &Path) -> Option<String> {
     }
     let mut text = String::new();
     let file = File::open(path).ok()?;
-    file.take(API_SOURCE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    file.take(SOURCE_FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

@@ -3,6 +3,7 @@
 //! Must never: record anything, or skip a decision because it is unchanged.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::mpsc;
 use std::thread;
 
@@ -16,58 +17,58 @@ use agentry_store::{Error, Ledger, PastDecision};
 use crate::limits::{REPLAY_BATCH_MAX, REPLAY_BATCHES_MAX};
 
 /// The inputs of a policy replay.
-pub(super) struct PolicyReplay<'a> {
+pub struct PolicyReplay<'a> {
     /// The policies that re-evaluate.
-    pub(super) new: &'a AccessPolicies,
+    pub new: &'a AccessPolicies,
     /// The policies to compare with; None compares with the recorded decisions.
-    pub(super) old: Option<&'a AccessPolicies>,
+    pub old: Option<&'a AccessPolicies>,
     /// All tools of the host.
-    pub(super) tools: Vec<ToolName>,
+    pub tools: Vec<ToolName>,
     /// All grants, including expired and revoked ones.
-    pub(super) grants: Vec<Grant>,
+    pub grants: Vec<Grant>,
     /// Converts a time in milliseconds to the owner's local time.
-    pub(super) local: &'a dyn Fn(u64) -> LocalTime,
+    pub local: &'a dyn Fn(u64) -> LocalTime,
 }
 
 /// A group of decisions with the same sender, channel and result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PolicyReplayGroup {
+pub struct PolicyReplayGroup {
     /// The principal, as shown to people.
-    pub(crate) who: String,
+    pub who: String,
     /// The channel of the events.
-    pub(crate) channel: String,
+    pub channel: String,
     /// The difference, in words; the effect itself if there is none.
-    pub(crate) what: String,
+    pub what: String,
     /// True if the decisions would differ.
-    pub(crate) changed: bool,
+    pub changed: bool,
 }
 
 /// The size and the first decision of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PolicyReplayCount {
+pub struct PolicyReplayCount {
     /// The number of decisions.
-    pub(crate) number: u64,
+    pub number: u64,
     /// The event of the first decision, or the decision's id if it has no event.
-    pub(crate) first: String,
+    pub first: String,
 }
 
 /// The result of a policy replay.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PolicyReplayReport {
+pub struct PolicyReplayReport {
     /// The groups, with their sizes.
-    pub(crate) groups: BTreeMap<PolicyReplayGroup, PolicyReplayCount>,
+    pub groups: BTreeMap<PolicyReplayGroup, PolicyReplayCount>,
     /// The number of re-evaluated decisions.
-    pub(crate) decisions: u64,
+    pub decisions: u64,
     /// The number of decisions that would differ.
-    pub(crate) changed: u64,
+    pub changed: u64,
 }
 
-/// Re-evaluates all decisions from `since` to before `until`, in milliseconds. One thread reads
-/// while the other decides.
-pub(super) fn decide(
+/// Re-evaluates all decisions of a time range, in milliseconds. One thread reads while the other
+/// decides.
+pub fn replay_policies(
     ledger: &Ledger,
     trial: &PolicyReplay<'_>,
-    (since, until): (u64, u64),
+    times: Range<u64>,
 ) -> Result<PolicyReplayReport, Error> {
     let mut outcome = PolicyReplayReport::default();
     let mut grants = GrantTimeline::new(&trial.grants);
@@ -75,7 +76,7 @@ pub(super) fn decide(
     thread::scope(|scope| {
         let reader = scope.spawn(move || {
             let mut batch = Vec::new();
-            let read = ledger.each_decision(since, until, |past| {
+            let read = ledger.each_decision(times.start, times.end, |past| {
                 batch.push(past);
                 if batch.len() == REPLAY_BATCH_MAX {
                     // This fails only if the other thread panicked; then the batch is not needed.

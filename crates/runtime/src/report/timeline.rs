@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A timed span of a run.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TimelineSpan {
+pub struct TimelineSpan {
     /// Sequence number of its first entry.
     seq: u64,
     /// model, tool, approval, hook or check.
@@ -55,7 +55,7 @@ struct TimelineBuilder {
 }
 
 /// Returns the spans of these entries, in order of their start.
-pub(crate) fn timeline_of(entries: &[Envelope]) -> Vec<TimelineSpan> {
+pub fn timeline_of(entries: &[Envelope]) -> Vec<TimelineSpan> {
     let mut making = TimelineBuilder::default();
     entries.iter().for_each(|entry| making.take(entry));
     making.spans

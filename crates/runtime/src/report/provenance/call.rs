@@ -11,15 +11,15 @@ use agentry_protocol::hook::{GateVerdict, HookChange, HookReport, HookResult};
 use agentry_protocol::tool_call::OutcomeStatus;
 use agentry_protocol::verdict::{Finding, Stage, Verdict};
 use agentry_protocol::{ApprovalId, CallId};
-use agentry_store::{CallRow, EntryFilter, Ledger};
+use agentry_store::{CallRow, EntryFilter, Error, Ledger};
 
 use super::{ProvenanceChain, ProvenanceLink, ProvenanceStage};
-use crate::http::api::source_location::DefinitionLocation;
-use crate::http::api_error::ApiError;
 use crate::limits::WHY_ENTRIES_MAX;
+use crate::report::source_location::DefinitionLocation;
 
 /// Returns the call that an entry is about.
-pub(super) fn subject_call(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallRow>, ApiError> {
+#[expect(clippy::wildcard_enum_match_arm, reason = "other entries are about no call")]
+pub(super) fn subject_call(ledger: &Ledger, entry: &Envelope) -> Result<Option<CallRow>, Error> {
     let id = match &entry.event {
         Event::CallProposed { call, .. } => call.id.clone(),
         Event::ApprovalAsked(approval) => approval.call.id.clone(),
@@ -42,11 +42,12 @@ pub(super) fn subject_call(ledger: &Ledger, entry: &Envelope) -> Result<Option<C
         }
         _ => return Ok(None),
     };
-    Ok(ledger.call(&id)?)
+    ledger.call(&id)
 }
 
 /// Returns the call that a hook of a turn was about.
-fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<CallId>, ApiError> {
+#[expect(clippy::wildcard_enum_match_arm, reason = "other entries are about no call")]
+fn hook_of(ledger: &Ledger, entry: &Envelope, number: u32) -> Result<Option<CallId>, Error> {
     let Some(turn) = &entry.about.turn else { return Ok(None) };
     let filter = EntryFilter { turn: Some(turn.clone()), ..EntryFilter::default() };
     let before = ledger.read_before(entry.seq, &filter, WHY_ENTRIES_MAX)?;
@@ -65,7 +66,7 @@ struct CallReferences<'a> {
 
 impl ProvenanceChain<'_> {
     /// Adds all recorded steps of a call.
-    pub(super) fn call(&mut self, row: &CallRow) -> Result<(), ApiError> {
+    pub(super) fn call(&mut self, row: &CallRow) -> Result<(), Error> {
         let Some(after) = row.proposed_seq.checked_sub(1) else { return Ok(()) };
         let filter = EntryFilter { turn: row.turn.clone(), ..EntryFilter::default() };
         let entries = self.ledger.read_from(after, &filter, WHY_ENTRIES_MAX)?;
@@ -77,7 +78,8 @@ impl ProvenanceChain<'_> {
         Ok(())
     }
 
-    fn step(&mut self, told: &mut CallReferences<'_>, entry: &Envelope) -> Result<(), ApiError> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other entries are about no call")]
+    fn step(&mut self, told: &mut CallReferences<'_>, entry: &Envelope) -> Result<(), Error> {
         let (seq, id) = (entry.seq, told.id);
         match &entry.event {
             Event::CallProposed { call, ruling } if call.id == *id => {
@@ -153,7 +155,7 @@ impl ProvenanceChain<'_> {
         seq: u64,
         (by, under): (&Permit, &CallConfinement),
         edited: Option<&CallEdit>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), Error> {
         if let Some(edited) = edited {
             let (stage, who) = match &edited.by {
                 Some(program) => (ProvenanceStage::Hook, program.as_str()),
@@ -203,6 +205,7 @@ impl ProvenanceChain<'_> {
 }
 
 /// Returns the link of an entry that says how the call went; none if the entry is about another call.
+#[expect(clippy::wildcard_enum_match_arm, reason = "other entries are about no call")]
 fn result_link(seq: u64, id: &CallId, event: &Event) -> Option<ProvenanceLink> {
     let link = |title: &str| ProvenanceLink::new(seq, ProvenanceStage::Result, title);
     Some(match event {
