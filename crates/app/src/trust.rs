@@ -19,7 +19,8 @@ use agentry_runtime::definitions::trust::{self, TrustStatus};
 use agentry_store::Ledger;
 use agentry_tools::unified_diff;
 
-use crate::addresses::{self, AddressTrust};
+use crate::address_trust::AddressTrust;
+use crate::addresses;
 use crate::bootstrap::{self, ProjectRuntime};
 use crate::cli_context::CliContext;
 use crate::diagnostics::{escaped, plural};

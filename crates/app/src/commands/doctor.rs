@@ -22,7 +22,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::OutputFormat;
-use crate::addresses::{self, AddressTrust};
+use crate::address_trust;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
 use crate::diagnostics::visible;
@@ -147,8 +147,8 @@ fn warn_of_addresses(host: &CliContext) -> Result<(), Fault> {
     // Without a project there are no such providers.
     let Ok(project) = tree_reader::read_project(here, "") else { return Ok(()) };
     let settings = host.settings(&project, &mut Findings::default());
-    let trusts = AddressTrust::of(host, here)?;
-    trusts.warn(&addresses::untrusted(&host.environment, &settings, &trusts));
+    let trusts = bootstrap::address_trust(host, here)?;
+    trusts.warn(&address_trust::untrusted(&host.environment, &settings, &trusts));
     Ok(())
 }
 

@@ -21,7 +21,6 @@ use serde_json::{Value, json};
 
 use super::pull::sized;
 use super::{AgentSelection, OutputFormat, show_agent};
-use crate::addresses::AddressTrust;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
 use crate::diagnostics::{visible, visible_line};
@@ -54,7 +53,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let secrets =
         secret_store::resolve(&host.environment, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
-    let trusts = AddressTrust::of(host, &loaded.root)?;
+    let trusts = bootstrap::address_trust(host, &loaded.root)?;
     let known = bootstrap::providers(host, &loaded, &secrets, &redactor, &trusts);
     trusts.warn(&known.untrusted);
     let servings = known.servings.probe(&known.providers);

@@ -21,19 +21,21 @@ use agentry_runtime::dispatch::dispatcher::{Dispatcher, DispatcherOptions, Dispa
 use agentry_runtime::inbound::receive::receive;
 use agentry_runtime::inbound::trace;
 use agentry_runtime::outbound::reply::ReplySender;
+use agentry_server::limits::SERVER_LOOK_TIME;
 use agentry_store::{DeliveryStatus, EntryFilter, InboundRow, InboundStatus, IntakeLock, Ledger};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::serve::{SilentObserver, log_line};
+use super::serve::SilentObserver;
 use crate::bootstrap::{self, new_uuid_number};
 use crate::channels;
 use crate::cli_context::CliContext;
-use crate::commands::absolute_model;
 use crate::confirmation;
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
-use crate::limits::{LINE_BYTES_MAX, SERVER_LOOK_TIME};
+use crate::limits::LINE_BYTES_MAX;
+use crate::model_choice::absolute_model;
+use crate::output::log_line;
 
 #[derive(Args)]
 pub(crate) struct Options {

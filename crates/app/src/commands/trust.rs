@@ -18,7 +18,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::{AgentSelection, show_agent};
-use crate::addresses::{self, AddressTrust};
+use crate::address_trust::AddressTrust;
+use crate::addresses;
 use crate::bootstrap::{self, store_fault};
 use crate::cli_context::CliContext;
 use crate::confirmation;

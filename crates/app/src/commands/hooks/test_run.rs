@@ -19,10 +19,11 @@ use serde_json::{Map, Value, json};
 use super::present;
 use crate::bootstrap::{self, ProjectRuntime};
 use crate::cli_context::CliContext;
-use crate::commands::{OutputFormat, absolute_model};
+use crate::commands::OutputFormat;
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
 use crate::model_choice;
+use crate::model_choice::absolute_model;
 use crate::timezone;
 
 #[derive(Args)]
