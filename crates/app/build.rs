@@ -1,5 +1,4 @@
-//! Links the binary with a short table of relocations where the C library of this machine can read one, and lets
-//! cargo see that the console was built anew.
+//! Links the binary with a short table of relocations where the C library of this machine can read one.
 //!
 //! The long table is 2 MB of the file, and of the memory of every process. A C library before 2.36 cannot read the
 //! short one and would not start the binary, so the machine is asked, and a build for another machine goes without.
@@ -7,25 +6,16 @@
 //! Must never: fail a build.
 
 use std::env;
-use std::path::Path;
 use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={}", console());
     let is_here = env::var("HOST") == env::var("TARGET");
     let is_gnu = env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu")
         && env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux");
     if is_here && is_gnu && c_library().is_some_and(|version| version >= (2, 36)) {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
-}
-
-/// Returns the directory to watch for a new console. Cargo runs a build script again each time if the directory that
-/// it names does not exist, so before the first build of the console this is the directory above.
-fn console() -> &'static str {
-    const BUILT: &str = "../../console/dist";
-    if Path::new(BUILT).exists() { BUILT } else { "../../console" }
 }
 
 /// The version of the C library that programs of this machine are started with.

@@ -43,6 +43,13 @@ struct FindingPlace {
     span: Span,
 }
 
+impl Diagnostic {
+    /// Returns the finding on one line, without the remedy.
+    pub fn brief(&self) -> String {
+        format!("{}:{}:{} {} {}", self.file, self.line, self.column, self.code, self.message)
+    }
+}
+
 /// All findings of one run of the reader, with the texts they refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {

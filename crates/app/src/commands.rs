@@ -29,9 +29,10 @@ mod help;
 mod hooks;
 mod init;
 mod ledger;
+mod model_fetch;
 mod models;
 mod policy;
-pub(crate) mod pull;
+mod pull;
 mod replay;
 mod requests;
 mod resume;
@@ -40,7 +41,7 @@ mod sandbox;
 mod schema;
 mod secret;
 mod send;
-pub(crate) mod serve;
+mod serve;
 mod show_agent;
 mod show_prompt;
 mod show_record;
@@ -49,14 +50,6 @@ mod token;
 mod tools;
 mod trace;
 mod trust;
-
-pub(crate) use doctor::report as doctor_report;
-pub(crate) use fork::fault as no_fork;
-pub(crate) use grants::to_whom;
-pub(crate) use requests::request_lines;
-pub(crate) use run::{absolute_model, record_cancel, show_run};
-pub(crate) use serve::log_line;
-pub(crate) use show_agent::by_name as choose_agent;
 
 /// Runs agents defined as files in git: governed, confined, durable, replayable.
 #[derive(Parser)]

@@ -4,87 +4,24 @@
 //!
 //! Must never: treat a definition as confirmed without the owner's consent.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use agentry_agentfile::layout;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_protocol::ContentHash;
 use agentry_protocol::trust::{KnownDefinitions, TrustChange};
+use agentry_runtime::definitions::definition_changes::{
+    DefinitionChangeKind, changes, in_words, unconfirmed,
+};
+use agentry_runtime::definitions::project_loader::LoadedProject;
+use agentry_runtime::limits::DEFINITIONS_SHOWN_MAX;
 use agentry_store::{Ledger, RecordedDefinitions};
 
 use crate::bootstrap;
-use crate::cli_context::{CliContext, LoadedProject};
+use crate::cli_context::CliContext;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
-use crate::limits::DEFINITIONS_SHOWN_MAX;
 use crate::trust;
-
-/// The hash of each definition file, by path below the directory.
-pub(crate) type Digests = BTreeMap<String, ContentHash>;
-
-/// One difference between two states of the definitions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DefinitionChange {
-    /// The kind of change.
-    pub(crate) what: DefinitionChangeKind,
-    /// The path of the file, relative to the directory.
-    pub(crate) path: String,
-}
-
-/// Kind of change of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DefinitionChangeKind {
-    /// The file is new.
-    New,
-    /// The content changed.
-    Changed,
-    /// The file was removed.
-    Removed,
-}
-
-impl DefinitionChangeKind {
-    fn word(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Changed => "changed",
-            Self::Removed => "removed",
-        }
-    }
-}
-
-/// Returns the differences between two states.
-pub(crate) fn changes(before: &Digests, now: &Digests) -> Vec<DefinitionChange> {
-    let mut all = Vec::new();
-    for (path, hash) in now {
-        let what = match before.get(path) {
-            None => DefinitionChangeKind::New,
-            Some(was) if was != hash => DefinitionChangeKind::Changed,
-            Some(_) => continue,
-        };
-        all.push(DefinitionChange { what, path: path.clone() });
-    }
-    let gone = before.keys().filter(|path| !now.contains_key(*path));
-    all.extend(
-        gone.map(|path| DefinitionChange {
-            what: DefinitionChangeKind::Removed,
-            path: path.clone(),
-        }),
-    );
-    all
-}
-
-/// Names the changed files in one line, up to `DEFINITIONS_SHOWN_MAX`.
-pub(crate) fn in_words(changes: &[DefinitionChange]) -> String {
-    let word = |change: &DefinitionChange| format!("{} ({})", change.path, change.what.word());
-    let mut words: Vec<String> = changes.iter().take(DEFINITIONS_SHOWN_MAX).map(word).collect();
-    let more = changes.len().saturating_sub(DEFINITIONS_SHOWN_MAX);
-    if more > 0 {
-        words.push(format!("{more} more"));
-    }
-    words.join(", ")
-}
 
 /// Reports definitions that changed since the last run here, and records the new state.
 pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Fault> {
@@ -113,16 +50,6 @@ pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Faul
     if all.is_some_and(|all| all.is_empty()) { Ok(()) } else { record(ledger, loaded, None) }
 }
 
-/// Returns the changes since the definitions were confirmed; None if they never were.
-pub(crate) fn unconfirmed(
-    ledger: &Ledger,
-    loaded: &LoadedProject,
-) -> Result<Option<Vec<DefinitionChange>>, Fault> {
-    let confirmed = ledger.known_definitions(&path(loaded), RecordedDefinitions::Confirmed);
-    let confirmed = confirmed.map_err(bootstrap::store_fault)?;
-    Ok(confirmed.map(|confirmed| changes(&confirmed.files, &loaded.digests)))
-}
-
 /// Records the current definitions of a directory as confirmed.
 pub(crate) fn confirm(ledger: &Ledger, loaded: &LoadedProject, by: &str) -> Result<(), Fault> {
     record(ledger, loaded, Some(by.to_owned()))
@@ -135,7 +62,7 @@ pub(crate) fn require_confirmed(
     loaded: &LoadedProject,
 ) -> Result<Option<String>, Fault> {
     let by = host.environment.user();
-    let Some(changes) = unconfirmed(ledger, loaded)? else {
+    let Some(changes) = unconfirmed(ledger, loaded).map_err(bootstrap::store_fault)? else {
         confirm(ledger, loaded, by)?;
         let (count, path) = (plural(loaded.digests.len(), "definition file"), path(loaded));
         return Ok(Some(format!(
@@ -178,7 +105,7 @@ pub(crate) struct ConfirmationKeeper {
 impl ConfirmationKeeper {
     /// Reads before the change if the definitions are confirmed.
     pub(crate) fn before(ledger: &Ledger, loaded: &LoadedProject) -> Result<Self, Fault> {
-        let changes = unconfirmed(ledger, loaded)?;
+        let changes = unconfirmed(ledger, loaded).map_err(bootstrap::store_fault)?;
         Ok(Self { was_confirmed: changes.is_some_and(|changes| changes.is_empty()) })
     }
 

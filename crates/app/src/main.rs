@@ -3,41 +3,24 @@
 //! Must never: hold logic. Commands have their own files; decisions belong to the kernel.
 
 mod addresses;
-mod agent_events;
-mod agent_report;
-mod approval_text;
-mod bootstrap;
-mod channels;
-mod chat;
-mod cli_context;
 mod commands;
 mod confirmation;
-mod definition_cache;
-mod definition_overlay;
-mod diagnostics;
-mod env;
-mod fault;
 mod foreign_tree;
-mod http;
-mod image;
 mod limits;
-mod model_choice;
-mod output;
-mod policies;
-mod program_text;
-mod prompt_preview;
-mod providers;
 mod run_output;
-mod sandbox_setup;
-mod secret_store;
 mod signals;
 mod text_output;
-mod timezone;
 mod trust;
 
 use std::io::Write;
 use std::process::ExitCode;
 
+use agentry_frontend::{
+    address_trust, agent_report, approval_text, bootstrap, channels, cli_context, diagnostics,
+    fault, image, model_choice, outcome_text, output, prompt_preview, runtime_fault, sandbox_setup,
+    timezone,
+};
+use agentry_runtime::outbound::{agent_events, program_text};
 use commands::Cli;
 
 fn main() -> ExitCode {

@@ -200,7 +200,7 @@ impl TerminalAsker {
         let bold = anstyle::Style::new().bold();
         let call = &approval.call;
         writeln!(out, "\n{bold}Allow the call of `{}`?{bold:#}  {}", call.tool, approval.id)?;
-        for line in approval.request().map(crate::commands::request_lines).unwrap_or_default() {
+        for line in approval.request().map(approval_text::request_lines).unwrap_or_default() {
             writeln!(out, "  {}", approval_text::legible_text(&line))?;
         }
         let input = serde_json::to_string_pretty(&call.input).unwrap_or_default();

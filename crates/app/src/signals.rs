@@ -4,8 +4,7 @@
 //!
 //! Must never: lose entries of the ledger. The run can always be resumed.
 
-use std::sync::Arc;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use agentry_protocol::envelope::EntrySubject;
@@ -13,7 +12,7 @@ use agentry_runtime::Host;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::commands::record_cancel;
+use crate::bootstrap::record_cancel;
 
 type CurrentRun = Mutex<Option<(Arc<Host>, EntrySubject)>>;
 

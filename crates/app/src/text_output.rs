@@ -17,6 +17,7 @@ use crate::agent_events;
 use crate::approval_text;
 use crate::diagnostics::{escaped, visible};
 use crate::limits::PROGRESS_CHARS_MAX;
+use crate::outcome_text::hidden;
 use crate::program_text;
 
 /// Writer of a run in progress.
@@ -227,15 +228,6 @@ fn finished(outcome: &ToolOutcome) -> String {
         short(first),
         hidden(outcome).map_or(String::new(), |note| format!("  ({note})"))
     )
-}
-
-/// Returns a note with the number of secrets redacted from an outcome; None if there were none.
-pub(crate) fn hidden(outcome: &ToolOutcome) -> Option<String> {
-    match outcome.measured.redacted {
-        0 => None,
-        1 => Some("1 secret hidden".to_owned()),
-        count => Some(format!("{count} secrets hidden")),
-    }
 }
 
 fn short(text: &str) -> String {

@@ -14,13 +14,15 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::trust::{TrustChange, TrustedPrograms};
 use agentry_runtime::Definitions;
+use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::definitions::trust::{self, TrustStatus};
 use agentry_store::Ledger;
 use agentry_tools::unified_diff;
 
-use crate::addresses::{self, AddressTrust};
+use crate::address_trust::AddressTrust;
+use crate::addresses;
 use crate::bootstrap::{self, ProjectRuntime};
-use crate::cli_context::{CliContext, LoadedProject};
+use crate::cli_context::CliContext;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
 use crate::limits::{TRUST_DIFF_CHARS_MAX, TRUST_FILE_BYTES_MAX, TRUST_FILES_SHOWN_MAX};

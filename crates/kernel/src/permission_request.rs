@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use agentry_agentfile::approval_rule::{COMMAND, SHELL};
-use agentry_protocol::access::{Bounds, RequestLimits, RequestQuota, Resource};
+use agentry_protocol::access::{Bounds, Grant, RequestLimits, RequestQuota, Resource};
 use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalKind, ApprovalScope};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::tool_call::ToolCall;
@@ -54,6 +54,15 @@ pub fn name_of(principal: &Principal) -> String {
         (Some(name), None) => name.to_owned(),
         (None, _) => format!("the sender ({})", principal.kind),
     }
+}
+
+/// Returns the people that a grant is for, as its query names them.
+pub fn grantees(grant: &Grant) -> String {
+    let query = &grant.principal_query;
+    let person = query.person_id.iter().map(|id| format!("person:{id}"));
+    let relationship = query.relationship.iter().map(|word| format!("relationship:{word}"));
+    let tags = query.tags.iter().map(|tag| format!("tag:{tag}"));
+    person.chain(relationship).chain(tags).collect::<Vec<_>>().join(" ")
 }
 
 /// The reason why no further request is sent now.

@@ -2,10 +2,20 @@
 //!
 //! Must never: change after they are loaded.
 
+pub mod agent_choice;
+mod agent_manifests;
 pub(crate) mod confinement;
+pub mod definition_cache;
+pub mod definition_changes;
+pub mod definition_overlay;
 pub(crate) mod definition_source;
 pub(crate) mod load_skill;
+pub mod path_target;
 pub mod plan;
+pub mod policies;
+pub mod project_error;
+pub mod project_loader;
+pub mod run_limits;
 pub mod template_process;
 pub mod tree_reader;
 pub mod trust;

@@ -9,14 +9,18 @@ mod canonical_json;
 pub mod channel;
 pub mod definitions;
 pub mod dispatch;
+pub mod environment;
 mod error;
 pub mod host;
 pub mod inbound;
 pub mod limits;
 pub mod outbound;
 pub mod programs;
+pub mod providers;
 pub mod redact;
+pub mod report;
 mod run_request;
+pub mod secret_store;
 mod spawn;
 pub mod turn;
 

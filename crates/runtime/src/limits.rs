@@ -17,6 +17,24 @@ pub const READ_DEPTH_MAX: usize = 12;
 /// The most bytes that are read from one directory.
 pub const READ_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// The maximum number of changed definitions that are named.
+pub const DEFINITIONS_SHOWN_MAX: usize = 20;
+/// The maximum number of errors of an agent that are named if it does not load.
+pub const AGENT_ERRORS_SHOWN_MAX: usize = 5;
+/// Requests to the model in one turn, unless the settings say otherwise.
+pub const STEPS_MAX: u32 = 250;
+/// Tool calls in one turn, unless the settings say otherwise.
+pub const CALLS_MAX: u32 = 1_000;
+/// Iterations in the autonomous mode, unless an option or the settings say otherwise.
+pub const ITERATIONS_MAX: u32 = 100;
+/// The age up to which cached definitions are used without a check for changes.
+pub const RELOAD_TIME_MIN: Duration = Duration::from_secs(1);
+/// The age up to which cached definitions are used while another thread checks for changes.
+pub const RELOAD_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// The timeout for a connection to Ollama, in milliseconds.
+pub const OLLAMA_LOOK_MS_MAX: u64 = 200;
+
 /// The memory limit of the process that renders templates, in bytes.
 pub const TEMPLATE_MEMORY_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// The processor time of one template, in seconds.
@@ -54,6 +72,10 @@ pub const TAIL_LOOK_TIME_MAX: Duration = Duration::from_millis(200);
 pub const SECRET_CHARS_MIN: usize = 6;
 /// The longest value of a secret, in bytes.
 pub const SECRET_BYTES_MAX: usize = 16 * 1024;
+/// The maximum size of the secrets file, in bytes.
+pub const SECRETS_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The maximum length of a secret's name, in characters.
+pub const SECRET_NAME_CHARS_MAX: usize = 64;
 /// The shortest value of a variable that counts as a secret because of its name, in characters.
 pub const SECRET_VARIABLE_CHARS_MIN: usize = 8;
 /// The shortest line of a longer value that is redacted by itself, in bytes.
@@ -199,6 +221,26 @@ pub const HOOK_CANCEL_LOOK_MS: u64 = 100;
 pub const HOOKS_FINISH_MS_MAX: u64 = 10_000;
 /// The time between two checks whether these programs have ended, in milliseconds.
 pub const HOOKS_FINISH_LOOK_MS: u64 = 20;
+
+/// Bytes of a definition that are read to find one line.
+pub const SOURCE_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// The maximum time range of statistics, in hours.
+pub const STATS_HOURS_MAX: u64 = 90 * 24;
+/// The maximum number of entries of a turn that are searched for the reasons of a call.
+pub const WHY_ENTRIES_MAX: usize = 2_000;
+/// The maximum number of causes of an entry that are shown beside the decisions.
+pub const WHY_CAUSES_MAX: usize = 8;
+/// The maximum number of inbounds that are shown for a run.
+pub const WHY_INBOUNDS_MAX: usize = 8;
+/// The number of past decisions in a batch from the reader to the evaluator.
+pub const REPLAY_BATCH_MAX: usize = 256;
+/// The maximum number of such batches that wait.
+pub const REPLAY_BATCHES_MAX: usize = 8;
+/// The maximum length of a detail in the reasons of an entry, in characters.
+pub const WHY_TEXT_CHARS_MAX: usize = 500;
+/// The maximum length of a quoted line of a definition, in characters.
+pub const SOURCE_LINE_CHARS_MAX: usize = 200;
+
 /// The longest line of a dump that is searched for secrets, in bytes.
 pub(crate) const DUMP_LINE_BYTES_MAX: usize = 400;
 /// The most digits of the offset at the start of such a line.

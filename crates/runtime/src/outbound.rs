@@ -2,5 +2,7 @@
 //!
 //! Must never: send an answer that is not recorded.
 
+pub mod agent_events;
 pub mod chunked_send;
+pub mod program_text;
 pub mod reply;

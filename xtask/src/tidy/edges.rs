@@ -23,7 +23,7 @@ pub(crate) struct Dependency {
 }
 
 /// The crates of ours that each crate may use. The order is the one of the architecture: upwards.
-const MAY_USE: [(&str, &[&str]); 12] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("protocol", &[]),
     ("bthread", &[]),
     ("agentfile", &["protocol"]),
@@ -38,10 +38,17 @@ const MAY_USE: [(&str, &[&str]); 12] = [
         &["protocol", "bthread", "agentfile", "kernel", "store", "sandbox", "model", "tools"],
     ),
     (
-        "app",
+        "frontend",
+        &["protocol", "agentfile", "kernel", "store", "sandbox", "model", "tools", "runtime"],
+    ),
+    (
+        "server",
+        &["protocol", "agentfile", "kernel", "store", "model", "tools", "runtime", "frontend"],
+    ),
+    (
+        "chat",
         &[
             "protocol",
-            "bthread",
             "agentfile",
             "kernel",
             "store",
@@ -49,6 +56,23 @@ const MAY_USE: [(&str, &[&str]); 12] = [
             "model",
             "tools",
             "runtime",
+            "frontend",
+        ],
+    ),
+    (
+        "app",
+        &[
+            "protocol",
+            "agentfile",
+            "kernel",
+            "store",
+            "sandbox",
+            "model",
+            "tools",
+            "runtime",
+            "frontend",
+            "server",
+            "chat",
         ],
     ),
     ("xtask", &[]),
@@ -156,8 +180,14 @@ fn refusal(room: &str, outside: &str) -> Option<&'static str> {
         ("sandbox", "tokio") => Some("A sandbox is plain processes and threads; wait in runtime"),
         ("store", "rusqlite" | "tokio-postgres") => None,
         (_, "rusqlite" | "tokio-postgres") => Some("SQL lives in store; ask it through its types"),
-        ("app", "axum") => None,
-        (_, "axum") => Some("HTTP for others lives in app; hand it what it shall show"),
+        ("server", "axum" | "hyper") => None,
+        (_, "axum" | "hyper") => {
+            Some("HTTP for others lives in server; hand it what it shall show")
+        }
+        ("chat", "ratatui") => None,
+        (_, "ratatui") => Some("Screens live in chat; hand it what it shall show"),
+        ("app" | "xtask", "clap") => None,
+        (_, "clap") => Some("The command line lives in app; take its values as parameters"),
         ("bthread", "serde") => None,
         ("bthread", _) => Some("The engine needs serde at most; write the few lines"),
         _ => None,
@@ -205,7 +235,8 @@ mod tests {
                 "agentry-agentfile: agentry-protocol, regex",
                 "agentry-kernel: agentry-protocol, agentry-bthread, agentry-agentfile, dev tokio",
                 "agentry-store: agentry-protocol, rusqlite, tokio-postgres",
-                "agentry: agentry-kernel, agentry-store, axum, tokio",
+                "agentry-server: agentry-kernel, agentry-frontend, axum, tokio",
+                "agentry: agentry-kernel, agentry-server, agentry-chat, clap",
                 "xtask: serde_json",
             ],
             &[],
@@ -245,6 +276,9 @@ mod tests {
                 "agentry-sandbox: tokio",
                 "agentry-runtime: rusqlite, axum",
                 "agentry-bthread: regex",
+                "agentry-server: clap",
+                "agentry-chat: axum",
+                "agentry: ratatui",
             ],
             &[
                 "crates/kernel/Cargo.toml:3: kernel may not use the outside crate tokio",
@@ -252,6 +286,9 @@ mod tests {
                 "crates/runtime/Cargo.toml:1: runtime may not use the outside crate rusqlite",
                 "crates/runtime/Cargo.toml:1: runtime may not use the outside crate axum",
                 "crates/bthread/Cargo.toml:1: bthread may not use the outside crate regex",
+                "crates/server/Cargo.toml:1: server may not use the outside crate clap",
+                "crates/chat/Cargo.toml:1: chat may not use the outside crate axum",
+                "crates/app/Cargo.toml:1: app may not use the outside crate ratatui",
             ],
         );
     }

@@ -28,8 +28,9 @@ const LAYERED: &str = "runtime";
 const ROOT: &str = "crates/runtime/src/lib.rs";
 
 /// Single files at the root that every directory may use; each uses no directory but those named.
-const SHARED: [ModuleRow; 5] = [
+const SHARED: [ModuleRow; 6] = [
     row("canonical_json", &[]),
+    row("environment", &[]),
     row("error", &[]),
     row("limits", &[]),
     row("run_request", &[]),
@@ -37,14 +38,17 @@ const SHARED: [ModuleRow; 5] = [
 ];
 
 /// The directories of the runtime, upwards.
-const DIRECTORIES: [ModuleRow; 9] = [
+const DIRECTORIES: [ModuleRow; 12] = [
     row("redact", &[]),
+    row("secret_store", &["redact"]),
+    row("providers", &["redact"]),
     row("channel", &["redact"]),
     row("definitions", &["redact"]),
     row("host", &["redact", "definitions"]),
     row("programs", &["redact", "definitions", "host"]),
     row("outbound", &["channel", "definitions", "host"]),
     row("inbound", &["redact", "channel", "definitions", "host", "programs"]),
+    row("report", &["redact", "definitions", "inbound"]),
     row("turn", &["redact", "definitions", "host", "programs", "inbound", "outbound"]),
     row("dispatch", &["channel", "definitions", "host", "programs", "inbound", "outbound", "turn"]),
 ];

@@ -17,7 +17,6 @@ use crate::approval_text;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
 use crate::fault::{Blame, Fault};
-use crate::secret_store;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -75,7 +74,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         expired: false,
         by: Some(TERMINAL.to_owned()),
     };
-    let redactor = secret_store::redactor(host)?;
+    let redactor = host.redactor()?;
     let answered =
         permission_request::answer((&ledger, &redactor), &id, answer, bootstrap::new_uuid_number);
     let answered = answered.map_err(bootstrap::fault)?;

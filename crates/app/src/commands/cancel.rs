@@ -12,9 +12,9 @@ use agentry_runtime::Error;
 use agentry_store::Error as StoreError;
 use clap::Args;
 
-use super::record_cancel;
 use super::run::show;
 use crate::bootstrap;
+use crate::bootstrap::record_cancel;
 use crate::cli_context::CliContext;
 use crate::fault::Fault;
 use crate::run_output::OutputMode;

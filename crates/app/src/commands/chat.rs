@@ -11,19 +11,20 @@ use std::sync::Arc;
 
 use agentry_agentfile::diagnostic::{DiagnosticCode, Severity};
 use agentry_agentfile::skill::SkillLevel;
+use agentry_chat::{ChatSession, ChatSetup, ChatStart, ChatSurface, last_run, new_key, sessions};
 use agentry_protocol::SessionKey;
 use agentry_store::{Ledger, SessionRow};
 use clap::Args;
 
 use super::run::{self, WorkOptions};
-use super::{AgentSelection, init, show_agent};
+use super::{AgentSelection, doctor, init, show_agent};
 use crate::bootstrap::{self, ProjectRuntime};
-use crate::chat::{self, ChatSession, ChatSetup, ChatStart, last_run, new_key, sessions};
 use crate::cli_context::CliContext;
 use crate::confirmation;
 use crate::fault::{Blame, Fault};
 use crate::limits::LINE_BYTES_MAX;
 use crate::model_choice;
+use crate::run_output::OutputMode;
 use crate::trust;
 
 /// The bundled profile that is used where no agent is defined.
@@ -52,7 +53,7 @@ impl Options {
 }
 
 pub(crate) fn run(host: &CliContext, mut options: Options) -> Result<ExitCode, Fault> {
-    let model = options.work.model.as_deref().map(run::absolute_model).transpose()?;
+    let model = options.work.model.as_deref().map(model_choice::absolute_model).transpose()?;
     options.work.model = model;
     let directory = options.who.as_deref().map(Path::new).filter(|path| path.is_dir());
     match (directory, &options.who) {
@@ -69,7 +70,7 @@ pub(crate) fn run(host: &CliContext, mut options: Options) -> Result<ExitCode, F
     };
     let mut opened = open(host, &options)?;
     opened.notes.extend(borrowed);
-    chat::run(host, opened)
+    agentry_chat::run(host, opened)
 }
 
 /// Runs the prompt from standard input.
@@ -128,6 +129,12 @@ fn borrow_profile(host: &CliContext, work: &mut WorkOptions) -> Result<Option<St
     )))
 }
 
+/// The functions that the chat calls.
+const SURFACE: ChatSurface = ChatSurface {
+    show_run: |engine, order| run::show_run(engine, OutputMode::Terminal, order),
+    doctor_report: doctor::report,
+};
+
 fn open(host: &CliContext, options: &Options) -> Result<ChatSetup, Fault> {
     let work = &options.work;
     host.use_tape(work.tape()?);
@@ -163,6 +170,7 @@ fn open(host: &CliContext, options: &Options) -> Result<ChatSetup, Fault> {
         talk,
         notes,
         start: if options.go_on { ChatStart::Continued } else { ChatStart::New },
+        surface: SURFACE,
     })
 }
 
@@ -186,8 +194,9 @@ fn resumed(
     let run = match run {
         Some(run) => Some(run),
         None => {
-            let runs =
-                ledger.runs(crate::limits::CHAT_SESSIONS_MAX).map_err(bootstrap::store_fault)?;
+            let runs = ledger
+                .runs(agentry_chat::limits::CHAT_SESSIONS_MAX)
+                .map_err(bootstrap::store_fault)?;
             runs.into_iter().find(|run| run.session.as_ref() == Some(&session))
         }
     };
@@ -198,7 +207,7 @@ fn resumed(
     let engine = bootstrap::engine_of(host, ledger, &run.id)?;
     let agent = row.agent.clone();
     let talk = talk((host, engine), (agent.as_str(), Some(run.model)), work, Some(row), None)?;
-    Ok(ChatSetup { talk, notes: Vec::new(), start: ChatStart::Continued })
+    Ok(ChatSetup { talk, notes: Vec::new(), start: ChatStart::Continued, surface: SURFACE })
 }
 
 /// Returns the model of the session's last run.

@@ -13,10 +13,11 @@ use agentry_agentfile::diagnostic::{Diagnostic, DiagnosticCode, FindingText, Fin
 use agentry_agentfile::file_tree::lies_in;
 use agentry_agentfile::library::Library;
 use agentry_agentfile::skill::SkillLevel;
+use agentry_runtime::definitions::project_loader::{LoadedProject, is_flag, is_of_home};
 use clap::{Args, ValueEnum};
 
 use super::OutputFormat;
-use crate::cli_context::{CliContext, LoadedProject, is_flag, is_of_home};
+use crate::cli_context::CliContext;
 use crate::diagnostics::{self, FindingCounts, plural};
 use crate::fault::Fault;
 

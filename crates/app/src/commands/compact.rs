@@ -7,17 +7,17 @@ use std::process::ExitCode;
 
 use agentry_protocol::context::Compaction;
 use agentry_protocol::event::{Event, StepPlan};
-use agentry_runtime::RunSettings;
 use agentry_runtime::definitions::plan;
-use agentry_runtime::{RunOutcome, RunRequest};
+use agentry_runtime::{RunOutcome, RunRequest, RunSettings};
 use agentry_store::{Ledger, SessionRow};
 use clap::Args;
 
-use super::run::{absolute_model, look, show};
+use super::run::{look, show};
 use crate::bootstrap::{self, ProjectRuntime, store_fault};
 use crate::cli_context::CliContext;
+use crate::commands::model_fetch;
 use crate::fault::{Blame, Fault};
-use crate::model_choice;
+use crate::model_choice::absolute_model;
 use crate::signals;
 use crate::text_output::compacted;
 
@@ -58,7 +58,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     };
     if let Some(model) = &model {
         let agent = engine.definitions.agent(&session.agent).map_err(bootstrap::fault)?;
-        let choice = model_choice::choose_for_run(host, &engine, agent, Some(model))?;
+        let choice = model_fetch::choose_for_run(host, &engine, agent, Some(model))?;
         (terms.model, terms.fallbacks) = (choice.model, choice.fallbacks);
     }
     let focus = options.focus.as_deref();

@@ -7,13 +7,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::Findings;
+use agentry_runtime::definitions::path_target::shown;
 use agentry_runtime::definitions::tree_reader;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::OutputFormat;
-use crate::addresses::{self, AddressTrust};
-use crate::cli_context::{CliContext, shown};
+use crate::address_trust;
+use crate::bootstrap;
+use crate::cli_context::CliContext;
 use crate::diagnostics;
 use crate::fault::{Blame, Fault};
 
@@ -37,8 +39,8 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     })?;
     let mut findings = Findings::default();
     let settings = host.settings(&project, &mut findings);
-    let trusts = AddressTrust::of(host, dir)?;
-    let untrusted = addresses::untrusted(host, &settings, &trusts);
+    let trusts = bootstrap::address_trust(host, dir)?;
+    let untrusted = address_trust::untrusted(&host.environment, &settings, &trusts);
     let mut out = crate::output::stdout().lock();
     let mut err = crate::output::stderr().lock();
     diagnostics::text(&findings, &findings.sorted(), &mut err)?;

@@ -10,13 +10,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 
+use agentry_server::auth;
 use agentry_store::Ledger;
 use clap::Args;
 
 use crate::bootstrap;
 use crate::cli_context::CliContext;
 use crate::fault::{Blame, Fault};
-use crate::http::auth;
 
 #[derive(Args)]
 pub(crate) struct Options {

@@ -16,16 +16,16 @@ use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_protocol::confinement::{Attestation, ConfinementLevel};
 use agentry_runtime::definitions::tree_reader;
+use agentry_runtime::environment::Environment;
 use agentry_sandbox::{LEVELS, Sandbox, SandboxSetup};
 use clap::Args;
 use serde_json::json;
 
 use super::OutputFormat;
-use crate::addresses::{self, AddressTrust};
+use crate::address_trust;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
 use crate::diagnostics::visible;
-use crate::env::Environment;
 use crate::fault::Fault;
 use crate::sandbox_setup;
 
@@ -147,8 +147,8 @@ fn warn_of_addresses(host: &CliContext) -> Result<(), Fault> {
     // Without a project there are no such providers.
     let Ok(project) = tree_reader::read_project(here, "") else { return Ok(()) };
     let settings = host.settings(&project, &mut Findings::default());
-    let trusts = AddressTrust::of(host, here)?;
-    trusts.warn(&addresses::untrusted(host, &settings, &trusts));
+    let trusts = bootstrap::address_trust(host, here)?;
+    trusts.warn(&address_trust::untrusted(&host.environment, &settings, &trusts));
     Ok(())
 }
 

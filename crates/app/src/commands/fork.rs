@@ -5,12 +5,13 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_runtime::turn::fork::{ForkError, ForkedSession, fork};
+use agentry_runtime::turn::fork::{ForkedSession, fork};
 use clap::Args;
 
 use crate::bootstrap;
 use crate::cli_context::CliContext;
-use crate::fault::{Blame, Fault};
+use crate::fault::Fault;
+use crate::runtime_fault::fork_fault;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -26,23 +27,9 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let id = ledger.find_turn(&options.turn).map_err(bootstrap::store_fault)?;
     let key = options.session.clone();
     let ForkedSession { session, key, agent } =
-        fork(&ledger, &id, key, bootstrap::new_uuid_number).map_err(fault)?;
+        fork(&ledger, &id, key, bootstrap::new_uuid_number).map_err(fork_fault)?;
     let mut out = crate::output::stdout().lock();
     writeln!(out, "{session}")?;
     writeln!(out, "  agentry run --agent {agent} --session {key} …")?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Turns a failed fork into a fault with a hint.
-pub(crate) fn fault(no: ForkError) -> Fault {
-    let blame = match no {
-        ForkError::UnderWay(_) => {
-            return Fault::new(Blame::Caller, no.to_string())
-                .hint("resume or cancel its run first, or fork the turn before it");
-        }
-        ForkError::Ledger(error) => return bootstrap::store_fault(error),
-        ForkError::NoSession(_) => Blame::Us,
-        ForkError::Name(_) => Blame::Caller,
-    };
-    Fault::new(blame, no.to_string())
 }

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_kernel::access::is_active;
+use agentry_kernel::permission_request::grantees;
 use agentry_protocol::GrantId;
 use agentry_protocol::access::{Grant, GrantConditions, PrincipalQuery, Resource};
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -206,7 +207,7 @@ fn list(ledger: &Ledger, options: &GrantListOptions, out: &mut dyn Write) -> Res
         writeln!(out, "there are no grants")?;
     }
     for grant in &grants {
-        let line = format!("{}: {}", to_whom(grant), what(grant));
+        let line = format!("{}: {}", grantees(grant), what(grant));
         writeln!(out, "{}  {}  {}", grant.id, standing(grant, now), escaped(&line))?;
     }
     Ok(())
@@ -216,7 +217,7 @@ fn write_whole(grant: &Grant, now: u64, out: &mut dyn Write) -> Result<(), Fault
     writeln!(out, "{}  {}", grant.id, standing(grant, now))?;
     let place = &grant.conditions;
     let lines = [
-        ("to", Some(to_whom(grant))),
+        ("to", Some(grantees(grant))),
         ("gives", Some(what(grant))),
         ("channel", place.channel.clone()),
         ("session", place.session.clone()),
@@ -272,15 +273,6 @@ fn standing(grant: &Grant, now: u64) -> &'static str {
         (None, true) => "active",
         (None, false) => "expired",
     }
-}
-
-/// Returns the conditions on the principal of a grant, in words.
-pub(crate) fn to_whom(grant: &Grant) -> String {
-    let query = &grant.principal_query;
-    let person = query.person_id.iter().map(|id| format!("person:{id}"));
-    let relationship = query.relationship.iter().map(|word| format!("relationship:{word}"));
-    let tags = query.tags.iter().map(|tag| format!("tag:{tag}"));
-    person.chain(relationship).chain(tags).collect::<Vec<_>>().join(" ")
 }
 
 fn what(grant: &Grant) -> String {

@@ -13,12 +13,13 @@ use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::SourceText;
 use agentry_agentfile::{config, toml};
+use agentry_runtime::definitions::project_loader::is_of_home;
 use clap::{ArgGroup, Args, ValueEnum};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
 use rust_embed::RustEmbed;
 
 use crate::bootstrap;
-use crate::cli_context::{CliContext, is_of_home};
+use crate::cli_context::CliContext;
 use crate::diagnostics::{self, visible};
 use crate::fault::{Blame, Fault};
 use crate::foreign_tree::{self, SkippedEntry};

@@ -13,18 +13,19 @@ use agentry_kernel::model_choice::{
 };
 use agentry_model::weights::Kind;
 use agentry_model::{LOCAL, Prices};
+use agentry_runtime::definitions::project_loader::LoadedProject;
+use agentry_runtime::providers::ProviderSet;
+use agentry_runtime::secret_store;
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::pull::sized;
 use super::{AgentSelection, OutputFormat, show_agent};
-use crate::addresses::AddressTrust;
-use crate::cli_context::{CliContext, LoadedProject};
+use crate::bootstrap;
+use crate::cli_context::CliContext;
 use crate::diagnostics::{visible, visible_line};
 use crate::fault::Fault;
 use crate::limits::SHOWN_MODELS_MAX;
-use crate::providers::{self, ProviderSet};
-use crate::secret_store;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -46,13 +47,14 @@ type ModelListResult = Result<Vec<String>, String>;
 
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
-    if let Some(fault) = loaded.settings_fault() {
+    if let Some(fault) = loaded.settings_error().map(Fault::from) {
         return Err(fault.in_a_definition());
     }
-    let secrets = secret_store::resolve(host, &loaded.library.settings.config.secrets)?;
+    let secrets =
+        secret_store::resolve(&host.environment, &loaded.library.settings.config.secrets)?;
     let redactor = Arc::new(secrets.redactor());
-    let trusts = AddressTrust::of(host, &loaded.root)?;
-    let known = providers::provider_set(host, &loaded, (&secrets, &redactor), &trusts)?;
+    let trusts = bootstrap::address_trust(host, &loaded.root)?;
+    let known = bootstrap::providers(host, &loaded, &secrets, &redactor, &trusts);
     trusts.warn(&known.untrusted);
     let servings = known.servings.probe(&known.providers);
     let agent = agent(&loaded, &options.which)?;

@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 use super::{AgentSelection, OutputFormat, show_agent};
 use crate::bootstrap;
-use crate::cli_context::CliContext;
+use crate::cli_context::{self, CliContext};
 use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
 
@@ -67,7 +67,8 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
     let agent = show_agent::choose(&loaded, &options.which)?;
     let step = step(&loaded.library, options)?;
-    let specs: Vec<_> = bootstrap::tool_specs().into_iter().chain(programs::specs(agent)).collect();
+    let specs: Vec<_> =
+        cli_context::tool_specs().into_iter().chain(programs::specs(agent)).collect();
     let confinement =
         Confinement { level: bootstrap::wanted_level(&loaded), ..Confinement::most_restricted() };
     let mut authority = authority::of_agent(agent, &loaded.library, &specs, step, confinement);

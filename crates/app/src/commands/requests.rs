@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
-use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
+use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
 use agentry_runtime::inbound::permission_request;
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunStatus};
 use clap::{Args, Subcommand};
@@ -18,7 +18,6 @@ use crate::bootstrap::{self, new_uuid_number};
 use crate::cli_context::CliContext;
 use crate::diagnostics::escaped;
 use crate::fault::{Blame, Fault};
-use crate::secret_store;
 
 /// Duration in milliseconds of an approval for a day.
 const DAY_MS: u64 = agentry_kernel::limits::GRANT_DAY_MS;
@@ -146,7 +145,7 @@ fn say(
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
     let id = find(ledger, text)?.approval.id;
-    let redactor = secret_store::redactor(host)?;
+    let redactor = host.redactor()?;
     let answer = answer.by(TERMINAL);
     let answered =
         permission_request::answer((ledger, &redactor), &id, answer.clone(), new_uuid_number);
@@ -193,7 +192,7 @@ fn list(ledger: &Ledger, options: &RequestListOptions, out: &mut dyn Write) -> R
     for row in &rows {
         let Some(request) = row.approval.request() else { continue };
         let who = agentry_kernel::permission_request::name_of(&request.requester);
-        let what = resources(request);
+        let what = approval_text::resources(request);
         writeln!(
             out,
             "{}  {}  {} on {}: {}",
@@ -211,7 +210,7 @@ fn write_whole(row: &ApprovalRow, out: &mut dyn Write) -> Result<(), Fault> {
     let Some(request) = row.approval.request() else { return Ok(()) };
     let call = &row.approval.call;
     writeln!(out, "{}  {}", row.approval.id, word(row.status))?;
-    for line in request_lines(request) {
+    for line in approval_text::request_lines(request) {
         writeln!(out, "  {}", approval_text::legible_text(&line))?;
     }
     writeln!(out, "  call: {} {}", call.tool, approval_text::in_one_line(&call.input))?;
@@ -228,25 +227,6 @@ fn write_whole(row: &ApprovalRow, out: &mut dyn Write) -> Result<(), Fault> {
         writeln!(out, "  answer: {}", escaped(reason))?;
     }
     Ok(())
-}
-
-/// Returns the facts that a person needs to judge a request: sender, permission, reason, message.
-pub(crate) fn request_lines(request: &PermissionRequest) -> Vec<String> {
-    let who = agentry_kernel::permission_request::name_of(&request.requester);
-    let mut lines = vec![
-        format!("{who} on {} has no permission for this", request.requester_channel),
-        format!("a lasting approval grants: {}", resources(request)),
-        format!("reason: {}", request.reason),
-    ];
-    if !request.original_message.is_empty() {
-        lines.push(format!("they wrote: {}", request.original_message));
-    }
-    lines
-}
-
-fn resources(request: &PermissionRequest) -> String {
-    let all: Vec<String> = request.resources.iter().map(ToString::to_string).collect();
-    all.join(", ")
 }
 
 fn word(status: ApprovalStatus) -> &'static str {

@@ -13,19 +13,23 @@ use agentry_agentfile::task::Task;
 use agentry_kernel::identity::TERMINAL;
 use agentry_model::RecordingMode;
 use agentry_protocol::SessionKey;
-use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
-use agentry_protocol::event::{Event, Mode};
-use agentry_runtime::{Attendance, Error, Host, RunObserver, RunSettings};
-use agentry_runtime::{RunRequest, Runner, SessionInbox};
+use agentry_protocol::envelope::Envelope;
+use agentry_protocol::event::Mode;
+use agentry_runtime::definitions::agent_choice::choose_agent;
+use agentry_runtime::definitions::project_loader::LoadedProject;
+use agentry_runtime::definitions::run_limits::run_limits;
+use agentry_runtime::{
+    Attendance, Error, RunObserver, RunRequest, RunSettings, Runner, SessionInbox,
+};
 use clap::{Args, ValueEnum};
 
-use super::show_agent;
 use crate::bootstrap::{self, ProjectRuntime};
-use crate::cli_context::{CliContext, LoadedProject};
+use crate::cli_context::CliContext;
+use crate::commands::model_fetch;
 use crate::confirmation;
 use crate::fault::{Blame, Fault};
 use crate::image;
-use crate::model_choice;
+use crate::model_choice::absolute_model;
 use crate::run_output::{self, OutputMode};
 use crate::signals;
 use crate::trust;
@@ -262,7 +266,8 @@ pub(crate) fn choose<'a>(
     loaded: &'a LoadedProject,
     work: &WorkOptions,
 ) -> Result<Result<&'a Agent, Fault>, Fault> {
-    Ok(show_agent::by_name(loaded, work.agent.as_deref()).map_err(Fault::in_a_definition))
+    Ok(choose_agent(loaded, Path::new("."), work.agent.as_deref())
+        .map_err(|error| Fault::from(error).in_a_definition()))
 }
 
 fn task<'a>(loaded: &'a LoadedProject, what: &str) -> Result<Option<&'a Task>, Fault> {
@@ -283,26 +288,17 @@ pub(crate) fn terms(
 ) -> Result<RunSettings, Fault> {
     let loaded = &engine.loaded;
     bootstrap::check_mode(bootstrap::wanted_level(loaded), work.mode.mode())?;
-    let choice = model_choice::choose_for_run(host, engine, agent, model)?;
+    let choice = model_fetch::choose_for_run(host, engine, agent, model)?;
     Ok(RunSettings {
         model: choice.model,
         fallbacks: choice.fallbacks,
         mode: work.mode.mode(),
-        limits: bootstrap::limits(loaded, work.max_iterations),
+        limits: run_limits(&loaded.library.settings.config.limits, work.max_iterations),
         check: work.check.clone(),
         persona: None,
         bounds: None,
         shaping: Default::default(),
     })
-}
-
-/// Makes the path of a scripted model absolute, so that it is found from any directory.
-pub(crate) fn absolute_model(model: &str) -> Result<String, Fault> {
-    let Some(file) = model.strip_prefix("scripted:") else { return Ok(model.to_owned()) };
-    let path = std::path::absolute(Path::new(file)).map_err(|error| {
-        Fault::new(Blame::Caller, format!("`{file}` is not a file name: {error}"))
-    })?;
-    Ok(format!("scripted:{}", path.display()))
 }
 
 fn parse_inputs(inputs: &[String]) -> Result<BTreeMap<String, String>, Fault> {
@@ -324,13 +320,4 @@ fn read_prompt() -> Result<String, Fault> {
     let read = io::stdin().take(crate::limits::LINE_BYTES_MAX as u64).read_to_string(&mut text);
     read.map_err(|error| Fault::new(Blame::Caller, format!("cannot read the prompt: {error}")))?;
     Ok(text)
-}
-
-/// Appends the wish to cancel a run; the process that works on the run ends it.
-pub(crate) fn record_cancel(
-    parts: &Host,
-    about: &EntrySubject,
-) -> Result<(), agentry_store::Error> {
-    let draft = Draft { cause: None, about: about.clone(), event: Event::CancelReceived {} };
-    parts.ledger.append(vec![draft]).map(|_| ())
 }

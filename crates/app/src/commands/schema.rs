@@ -10,7 +10,6 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::fault::{Blame, Fault};
-use crate::http;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -28,7 +27,7 @@ fn kinds() -> impl Iterator<Item = &'static str> {
 
 pub(crate) fn run(options: &Options) -> Result<ExitCode, Fault> {
     if options.kind == API {
-        let document = serde_json::to_string_pretty(&http::document())?;
+        let document = serde_json::to_string_pretty(&agentry_server::document())?;
         writeln!(crate::output::stdout(), "{document}")?;
         return Ok(ExitCode::SUCCESS);
     }

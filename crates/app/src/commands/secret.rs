@@ -9,6 +9,7 @@ use agentry_agentfile::diagnostic::{Findings, Severity, suggestion};
 use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::manifest::config;
 use agentry_runtime::limits::SECRET_BYTES_MAX;
+use agentry_runtime::secret_store::{self, SecretLocation, SecretStatus};
 use clap::{Args, Subcommand};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use secrecy::SecretString;
@@ -16,9 +17,7 @@ use serde_json::{Value, json};
 
 use super::OutputFormat;
 use crate::cli_context::CliContext;
-use crate::diagnostics;
 use crate::fault::{Blame, Fault};
-use crate::secret_store::{self, SecretLocation, SecretStatus};
 
 #[derive(Subcommand)]
 pub(crate) enum SecretCommand {
@@ -71,7 +70,7 @@ fn settings(host: &CliContext) -> Result<config::SecretsToml, Fault> {
     let settings = host.settings(&FileTree::new(""), &mut findings);
     let sorted = findings.sorted();
     let errors = sorted.iter().filter(|one| one.severity == Severity::Error);
-    let lines: Vec<String> = errors.map(|one| format!("  {}", diagnostics::brief(one))).collect();
+    let lines: Vec<String> = errors.map(|one| format!("  {}", one.brief())).collect();
     if lines.is_empty() {
         return Ok(settings.config.secrets);
     }
@@ -101,7 +100,7 @@ fn set(
         None => piped()?,
     };
     secret_store::check_value(&value).map_err(refuse)?;
-    secret_store::keep(host, settings, name, value)?;
+    secret_store::keep(&host.environment, settings, name, value)?;
     let mut err = crate::output::stderr().lock();
     writeln!(err, "`{name}` is stored")?;
     let is_for_nobody =
@@ -167,7 +166,7 @@ fn list(
     settings: &config::SecretsToml,
     options: &SecretListOptions,
 ) -> Result<(), Fault> {
-    let all = secret_store::list(host, settings)?;
+    let all = secret_store::list(&host.environment, settings)?;
     let mut out = crate::output::stdout().lock();
     match options.format {
         OutputFormat::Json => {
@@ -219,11 +218,11 @@ fn remove(
     options: &RmOptions,
 ) -> Result<(), Fault> {
     let name = &options.name;
-    if secret_store::forget(host, name)? {
+    if secret_store::forget(&host.environment, name)? {
         writeln!(crate::output::stderr().lock(), "`{name}` is removed")?;
         return Ok(());
     }
-    let known = secret_store::list(host, settings)?;
+    let known = secret_store::list(&host.environment, settings)?;
     let fault = Fault::new(Blame::Caller, format!("no value is stored for `{name}`"));
     if let Some(SecretLocation::Environment(variable, _)) =
         known.iter().find(|one| one.name == *name).map(|one| &one.place)

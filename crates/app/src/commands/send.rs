@@ -16,25 +16,26 @@ use agentry_protocol::inbound::{
     ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
 };
 use agentry_runtime::channel::InboundAcceptance;
+use agentry_runtime::definitions::definition_cache::{CliSelection, Confirmation};
 use agentry_runtime::dispatch::dispatcher::{Dispatcher, DispatcherOptions, DispatcherScope};
 use agentry_runtime::inbound::receive::receive;
 use agentry_runtime::inbound::trace;
 use agentry_runtime::outbound::reply::ReplySender;
+use agentry_server::limits::SERVER_LOOK_TIME;
 use agentry_store::{DeliveryStatus, EntryFilter, InboundRow, InboundStatus, IntakeLock, Ledger};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::serve::{SilentObserver, log_line};
+use super::serve::SilentObserver;
 use crate::bootstrap::{self, new_uuid_number};
 use crate::channels;
 use crate::cli_context::CliContext;
-use crate::commands::absolute_model;
 use crate::confirmation;
-use crate::definition_cache::{CliSelection, Confirmation, DefinitionCache};
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
-use crate::limits::{LINE_BYTES_MAX, SERVER_LOOK_TIME};
-use crate::secret_store;
+use crate::limits::LINE_BYTES_MAX;
+use crate::model_choice::absolute_model;
+use crate::output::log_line;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -125,7 +126,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let ledger = bootstrap::open_ledger(host)?;
     let inbound = inbound(&options, ledger.now())?;
     let event = inbound.event_id.clone();
-    let redactor = secret_store::redactor(host)?;
+    let redactor = host.redactor()?;
     let received = receive(&ledger, &redactor, inbound).map_err(bootstrap::fault)?;
     let seq = received.seq;
     if received.taken == InboundAcceptance::Repeated {
@@ -169,7 +170,7 @@ fn work(
     confirmation::report(&parts.ledger, &engine.loaded)?;
     let limits = channels::limits(&engine.loaded.library.settings.config.queue);
     let asked = CliSelection { agent: options.agent.clone(), model };
-    let reception = DefinitionCache::new(host, engine, asked, Confirmation::NotNeeded)?;
+    let reception = bootstrap::definition_cache(host, engine, asked, Confirmation::NotNeeded)?;
     let furniture = DispatcherOptions {
         host: parts,
         office: Arc::new(reception),

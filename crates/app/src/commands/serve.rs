@@ -14,12 +14,17 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_runtime::RunObserver;
 use agentry_runtime::channel::SystemClock;
+use agentry_runtime::definitions::definition_cache::{CliSelection, Confirmation, DefinitionCache};
 use agentry_runtime::dispatch::dispatcher::{
     Dispatcher, DispatcherHandle, DispatcherOptions, DispatcherScope,
 };
 use agentry_runtime::dispatch::maintenance::MaintenanceThread;
 use agentry_runtime::outbound::reply::ReplySender;
 use agentry_sandbox::private_directory;
+use agentry_server::auth::Authenticator;
+use agentry_server::limits::STREAMS_END_TIME_MAX;
+use agentry_server::listen::{BoundServer, ListenOptions, ListenSocket, ProxyNetwork};
+use agentry_server::{DeltaSink, ServerState, StreamHub};
 use agentry_store::{Error as StoreError, IntakeHolder, IntakeLock, Ledger};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -28,16 +33,12 @@ use signal_hook::iterator::Signals;
 use crate::bootstrap;
 use crate::channels;
 use crate::cli_context::CliContext;
-use crate::commands::absolute_model;
 use crate::commands::console::{self, ServerAddressFile};
 use crate::confirmation;
-use crate::definition_cache::{CliSelection, Confirmation, DefinitionCache};
-use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
-use crate::http::auth::Authenticator;
-use crate::http::listen::{BoundServer, ListenOptions, ListenSocket};
-use crate::http::{self, DeltaSink, ServerState, StreamHub};
-use crate::limits::{INTAKE_LOOK_TIME, INTAKE_WAIT_TIME_MAX, STOP_TIME_MAX, STREAMS_END_TIME_MAX};
+use crate::limits::{INTAKE_LOOK_TIME, INTAKE_WAIT_TIME_MAX, STOP_TIME_MAX};
+use crate::model_choice::absolute_model;
+use crate::output::log_line;
 use crate::trust;
 
 #[derive(Args)]
@@ -58,7 +59,47 @@ pub(crate) struct Options {
     #[arg(long)]
     open: bool,
     #[command(flatten)]
-    listen: ListenOptions,
+    listen: ListenArguments,
+}
+
+/// The options of the server's address.
+#[derive(Args)]
+struct ListenArguments {
+    /// Listen on this address; also AGENTRY_LISTEN [default: 127.0.0.1:3000]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Accept requests for this host name too (repeatable)
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// Use this TLS certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Use this private key for the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Run behind a proxy that terminates TLS
+    #[arg(long, requires = "host")]
+    behind_proxy: bool,
+    /// Trust X-Forwarded-For of this address or network (repeatable) [default: loopback]
+    #[arg(long, value_name = "ADDRESS", requires = "behind_proxy")]
+    trusted_proxy: Vec<ProxyNetwork>,
+    /// Require no key; loopback addresses only, for development
+    #[arg(long)]
+    insecure_loopback: bool,
+}
+
+impl ListenArguments {
+    fn into_options(self) -> ListenOptions {
+        ListenOptions {
+            listen: self.listen,
+            host: self.host,
+            tls_cert: self.tls_cert,
+            tls_key: self.tls_key,
+            behind_proxy: self.behind_proxy,
+            trusted_proxy: self.trusted_proxy,
+            insecure_loopback: self.insecure_loopback,
+        }
+    }
 }
 
 pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault> {
@@ -75,12 +116,12 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
         log_line(&line);
     }
     let asked = CliSelection { agent: options.agent, model };
-    let reception = DefinitionCache::new(host, engine, asked, Confirmation::Needed)?;
+    let reception = bootstrap::definition_cache(host, engine, asked, Confirmation::Needed)?;
     let reception = Arc::new(reception);
     // The intake lock is taken first, so that no channel is started twice.
     let sole = own_intake(&parts.ledger)?;
     allow_many_files();
-    let bound = options.listen.bind(|name| host.environment.variable(name))?;
+    let bound = options.listen.into_options().bind(|name| host.environment.variable(name))?;
     let channels = channels::start(host, &parts, &settings, &project)?;
     let hub = StreamHub::start(parts.ledger.clone())
         .map_err(|error| Fault::new(Blame::Machine, format!("cannot start a thread: {error}")))?;
@@ -101,7 +142,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let url = bound.url.clone();
     let (site, bound) = site(&parts, (reception, hub), &channels, project, bound);
     let is_insecure = site.front.is_insecure;
-    let server = http::start(site, bound)?;
+    let server = agentry_server::start(site, bound)?;
     let sign = ServerAddressFile::put(&parts.ledger, &url)?;
     greet(&parts.ledger, &url, is_insecure, options.open)?;
     let worked = desk.work().map_err(bootstrap::fault);
@@ -187,12 +228,6 @@ fn allow_many_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     setrlimit(Resource::Nofile, limit).unwrap_or_default();
-}
-
-/// Writes a log line for the operator to stderr.
-pub(crate) fn log_line(text: &str) {
-    // If stderr is closed, the ledger still has the facts.
-    writeln!(crate::output::stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
 }
 
 /// Lets active runs finish for a while after the first signal; a second signal exits at once.

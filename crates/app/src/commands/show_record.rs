@@ -24,8 +24,9 @@ use crate::cli_context::CliContext;
 use crate::diagnostics::{escaped, visible_line};
 use crate::fault::Fault;
 use crate::limits::{SHOWN_ENTRIES_MAX, SHOWN_RUNS_MAX};
+use crate::outcome_text::hidden;
 use crate::program_text;
-use crate::text_output::{compacted, hidden};
+use crate::text_output::compacted;
 
 #[derive(Args)]
 pub(crate) struct Options {

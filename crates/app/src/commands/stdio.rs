@@ -20,8 +20,9 @@ use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
 use agentry_runtime::definitions::trust;
 use agentry_runtime::inbound::permission_request;
-use agentry_runtime::{Attendance, Host, RunObserver, RunSettings, SessionHandle};
-use agentry_runtime::{RunRequest, Runner, SessionInbox};
+use agentry_runtime::{
+    Attendance, Host, RunObserver, RunRequest, RunSettings, Runner, SessionHandle, SessionInbox,
+};
 use clap::Args;
 use serde::Deserialize;
 
@@ -99,7 +100,7 @@ struct StdioState {
 
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let work = &options.work;
-    let model = work.model.as_deref().map(run::absolute_model).transpose()?;
+    let model = work.model.as_deref().map(crate::model_choice::absolute_model).transpose()?;
     host.use_tape(work.tape()?);
     let ledger = bootstrap::open_ledger(host)?;
     let engine = bootstrap::engine(host, ledger, &work.dir, work.workspace.as_deref())?;

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_protocol::token::{TokenKind, TokenScope};
+use agentry_server::auth::{self, KeySpec};
 use agentry_store::TokenRow;
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -16,7 +17,6 @@ use crate::bootstrap::{open_ledger, store_fault};
 use crate::cli_context::CliContext;
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
-use crate::http::auth::{self, KeySpec};
 
 #[derive(Subcommand)]
 pub(crate) enum TokenCommand {

@@ -10,15 +10,18 @@ use std::process::ExitCode;
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_protocol::trust::{TrustChange, TrustedPrograms};
+use agentry_runtime::definitions::definition_changes;
+use agentry_runtime::definitions::project_loader::{HOME, LoadedProject};
 use agentry_runtime::definitions::trust::{TrustStatus, trust_arguments};
 use agentry_store::Ledger;
 use clap::Args;
 use serde_json::json;
 
 use super::{AgentSelection, show_agent};
-use crate::addresses::{self, AddressTrust};
+use crate::address_trust::AddressTrust;
+use crate::addresses;
 use crate::bootstrap::{self, store_fault};
-use crate::cli_context::{CliContext, HOME, LoadedProject};
+use crate::cli_context::CliContext;
 use crate::confirmation;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
@@ -55,7 +58,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
 fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
     let directory = bootstrap::enter_project(&options.which.dir)?;
     let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
-    if let Some(fault) = loaded.settings_fault() {
+    if let Some(fault) = loaded.settings_error().map(Fault::from) {
         return Err(fault);
     }
     let level = bootstrap::wanted_level(&loaded);
@@ -152,13 +155,15 @@ impl ProjectTrustReview<'_> {
 
     /// Reviews changes since the definitions were confirmed. Returns false if there are none.
     fn definitions(&self, ledger: &Ledger, out: &mut dyn Write) -> Result<bool, Fault> {
-        let changes = confirmation::unconfirmed(ledger, self.loaded)?.unwrap_or_default();
+        let changes = definition_changes::unconfirmed(ledger, self.loaded)
+            .map_err(store_fault)?
+            .unwrap_or_default();
         if changes.is_empty() {
             return Ok(false);
         }
         let shown = escaped(&self.loaded.root.display().to_string());
         writeln!(out, "Definitions of {shown} changed since they were confirmed:")?;
-        writeln!(out, "  {}", escaped(&confirmation::in_words(&changes)))?;
+        writeln!(out, "  {}", escaped(&definition_changes::in_words(&changes)))?;
         if !self.yes && can_ask() {
             confirmation::ask(out)?
         } else {

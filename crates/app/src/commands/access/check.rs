@@ -31,7 +31,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.dir, SkillLevel::Extended)?;
-    if let Some(fault) = loaded.settings_fault() {
+    if let Some(fault) = loaded.settings_error().map(Fault::from) {
         return Err(fault.in_a_definition());
     }
     timezone::of(&loaded.library.settings)?;

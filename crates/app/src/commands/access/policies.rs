@@ -11,14 +11,15 @@ use std::process::ExitCode;
 use agentry_agentfile::access;
 use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
+use agentry_runtime::definitions::path_target::shown;
+use agentry_runtime::definitions::policies::lint_policies;
 use agentry_runtime::definitions::tree_reader;
 use clap::{Args, Subcommand};
 
 use super::check;
-use crate::cli_context::{CliContext, shown};
+use crate::cli_context::{CliContext, host_tool_names};
 use crate::commands::OutputFormat;
 use crate::fault::{Blame, Fault};
-use crate::policies::lint_policies;
 
 #[derive(Subcommand)]
 pub(crate) enum PoliciesCommand {
@@ -128,6 +129,6 @@ pub(super) fn read_alone(path: &std::path::Path) -> Result<(access::PolicySet, F
             }
         }
     };
-    lint_policies(&rules, &mut findings);
+    lint_policies(&rules, &host_tool_names(), &mut findings);
     Ok((rules, findings))
 }

@@ -4,24 +4,23 @@
 //!
 //! Must never: change recorded decisions, or record the new ones.
 
-mod policy_replay;
-
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentry_agentfile::skill::SkillLevel;
 use agentry_kernel::access::AccessPolicies;
+use agentry_runtime::definitions::policies;
+use agentry_runtime::report::policy_replay::{PolicyReplay, PolicyReplayReport, replay_policies};
 use clap::Args;
 use serde_json::{Value, json};
 
-use self::policy_replay::{PolicyReplay, PolicyReplayReport, decide};
 use super::policies::read_alone;
 use crate::bootstrap::{self, store_fault};
 use crate::cli_context::{CliContext, host_tool_names};
 use crate::diagnostics::visible_line;
 use crate::fault::Fault;
-use crate::policies;
 use crate::timezone::{self, OwnerTimeZone};
 
 /// The exit codes, as shown in the help.
@@ -64,12 +63,12 @@ pub(crate) enum ReplayScope {
 
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.dir, SkillLevel::Extended)?;
-    if let Some(fault) = loaded.settings_fault() {
+    if let Some(fault) = loaded.settings_error().map(Fault::from) {
         return Err(fault.in_a_definition());
     }
     let zone = timezone::of(&loaded.library.settings)?;
     let new = match &options.with {
-        None => policies::project_policies(&loaded)?,
+        None => loaded.policies()?,
         Some(path) => {
             let (rules, findings) = read_alone(path)?;
             policies::compile_policies(&rules, &findings)?
@@ -78,14 +77,14 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let now = bootstrap::now();
     let since = zone.past(&options.since, now)?;
     let until = options.until.as_ref().map(|text| zone.past(text, now)).transpose()?;
-    let span = (since, until.unwrap_or(u64::MAX));
+    let span = since..until.unwrap_or(u64::MAX);
     let outcome = outcome(host, (None, &new), &zone, span)?;
     let shown = if options.changed_only { ReplayScope::Changed } else { ReplayScope::All };
     let mut out = crate::output::stdout().lock();
     if options.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&outcome.shown_json(shown))?)?
+        writeln!(out, "{}", serde_json::to_string_pretty(&report_json(&outcome, shown))?)?
     } else {
-        outcome.write(&mut out, shown)?
+        write_report(&outcome, shown, &mut out)?
     }
     Ok(if outcome.changed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -103,63 +102,61 @@ pub(super) fn replay_recent(
     let nothing = agentry_agentfile::file_tree::FileTree::default();
     let zone = timezone::of(&host.settings(&nothing, &mut findings))?;
     let since = bootstrap::now().saturating_sub(LATELY_MS);
-    outcome(host, (Some(old), new), &zone, (since, u64::MAX)).map(Some)
+    outcome(host, (Some(old), new), &zone, since..u64::MAX).map(Some)
 }
 
 fn outcome(
     host: &CliContext,
     (old, new): (Option<&AccessPolicies>, &AccessPolicies),
     zone: &OwnerTimeZone,
-    span: (u64, u64),
+    span: Range<u64>,
 ) -> Result<PolicyReplayReport, Fault> {
     let ledger = bootstrap::open_ledger(host)?;
     let grants = ledger.grants(false).map_err(store_fault)?;
     let tools = host_tool_names().into_iter().collect();
     let trial = PolicyReplay { new, old, tools, grants, local: &|at| zone.local(at) };
-    decide(&ledger, &trial, span).map_err(store_fault)
+    replay_policies(&ledger, &trial, span).map_err(store_fault)
 }
 
-impl PolicyReplayReport {
-    /// Returns the report as JSON, with changed groups only.
-    pub(crate) fn as_json(&self) -> Value {
-        self.shown_json(ReplayScope::Changed)
-    }
-
-    fn shown_json(&self, shown: ReplayScope) -> Value {
-        let groups =
-            self.groups.iter().filter(|(group, _)| group.changed || shown == ReplayScope::All);
-        let groups = groups.map(|(group, count)| {
-            json!({
-                "who": group.who, "channel": group.channel, "what": group.what,
-                "changed": group.changed, "count": count.number, "first": count.first,
-            })
-        });
+/// Returns a report as JSON.
+pub(super) fn report_json(report: &PolicyReplayReport, shown: ReplayScope) -> Value {
+    let groups =
+        report.groups.iter().filter(|(group, _)| group.changed || shown == ReplayScope::All);
+    let groups = groups.map(|(group, count)| {
         json!({
-            "decisions": self.decisions, "changed": self.changed,
-            "groups": groups.collect::<Vec<_>>(),
+            "who": group.who, "channel": group.channel, "what": group.what,
+            "changed": group.changed, "count": count.number, "first": count.first,
         })
-    }
+    });
+    json!({
+        "decisions": report.decisions, "changed": report.changed,
+        "groups": groups.collect::<Vec<_>>(),
+    })
+}
 
-    /// Writes the report for people; the last line has the totals.
-    pub(crate) fn write(&self, out: &mut dyn Write, shown: ReplayScope) -> io::Result<()> {
-        let mut sorted: Vec<_> = self.groups.iter().collect();
-        sorted.sort_by_key(|(group, count)| (!group.changed, std::cmp::Reverse(count.number)));
-        for (group, count) in sorted {
-            let (head, what) = match (group.changed, shown) {
-                (false, ReplayScope::Changed) => continue,
-                (false, ReplayScope::All) => ("same", &group.what),
-                (true, ReplayScope::All | ReplayScope::Changed) => ("changed", &group.what),
-            };
-            let line = format!(
-                "{head:<9}  {:>6} x  {} on {}: {what}  (first {})",
-                count.number, group.who, group.channel, count.first
-            );
-            writeln!(out, "{}", visible_line(&line))?;
-        }
-        let (all, changed) = (self.decisions, self.changed);
-        match changed {
-            0 => writeln!(out, "{all} decisions, none would differ"),
-            changed => writeln!(out, "{all} decisions, {changed} would differ"),
-        }
+/// Writes a report for people; the last line has the totals.
+pub(super) fn write_report(
+    report: &PolicyReplayReport,
+    shown: ReplayScope,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut sorted: Vec<_> = report.groups.iter().collect();
+    sorted.sort_by_key(|(group, count)| (!group.changed, std::cmp::Reverse(count.number)));
+    for (group, count) in sorted {
+        let (head, what) = match (group.changed, shown) {
+            (false, ReplayScope::Changed) => continue,
+            (false, ReplayScope::All) => ("same", &group.what),
+            (true, ReplayScope::All | ReplayScope::Changed) => ("changed", &group.what),
+        };
+        let line = format!(
+            "{head:<9}  {:>6} x  {} on {}: {what}  (first {})",
+            count.number, group.who, group.channel, count.first
+        );
+        writeln!(out, "{}", visible_line(&line))?;
+    }
+    let (all, changed) = (report.decisions, report.changed);
+    match changed {
+        0 => writeln!(out, "{all} decisions, none would differ"),
+        changed => writeln!(out, "{all} decisions, {changed} would differ"),
     }
 }

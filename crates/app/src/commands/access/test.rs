@@ -25,7 +25,6 @@ use crate::bootstrap;
 use crate::cli_context::{CliContext, host_tool_names};
 use crate::diagnostics::visible_line;
 use crate::fault::Fault;
-use crate::policies;
 use crate::timezone::{self, OwnerTimeZone};
 
 /// The exit codes, as shown in the help.
@@ -112,10 +111,10 @@ struct AccessTest<'a> {
 
 pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.dir, SkillLevel::Extended)?;
-    if let Some(fault) = loaded.settings_fault() {
+    if let Some(fault) = loaded.settings_error().map(Fault::from) {
         return Err(fault.in_a_definition());
     }
-    let access = policies::project_policies(&loaded)?;
+    let access = loaded.policies()?;
     let zone = timezone::of(&loaded.library.settings)?;
     let now = bootstrap::ledger_now(host)?;
     let (time, now) = match &options.at {

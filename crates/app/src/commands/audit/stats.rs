@@ -15,7 +15,6 @@ use crate::bootstrap::{self, store_fault};
 use crate::cli_context::CliContext;
 use crate::diagnostics::visible_line;
 use crate::fault::Fault;
-use crate::policies;
 
 /// Grouping of the counts.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -98,7 +97,7 @@ fn never(
     parts: &BTreeMap<String, DecisionCount>,
 ) -> Result<Vec<String>, Fault> {
     let loaded = host.load(&options.dir, SkillLevel::Extended)?;
-    let access = policies::project_policies(&loaded)?;
+    let access = loaded.policies()?;
     let on = access.policies().filter(|policy| policy.enabled);
     let names: BTreeSet<String> = on.map(|policy| policy.name.value.to_string()).collect();
     Ok(names.into_iter().filter(|name| !parts.contains_key(name)).collect())

@@ -21,7 +21,6 @@ use serde_json::Map;
 use super::{author, change, present, say};
 use crate::bootstrap::{self, new_uuid_number};
 use crate::cli_context::CliContext;
-use crate::diagnostics::brief;
 use crate::fault::{Blame, Fault};
 use crate::limits::HOOK_SCRIPT_BYTES_MAX;
 
@@ -260,7 +259,7 @@ fn checked(text: &str, file: &str) -> Result<HookManifest, Fault> {
 fn wrong(findings: &Findings, file: &str) -> Fault {
     let sorted = findings.sorted();
     let errors = sorted.iter().filter(|one| one.severity == Severity::Error);
-    let lines: Vec<String> = errors.map(|one| format!("\n  {}", brief(one))).collect();
+    let lines: Vec<String> = errors.map(|one| format!("\n  {}", one.brief())).collect();
     Fault::new(Blame::Caller, format!("{file} does not describe a hook:{}", lines.concat()))
         .hint("nothing was registered")
 }

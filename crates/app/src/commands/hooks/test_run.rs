@@ -19,11 +19,11 @@ use serde_json::{Map, Value, json};
 use super::present;
 use crate::bootstrap::{self, ProjectRuntime};
 use crate::cli_context::CliContext;
-use crate::commands::{OutputFormat, absolute_model};
+use crate::commands::OutputFormat;
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
 use crate::model_choice;
-use crate::policies;
+use crate::model_choice::absolute_model;
 use crate::timezone;
 
 #[derive(Args)]
@@ -49,7 +49,7 @@ pub(super) fn run(host: &CliContext, ledger: Ledger, options: &Options) -> Resul
     let row = present(&ledger, &options.hook)?;
     let inbound = event(&options.event, ledger.now())?;
     let engine = bootstrap::engine(host, ledger, &options.dir, None)?;
-    let policies = policies::project_policies(&engine.loaded)?;
+    let policies = engine.loaded.policies()?;
     let local_time =
         timezone::of(&engine.loaded.library.settings)?.local(engine.parts.ledger.now());
     let record =

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use agentry_agentfile::agent::{Agent, OfferedTool, ToolKind};
 use agentry_agentfile::skill::SkillLevel;
+use agentry_runtime::definitions::agent_choice::choose_agent;
 use agentry_runtime::definitions::trust::TrustStatus;
 use clap::Args;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use serde::Serialize;
 use super::AgentDirOptions;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
-use crate::commands::{OutputFormat, choose_agent};
+use crate::commands::OutputFormat;
 use crate::diagnostics::visible_line;
 use crate::fault::Fault;
 use crate::trust::TrustReview;
@@ -53,7 +54,7 @@ struct ToolListing {
 pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Fault> {
     let directory = bootstrap::enter_project(&options.whose.dir)?;
     let loaded = host.load(Path::new("."), SkillLevel::Extended)?;
-    let agent = choose_agent(&loaded, options.whose.agent.as_deref())?;
+    let agent = choose_agent(&loaded, Path::new("."), options.whose.agent.as_deref())?;
     let definitions =
         bootstrap::definitions(host, &loaded, &directory, bootstrap::wanted_level(&loaded))?;
     let is_trusted = if bootstrap::has_ledger(host) {

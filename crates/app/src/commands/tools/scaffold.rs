@@ -15,14 +15,15 @@ use agentry_agentfile::skill::SkillLevel;
 use agentry_agentfile::source::SourceText;
 use agentry_protocol::tool;
 use agentry_runtime::Definitions;
+use agentry_runtime::definitions::agent_choice::choose_agent;
+use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::definitions::trust::{TrustStatus, trust_arguments};
 use agentry_store::Ledger;
 use clap::{Args, ValueEnum};
 
 use super::AgentDirOptions;
 use crate::bootstrap;
-use crate::cli_context::{CliContext, LoadedProject};
-use crate::commands::choose_agent;
+use crate::cli_context::CliContext;
 use crate::confirmation::ConfirmationKeeper;
 use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
@@ -74,7 +75,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let ledger = bootstrap::open_ledger(host)?;
     let directory = bootstrap::enter_project(&options.whose.dir)?;
     let (loaded, definitions) = read(host, &directory)?;
-    let agent = choose_agent(&loaded, options.whose.agent.as_deref())?;
+    let agent = choose_agent(&loaded, Path::new("."), options.whose.agent.as_deref())?;
     let home = definitions.directory(agent);
     let manifest = home.join(program::FILE);
     if !manifest.is_file() {
@@ -118,7 +119,7 @@ fn settle(
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
     let (loaded, definitions) = read(host, directory)?;
-    let agent = choose_agent(&loaded, Some(agent))?;
+    let agent = choose_agent(&loaded, Path::new("."), Some(agent))?;
     let looking = TrustReview::at(host, ledger, (&loaded, &definitions));
     if was_owners {
         looking.record(looking.seen(agent)?)

@@ -3,6 +3,7 @@
 //! Must never: exit 0 when the tool did not answer.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::thread;
 
@@ -10,6 +11,7 @@ use agentry_agentfile::agent::{Agent, ToolKind};
 use agentry_agentfile::diagnostic::suggestion;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::OutcomeStatus;
+use agentry_runtime::definitions::agent_choice::choose_agent;
 use agentry_runtime::programs::{ToolTrial, try_tool};
 use agentry_sandbox::CancelToken;
 use clap::Args;
@@ -20,7 +22,6 @@ use signal_hook::iterator::Signals;
 use super::AgentDirOptions;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
-use crate::commands::choose_agent;
 use crate::diagnostics::{escaped, visible_line};
 use crate::fault::{Blame, Fault};
 use crate::trust;
@@ -43,7 +44,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     })?;
     let ledger = bootstrap::open_ledger(host)?;
     let engine = bootstrap::engine(host, ledger, &options.whose.dir, None)?;
-    let agent = choose_agent(&engine.loaded, options.whose.agent.as_deref())?;
+    let agent = choose_agent(&engine.loaded, Path::new("."), options.whose.agent.as_deref())?;
     let tool = own_tool(agent, &options.name)?;
     trust::gate(host, &engine, [agent])?;
     let stop = CancelToken::new();

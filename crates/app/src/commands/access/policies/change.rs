@@ -13,16 +13,16 @@ use agentry_agentfile::diagnostic::Findings;
 use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
 use agentry_agentfile::source::SourceText;
 use agentry_kernel::access::AccessPolicies;
+use agentry_runtime::definitions::definition_overlay::DefinitionOverlay;
+use agentry_runtime::definitions::policies::{compile_changed_policies, compile_policies};
 use serde_json::{Value, json};
 
 use super::{ApplyOptions, PolicyNameOptions, list};
 use crate::cli_context::CliContext;
 use crate::commands::access::{atomic_write, replay};
 use crate::confirmation;
-use crate::definition_overlay::DefinitionOverlay;
 use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
-use crate::policies::{compile_changed_policies, compile_policies};
 
 /// New content of a policy file.
 struct PolicyFileChange {
@@ -40,7 +40,7 @@ struct PolicyChangeReport {
 }
 
 pub(super) fn apply(host: &CliContext, options: &ApplyOptions) -> Result<ExitCode, Fault> {
-    let trees = host.trees(&options.dir)?;
+    let trees = DefinitionOverlay::read(&options.dir, host.environment.home.as_deref())?;
     let file = options.file.display();
     let bytes = std::fs::read(&options.file).map_err(|error| {
         Fault::new(Blame::Caller, format!("cannot read {file}: {error}"))
@@ -137,7 +137,7 @@ fn together(project: &FileTree, trees: &DefinitionOverlay) -> Result<AccessPolic
     let mut findings = Findings::default();
     let both: Vec<&FileTree> = std::iter::once(project).chain(trees.home_tree()).collect();
     let rules = read(&both, &mut findings);
-    compile_changed_policies(&rules, &findings)
+    Ok(compile_changed_policies(&rules, &findings)?)
 }
 
 pub(super) fn switch(
@@ -145,7 +145,7 @@ pub(super) fn switch(
     options: &PolicyNameOptions,
     on: bool,
 ) -> Result<ExitCode, Fault> {
-    let trees = host.trees(&options.dir)?;
+    let trees = DefinitionOverlay::read(&options.dir, host.environment.home.as_deref())?;
     let mut findings = Findings::default();
     let rules = read(&trees.both(), &mut findings);
     let old = compile_policies(&rules, &findings);
@@ -223,7 +223,8 @@ fn carry_out(
     };
     if json {
         let mut value = done.value;
-        value["differences"] = differences.map_or(Value::Null, |found| found.as_json());
+        value["differences"] = differences
+            .map_or(Value::Null, |found| replay::report_json(&found, replay::ReplayScope::Changed));
         writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -233,7 +234,7 @@ fn carry_out(
     }
     if let Some(found) = differences {
         writeln!(out, "re-evaluated decisions of the last 7 days:")?;
-        found.write(&mut out, replay::ReplayScope::Changed)?;
+        replay::write_report(&found, replay::ReplayScope::Changed, &mut out)?;
     }
     Ok(ExitCode::SUCCESS)
 }

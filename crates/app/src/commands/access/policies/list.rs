@@ -15,11 +15,10 @@ use super::{PolicyListOptions, PolicyNameOptions};
 use crate::cli_context::CliContext;
 use crate::diagnostics::{escaped, visible_line};
 use crate::fault::{Blame, Fault};
-use crate::policies;
 
 pub(super) fn run(host: &CliContext, options: &PolicyListOptions) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.dir, SkillLevel::Extended)?;
-    let access = policies::project_policies(&loaded)?;
+    let access = loaded.policies()?;
     let mut policies: Vec<&Policy> = access.policies().collect();
     if !options.priority {
         policies.sort_by_key(|policy| policy.name.value.clone());
@@ -43,7 +42,7 @@ pub(super) fn run(host: &CliContext, options: &PolicyListOptions) -> Result<Exit
 
 pub(super) fn show(host: &CliContext, options: &PolicyNameOptions) -> Result<ExitCode, Fault> {
     let loaded = host.load(&options.dir, SkillLevel::Extended)?;
-    let access = policies::project_policies(&loaded)?;
+    let access = loaded.policies()?;
     let Some(policy) = access.policies().find(|one| *one.name.value == *options.name) else {
         return Err(unknown(&options.name, access.policies()));
     };

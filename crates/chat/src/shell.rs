@@ -1,0 +1,75 @@
+//! `!command`: a shell command of the user, in the same sandbox as the agent's commands.
+//!
+//! Must never: run with less confinement than the agent's commands, or keep the value of a secret.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use agentry_frontend::bootstrap::{self, ProjectRuntime};
+use agentry_protocol::AgentId;
+use agentry_protocol::tool_call::ToolOutcome;
+use agentry_sandbox::CancelToken;
+use agentry_tools::Workspace;
+
+use super::events::ChatEvent;
+
+/// A finished shell command.
+pub(crate) struct ShellRun {
+    pub(crate) command: String,
+    /// True if the output goes to the agent with the next prompt.
+    pub(crate) told: bool,
+    pub(crate) outcome: ToolOutcome,
+}
+
+/// Runs a command in its own thread. Returns the token that stops it.
+pub(crate) fn run(
+    engine: &Arc<ProjectRuntime>,
+    agent: &AgentId,
+    (command, told): (String, bool),
+    wake: &Sender<ChatEvent>,
+) -> CancelToken {
+    let stop = CancelToken::new();
+    let (engine, agent, wake, asked) = (engine.clone(), agent.clone(), wake.clone(), stop.clone());
+    thread::spawn(move || {
+        let outcome = outcome(&engine, &agent, &command, &asked);
+        let ran = ShellRun { command, told, outcome };
+        wake.send(ChatEvent::Shell(Box::new(ran))).unwrap_or_default();
+    });
+    stop
+}
+
+fn outcome(
+    engine: &ProjectRuntime,
+    agent: &AgentId,
+    command: &str,
+    stop: &CancelToken,
+) -> ToolOutcome {
+    let confinement = engine.definitions.agent(agent);
+    let confinement = confinement.and_then(|agent| engine.definitions.confinement(agent));
+    let (confinement, _) = match confinement {
+        Ok(found) => found,
+        Err(error) => return ToolOutcome::failed(bootstrap::fault(error).plain()),
+    };
+    match Workspace::open(&engine.definitions.workspace) {
+        Ok(workspace) => engine.parts.shell(command, &confinement, &workspace, stop),
+        Err(error) => ToolOutcome::failed(format!("cannot open the workspace: {error}")),
+    }
+}
+
+impl ShellRun {
+    /// Returns the text for the agent: the command and its output.
+    pub(crate) fn context(&self) -> String {
+        let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);
+        format!(
+            "I ran this command:\n{fence}\n$ {}\n{}\n{fence}",
+            self.command,
+            self.outcome.text.trim_end()
+        )
+    }
+}
+
+/// Returns the length of the longest run of backticks.
+fn longest_fence(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}

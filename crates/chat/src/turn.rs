@@ -1,0 +1,325 @@
+//! The active turn as shown: the reply, calls and questions.
+//!
+//! Must never: show a fact that is not in the ledger, except deltas of a reply.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use agentry_model::Delta;
+use agentry_protocol::approval::Approval;
+use agentry_protocol::confinement::{Confinement, Connection};
+use agentry_protocol::envelope::{EntrySubject, Envelope};
+use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::message::{ModelReply, Usage};
+use agentry_protocol::tool_call::ToolOutcome;
+use agentry_protocol::{ApprovalId, CallId};
+use agentry_runtime::SessionHandle;
+use agentry_runtime::definitions::plan;
+use agentry_runtime::outbound::agent_events::in_words;
+use agentry_runtime::outbound::program_text;
+
+use super::call::{ChatCall, FinishedChatCall};
+use super::markdown;
+use super::question::ApprovalQuestion;
+use super::scroll::{Kind, ScrollbackBuffer};
+use super::stream::AnswerStream;
+use super::style::{BAD, BOLD, DIM, ITALIC, StyledRow, WARN, YOU, joined, row, span};
+use super::wrap::{cut, width, wrapped};
+use crate::limits::CHAT_THINKING_BYTES_MAX;
+
+/// A message of the user to the active turn that it has not read yet.
+pub(crate) struct SteerMessage {
+    pub(crate) seq: u64,
+    pub(crate) text: String,
+}
+
+/// The reply that is streaming.
+#[derive(Default)]
+struct LiveAnswer {
+    stream: AnswerStream,
+    /// The end of its thinking.
+    thinking: String,
+}
+
+impl LiveAnswer {
+    fn thought(&mut self, piece: &str) {
+        self.thinking.push_str(piece);
+        let from = self.thinking.len().saturating_sub(CHAT_THINKING_BYTES_MAX);
+        self.thinking.drain(..self.thinking.ceil_char_boundary(from));
+    }
+
+    /// Returns a row with the last line of the thinking, until text arrives.
+    fn thinking(&self, columns: usize) -> Option<StyledRow> {
+        let line = self.thinking.lines().rfind(|line| !line.trim().is_empty())?;
+        let wide = width(line);
+        let from: String = line.chars().rev().take(columns.saturating_sub(2)).collect();
+        let end: String = from.chars().rev().collect();
+        let text =
+            if wide > columns { format!("… {}", end.trim_start()) } else { line.to_owned() };
+        self.stream.is_empty().then(|| cut(&row(text, DIM.patch(ITALIC)), columns))
+    }
+}
+
+/// The active turn.
+pub(crate) struct ChatTurn {
+    pub(crate) handle: SessionHandle,
+    pub(crate) about: Option<EntrySubject>,
+    pub(crate) began: Instant,
+    pub(crate) usage: Usage,
+    pub(crate) questions: VecDeque<ApprovalQuestion>,
+    pub(crate) steers: Vec<SteerMessage>,
+    pub(crate) cancelled: bool,
+    answer: LiveAnswer,
+    calls: Vec<ChatCall>,
+    confinement: Option<Confinement>,
+    /// True during a compaction.
+    summing: bool,
+}
+
+/// Changes that the chat must apply after an entry.
+#[derive(Default)]
+pub(crate) struct ChatTurnUpdate {
+    /// A finished call.
+    pub(crate) past: Option<FinishedChatCall>,
+    /// A question that was answered elsewhere.
+    pub(crate) settled: Option<ApprovalId>,
+}
+
+impl ChatTurn {
+    pub(crate) fn new(handle: SessionHandle) -> Self {
+        Self {
+            handle,
+            about: None,
+            began: Instant::now(),
+            usage: Usage::default(),
+            questions: VecDeque::new(),
+            steers: Vec::new(),
+            cancelled: false,
+            answer: LiveAnswer::default(),
+            calls: Vec::new(),
+            confinement: None,
+            summing: false,
+        }
+    }
+
+    /// Adds a delta of the reply.
+    pub(crate) fn piece(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Text(text) => self.answer.stream.push(text),
+            Delta::Thinking(text) => self.answer.thought(text),
+            Delta::Restart => self.answer.stream.restart(),
+            Delta::Call { .. } => {}
+        }
+    }
+
+    /// Moves the final rows of the reply to the scrollback.
+    pub(crate) fn settle_stream(&mut self, scroll: &mut ScrollbackBuffer, columns: usize) {
+        let rows = self.answer.stream.settled(columns);
+        scroll.add(Kind::Answer, rows, columns);
+    }
+
+    /// Ends the reply when the run has ended or paused.
+    pub(crate) fn end(&mut self, scroll: &mut ScrollbackBuffer, columns: usize) {
+        self.answered("", scroll, columns);
+    }
+
+    /// Applies the entries from before this process resumed the turn, without showing them.
+    pub(crate) fn recall(&mut self, past: &[Envelope]) {
+        let mut quiet = ScrollbackBuffer::default();
+        for envelope in past {
+            self.entry(envelope, &mut quiet, 80);
+        }
+        self.usage = Usage::default();
+    }
+
+    /// Shows an entry, and returns the changes for the chat.
+    #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
+    pub(crate) fn entry(
+        &mut self,
+        envelope: &Envelope,
+        scroll: &mut ScrollbackBuffer,
+        columns: usize,
+    ) -> ChatTurnUpdate {
+        let mut news = ChatTurnUpdate::default();
+        let mut note = |text: &str, style| scroll.note(text, style, columns);
+        match &envelope.event {
+            Event::TurnStarted(plan) => {
+                self.confinement = plan::confinement(plan);
+                self.summing = plan.compaction.is_some();
+                if let Some(one) = &plan.compaction {
+                    note(&format!("Summarizing earlier turns: {}.", one.reason.as_str()), DIM);
+                }
+            }
+            Event::TurnEnded { context, .. } => {
+                self.summing = false;
+                if let Some(one) = &context.compaction {
+                    let (before, after) = (one.tokens_before, one.tokens_after);
+                    note(&format!("Earlier turns are summarized: {before} → {after} tokens."), DIM);
+                }
+            }
+            Event::ModelReplied { reply, .. } if self.summing => {
+                self.usage = self.usage.plus(reply.usage);
+            }
+            Event::SandboxMissing { why } => note(
+                &format!(
+                    "No sandbox: {why}. Commands and file tools are refused; /doctor shows how to fix it."
+                ),
+                WARN,
+            ),
+            Event::ModelReplied { reply, .. } => self.replied(reply, scroll, columns),
+            Event::ModelFailed { .. } => self.answered("", scroll, columns),
+            Event::CallProposed { call, .. } => {
+                self.calls.push(ChatCall { call: call.clone(), begun: None });
+            }
+            Event::CallStarted { call, .. } => {
+                news.settled = self.settle(call);
+                let found = self.calls.iter_mut().find(|one| one.call.id == *call);
+                if let Some(found) = found {
+                    found.begun = Some(Instant::now());
+                }
+            }
+            Event::ApprovalAsked(approval) => self.asked(approval),
+            Event::CallFinished { call, outcome } => {
+                news.past = self.over(call, outcome.clone(), scroll, columns);
+            }
+            Event::CallRefused { call, why } => {
+                news.settled = self.settle(call);
+                news.past = self.over(call, ToolOutcome::refused(why.clone()), scroll, columns);
+            }
+            Event::ConnectionEnded {
+                connection: Connection { host, port, refused, .. }, ..
+            } => {
+                if let Some(why) = refused {
+                    note(&format!("✗ {host}:{port}: {why}"), BAD);
+                }
+            }
+            Event::CheckStarted { command, .. } => note(&format!("check: {command}"), DIM),
+            Event::CheckFinished { outcome, .. } => {
+                let first = outcome.text.lines().next().unwrap_or_default();
+                note(&format!("check: {first}"), DIM);
+            }
+            Event::IterationCounted { count } => note(&format!("iteration {count}"), DIM),
+            Event::InputTaken { input } => self.steers.retain(|steer| steer.seq != *input),
+            Event::RunEnded { ending, message } => ended(*ending, message.as_deref(), note),
+            Event::RunResumed {} => note("The turn was resumed.", DIM),
+            Event::ModelRetried { failure, wait_ms, .. } => {
+                let text = format!("{} Retry in {} s.", failure.message, wait_ms.div_ceil(1000));
+                note(&text, WARN);
+            }
+            Event::ModelReplaced { from, to, failure, .. } => {
+                note(&format!("{from} failed: {} Using {to} instead.", failure.message), WARN);
+            }
+            event @ Event::Hook(_) => {
+                if let Some(text) = program_text::warning(event) {
+                    note(&text, WARN);
+                }
+            }
+            Event::PromptReceived { .. }
+            | Event::Job(_)
+            | Event::EventHook(_)
+            | Event::Trust(_)
+            | Event::SteerReceived { .. }
+            | Event::CancelReceived {}
+            | Event::LossAccepted { .. }
+            | Event::ModeReceived { .. }
+            | Event::ApprovalAnswered { .. }
+            | Event::ToolAccessChanged { .. }
+            | Event::SessionOpened { .. }
+            | Event::Intake(_)
+            | Event::Access(_)
+            | Event::RunCreated(_)
+            | Event::RunPaused { .. }
+            | Event::SandboxOpened { .. }
+            | Event::StepStarted { .. }
+            | Event::StepEnded { .. }
+            | Event::ModelAsked { .. }
+            | Event::CallWithheld { .. }
+            | Event::CallStopped { .. } => {}
+        }
+        news
+    }
+
+    /// Returns the confinement of this turn's calls.
+    pub(crate) fn confinement(&self) -> Option<&Confinement> {
+        self.confinement.as_ref()
+    }
+
+    /// Returns the rows that may still change.
+    pub(crate) fn live(&mut self, columns: usize) -> Vec<StyledRow> {
+        let mut rows = self.answer.stream.live(columns);
+        rows.extend(self.answer.thinking(columns));
+        let asked =
+            |call: &ChatCall| self.questions.iter().any(|one| one.approval.call.id == call.call.id);
+        rows.extend(self.calls.iter().filter(|call| !asked(call)).map(|call| call.live(columns)));
+        rows
+    }
+
+    /// Returns true if a reply is streaming.
+    pub(crate) fn is_streaming(&self) -> bool {
+        !self.answer.stream.is_empty()
+    }
+
+    fn replied(&mut self, reply: &ModelReply, scroll: &mut ScrollbackBuffer, columns: usize) {
+        self.usage = self.usage.plus(reply.usage);
+        self.answered(&reply.text, scroll, columns);
+    }
+
+    fn answered(&mut self, text: &str, scroll: &mut ScrollbackBuffer, columns: usize) {
+        let rows = if self.answer.stream.is_empty() {
+            markdown::rows(text, columns)
+        } else {
+            self.answer.stream.end(columns)
+        };
+        self.answer = LiveAnswer::default();
+        scroll.add(Kind::Answer, rows, columns);
+        scroll.end_answer();
+    }
+
+    fn asked(&mut self, approval: &Approval) {
+        self.questions.push_back(ApprovalQuestion::new(approval.clone()));
+    }
+
+    /// Removes the question about a call. Returns its id, if there was one.
+    fn settle(&mut self, call: &CallId) -> Option<ApprovalId> {
+        let at = self.questions.iter().position(|one| one.approval.call.id == *call)?;
+        self.questions.remove(at).map(|one| one.approval.id)
+    }
+
+    fn over(
+        &mut self,
+        call: &CallId,
+        outcome: ToolOutcome,
+        scroll: &mut ScrollbackBuffer,
+        columns: usize,
+    ) -> Option<FinishedChatCall> {
+        let at = self.calls.iter().position(|one| one.call.id == *call)?;
+        let past = FinishedChatCall { call: self.calls.remove(at).call, outcome };
+        scroll.add(Kind::Call, [past.folded(columns)], columns);
+        Some(past)
+    }
+}
+
+/// Notes the ending of a run, unless it is done.
+fn ended(ending: Ending, message: Option<&str>, mut note: impl FnMut(&str, ratatui::style::Style)) {
+    match ending {
+        Ending::Done => {}
+        Ending::Cancelled => note("Interrupted.", WARN),
+        Ending::Failed | Ending::Denied | Ending::LimitReached | Ending::ModelFailed => {
+            note(&format!("The turn ended early: {}", in_words(ending, message)), BAD);
+        }
+    }
+}
+
+/// Returns the rows of a text of the user, for the scrollback.
+pub(crate) fn user_rows(text: &str, how: &str, columns: usize) -> Vec<StyledRow> {
+    let mut rows = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let mark = if at == 0 { "› " } else { "  " };
+        let mut parts = vec![span(mark, YOU), span(line, BOLD)];
+        if at == 0 && !how.is_empty() {
+            parts.push(span(format!("  ({how})"), DIM));
+        }
+        rows.extend(wrapped(&joined(parts), columns, 2));
+    }
+    if rows.is_empty() { vec![row("› ", YOU)] } else { rows }
+}
