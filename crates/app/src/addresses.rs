@@ -8,16 +8,13 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
-use agentry_protocol::trust::{TrustChange, TrustedAddresses};
 use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::providers;
-use agentry_store::Ledger;
 
 use crate::address_trust::AddressTrust;
 use crate::cli_context::CliContext;
 use crate::diagnostics::escaped;
 use crate::fault::Fault;
-use crate::trust;
 
 /// Returns a line for each address in a project's files that needs the owner's trust.
 pub(crate) fn all(host: &CliContext, loaded: &LoadedProject) -> BTreeSet<String> {
@@ -39,15 +36,4 @@ pub(crate) fn show(
         writeln!(out, "  {what:<8} {}", escaped(line))?;
     }
     Ok(())
-}
-
-/// Records that the owner trusts these addresses of a project.
-pub(crate) fn record(
-    ledger: &Ledger,
-    (project, by): (&Path, &str),
-    addresses: BTreeSet<String>,
-) -> Result<(), Fault> {
-    let path = project.display().to_string();
-    let trusted = TrustedAddresses { path, addresses, by: by.to_owned() };
-    trust::change(ledger, TrustChange::Addresses(Box::new(trusted)))
 }

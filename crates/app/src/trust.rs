@@ -12,7 +12,7 @@ use agentry_agentfile::trust::TrustManifest;
 use agentry_protocol::ContentHash;
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::trust::{TrustChange, TrustedPrograms};
+use agentry_protocol::trust::{TrustChange, TrustedAddresses, TrustedPrograms};
 use agentry_runtime::Definitions;
 use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::definitions::trust::{self, TrustStatus};
@@ -149,7 +149,7 @@ impl<'a> TrustReview<'a> {
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         match answer.trim() {
-            "y" | "Y" | "yes" => addresses::record(self.ledger, (self.root, self.by), lines),
+            "y" | "Y" | "yes" => record_addresses(self.ledger, (self.root, self.by), lines),
             _ => Err(Fault::new(Blame::Access, "the project's addresses are not trusted")
                 .hint("nothing was changed")),
         }
@@ -299,6 +299,17 @@ fn show_diffs(diffs: &str, out: &mut dyn Write) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Records that the owner trusts these addresses of a project.
+pub(crate) fn record_addresses(
+    ledger: &Ledger,
+    (project, by): (&Path, &str),
+    addresses: BTreeSet<String>,
+) -> Result<(), Fault> {
+    let path = project.display().to_string();
+    let trusted = TrustedAddresses { path, addresses, by: by.to_owned() };
+    change(ledger, TrustChange::Addresses(Box::new(trusted)))
 }
 
 /// Appends a change of trust to the ledger.

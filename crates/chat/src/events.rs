@@ -20,6 +20,7 @@ use ratatui::crossterm::event::{self, Event as Input};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::shell_run::ShellRun;
 use super::snapshot::Snapshots;
 use super::style::{DIM, StyledRow, row};
 
@@ -40,7 +41,7 @@ pub(crate) enum ChatEvent {
     /// A run ended or paused; None means that there was nothing to do.
     RunEnded(Box<Result<Option<RunOutcome>, String>>),
     /// A shell command of the user ended.
-    Shell(Box<super::shell::ShellRun>),
+    Shell(Box<ShellRun>),
     /// Rows from a background thread.
     Rows(Vec<StyledRow>),
     /// A line of progress from a tool.

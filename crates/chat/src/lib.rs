@@ -23,6 +23,7 @@ mod recent_turns;
 mod screen;
 mod scroll;
 mod shell;
+mod shell_run;
 mod snapshot;
 mod stream;
 mod style;

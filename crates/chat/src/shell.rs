@@ -13,14 +13,7 @@ use agentry_sandbox::CancelToken;
 use agentry_tools::Workspace;
 
 use super::events::ChatEvent;
-
-/// A finished shell command.
-pub(crate) struct ShellRun {
-    pub(crate) command: String,
-    /// True if the output goes to the agent with the next prompt.
-    pub(crate) told: bool,
-    pub(crate) outcome: ToolOutcome,
-}
+use super::shell_run::ShellRun;
 
 /// Runs a command in its own thread. Returns the token that stops it.
 pub(crate) fn run(
@@ -55,21 +48,4 @@ fn outcome(
         Ok(workspace) => engine.parts.shell(command, &confinement, &workspace, stop),
         Err(error) => ToolOutcome::failed(format!("cannot open the workspace: {error}")),
     }
-}
-
-impl ShellRun {
-    /// Returns the text for the agent: the command and its output.
-    pub(crate) fn context(&self) -> String {
-        let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);
-        format!(
-            "I ran this command:\n{fence}\n$ {}\n{}\n{fence}",
-            self.command,
-            self.outcome.text.trim_end()
-        )
-    }
-}
-
-/// Returns the length of the longest run of backticks.
-fn longest_fence(text: &str) -> usize {
-    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

@@ -17,7 +17,7 @@ use ratatui::style::Style;
 
 use super::events::{self, ChatEvent, ChatTurnRequest};
 use super::scroll::Kind;
-use super::shell::ShellRun;
+use super::shell_run::ShellRun;
 use super::snapshot::Snapshots;
 use super::style::{BAD, DIM, WARN};
 use super::turn::{self, ChatTurn, SteerMessage};

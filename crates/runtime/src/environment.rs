@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn the_variables_are_values_and_are_not_printed() {
-        let all = [("HOME", "/home/a"), ("AGENTRY_HOME", "/srv/a"), ("X_TOKEN", "123456789")];
+        let all = [("HOME", "/srv/ann"), ("AGENTRY_HOME", "/srv/b"), ("X_TOKEN", "123456789")];
         let all = all.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let environment = Environment::from_variables(all.into());
-        assert_eq!(environment.state, Some(PathBuf::from("/srv/a")));
-        assert_eq!(environment.models, Some(PathBuf::from("/home/a/.local/share/agentry/models")));
+        assert_eq!(environment.state, Some(PathBuf::from("/srv/b")));
+        assert_eq!(environment.models, Some(PathBuf::from("/srv/ann/.local/share/agentry/models")));
         assert_eq!(environment.variable("X_TOKEN").as_deref(), Some("123456789"));
         assert_eq!(environment.variable("OTHER"), None);
         assert!(!format!("{environment:?}").contains("123456789"));

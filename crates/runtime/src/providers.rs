@@ -5,6 +5,7 @@
 //! Must never: print a key, or use one for a host that only a project's file names.
 
 mod project;
+mod well_known;
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use agentry_agentfile::config::Settings;
 use agentry_agentfile::manifest::config::{self, ProviderKind};
 use agentry_kernel::model_choice::{SelectableProvider, ServedModels};
-use agentry_kernel::provider_keys::{ConfiguredProvider, KeyHome, objection, same_host};
+use agentry_kernel::provider_keys::{ConfiguredProvider, objection, same_host};
 use agentry_model::weights::{Kind, WeightStore, catalog};
 use agentry_model::{
     HttpSettings, HttpTimeouts, LocalModels, Prices, Protocol, Provider, ProviderRegistry, Proxy,
@@ -24,92 +25,9 @@ use secrecy::SecretString;
 use crate::environment::Environment;
 use crate::limits::OLLAMA_LOOK_MS_MAX;
 pub use crate::providers::project::{ProviderAddress, of_project};
+use crate::providers::well_known::{USUAL, WellKnownProvider, homes, usual};
 use crate::redact::Redactor;
 use crate::redact::secrets::SecretRegistry;
-
-/// A provider with a well-known address and key variable.
-struct WellKnownProvider {
-    home: KeyHome,
-    protocol: Protocol,
-    /// The variable that overrides its address.
-    base_variable: Option<&'static str>,
-    /// The default model; None if a model must be named.
-    default_model: Option<&'static str>,
-}
-
-/// The well-known providers, by descending preference.
-const USUAL: [WellKnownProvider; 7] = [
-    WellKnownProvider {
-        home: KeyHome {
-            id: "anthropic",
-            variables: &["ANTHROPIC_API_KEY"],
-            base_url: "https://api.anthropic.com",
-        },
-        protocol: Protocol::Anthropic,
-        base_variable: Some("ANTHROPIC_BASE_URL"),
-        default_model: Some("claude-sonnet-4-5"),
-    },
-    WellKnownProvider {
-        home: KeyHome {
-            id: "openai",
-            variables: &["OPENAI_API_KEY"],
-            base_url: "https://api.openai.com/v1",
-        },
-        protocol: Protocol::Openai,
-        base_variable: Some("OPENAI_BASE_URL"),
-        default_model: Some("gpt-5"),
-    },
-    WellKnownProvider {
-        home: KeyHome {
-            id: "gemini",
-            variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-            base_url: "https://generativelanguage.googleapis.com",
-        },
-        protocol: Protocol::Gemini,
-        base_variable: Some("GEMINI_BASE_URL"),
-        default_model: Some("gemini-2.5-pro"),
-    },
-    WellKnownProvider {
-        home: KeyHome {
-            id: "openrouter",
-            variables: &["OPENROUTER_API_KEY"],
-            base_url: "https://openrouter.ai/api/v1",
-        },
-        protocol: Protocol::OpenaiChat,
-        base_variable: None,
-        default_model: Some("anthropic/claude-sonnet-4.5"),
-    },
-    WellKnownProvider {
-        home: KeyHome {
-            id: "groq",
-            variables: &["GROQ_API_KEY"],
-            base_url: "https://api.groq.com/openai/v1",
-        },
-        protocol: Protocol::OpenaiChat,
-        base_variable: None,
-        default_model: None,
-    },
-    WellKnownProvider {
-        home: KeyHome {
-            id: "mistral",
-            variables: &["MISTRAL_API_KEY"],
-            base_url: "https://api.mistral.ai/v1",
-        },
-        protocol: Protocol::OpenaiChat,
-        base_variable: None,
-        default_model: None,
-    },
-    WellKnownProvider {
-        home: KeyHome {
-            id: "deepseek",
-            variables: &["DEEPSEEK_API_KEY"],
-            base_url: "https://api.deepseek.com/v1",
-        },
-        protocol: Protocol::OpenaiChat,
-        base_variable: None,
-        default_model: None,
-    },
-];
 
 /// The id of Ollama, a provider on this machine that runs separately.
 const OLLAMA: &str = "ollama";
@@ -268,14 +186,6 @@ struct ProviderEntry {
 
 fn has(all: &[ProviderEntry], id: &str) -> bool {
     all.iter().any(|one| one.serving.id == id)
-}
-
-fn usual(id: &str) -> Option<&'static WellKnownProvider> {
-    USUAL.iter().find(|usual| usual.home.id == id)
-}
-
-fn homes() -> [KeyHome; 7] {
-    USUAL.each_ref().map(|usual| usual.home)
 }
 
 /// Returns the variables that may hold the key of a configured provider.

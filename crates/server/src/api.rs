@@ -6,7 +6,7 @@ mod access;
 mod agents;
 mod approvals;
 mod artifacts;
-mod entries;
+pub(super) mod entries;
 mod grants;
 mod health;
 mod history;

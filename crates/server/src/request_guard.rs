@@ -9,9 +9,10 @@ use axum::http::{HeaderMap, Method, header};
 
 use super::api_error::{ApiError, ApiErrorCode};
 use super::auth::{self, Authenticator, Caller};
+use super::header_value::single_header;
 use super::proxy::TrustedProxies;
 use super::rate_limit::RateLimiter;
-use super::route::RouteAccess;
+use super::route_access::RouteAccess;
 
 /// A header that a page of another site cannot send without a CORS preflight, which we never allow.
 pub(crate) const OURS: &str = "x-agentry";
@@ -176,13 +177,6 @@ impl RequestGuard {
 
 fn forbidden(scope: &str) -> ApiError {
     ApiError::new(ApiErrorCode::Forbidden, format!("the key lacks the scope `{scope}`"))
-}
-
-/// Returns the value of a header that occurs exactly once and is text.
-pub(crate) fn single_header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    let mut all = headers.get_all(name).into_iter();
-    let first = all.next().filter(|_| all.next().is_none())?;
-    first.to_str().ok()
 }
 
 fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {

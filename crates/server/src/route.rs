@@ -8,7 +8,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use agentry_protocol::token::TokenScope;
 use axum::http::HeaderMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -16,7 +15,8 @@ use serde::de::DeserializeOwned;
 
 use super::api_error::{ApiError, ApiErrorCode};
 use super::auth::Caller;
-use super::request_guard::single_header;
+use super::header_value::single_header;
+pub(crate) use super::route_access::RouteAccess;
 use super::state::ServerState;
 use super::supervision::Supervision;
 
@@ -37,21 +37,6 @@ impl RouteMethod {
             Self::Post => "post",
         }
     }
-}
-
-/// The access that a route requires.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RouteAccess {
-    /// The owner, with a key that has this scope.
-    Owner(TokenScope),
-    /// Any caller whose key has this scope; the handler limits each caller to their own data.
-    AnyCaller(TokenScope),
-    /// Any caller with a valid key, of any scope.
-    AnyKey,
-    /// A signed request, or a key with the scope `submit`; the handler checks the signature.
-    Signed,
-    /// Any caller, without a key: signing in.
-    Unauthenticated,
 }
 
 /// Parameters of a route without a query or without a body.

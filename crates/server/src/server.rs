@@ -26,7 +26,8 @@ use tower_service::Service;
 
 use super::api_error::{ApiError, ApiErrorBody, ApiErrorCode};
 use super::assets;
-use super::request_guard::single_header;
+use super::blocking::blocking;
+use super::header_value::single_header;
 use super::route::{
     ApiResponse, ApiRoute, RawRequest, RequestFormat, RouteAccess, RouteHandler, RouteMethod,
 };
@@ -289,16 +290,6 @@ async fn serve(
             answer.map(response)
         }
     }
-}
-
-/// Runs blocking work on the thread pool; a panic becomes an internal error.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
-    let broke = |_| {
-        ApiError::new(ApiErrorCode::Internal, "the request handler crashed; see the server's log")
-    };
-    tokio::task::spawn_blocking(work).await.map_err(broke)?
 }
 
 async fn read(

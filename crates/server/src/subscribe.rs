@@ -8,34 +8,19 @@ use agentry_protocol::inbound::EventId;
 use agentry_protocol::{RunId, SessionId};
 use agentry_store::EntryFilter;
 use axum::response::{IntoResponse, Response};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
+use super::api::entries::EntryStreamQuery;
 use super::api::messages::{self, PromptBody};
 use super::api::visibility;
 use super::api_error::{ApiError, ApiErrorCode};
+use super::blocking::blocking;
 use super::hub::Topic;
 use super::route::{NoParams, RawRequest, read_body, read_query};
-use super::server::blocking;
 use super::sse::{self, Kind, LineId, SseStream};
 use super::state::ServerState;
 
 /// The header with which a client resumes a stream after a disconnect.
 const LAST_EVENT: &str = "last-event-id";
-
-/// The entries to stream, and the entry to begin after.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct EntryStreamQuery {
-    /// Sequence number to start after; `Last-Event-ID` has priority. Default: new entries only.
-    after: Option<u64>,
-    /// Only entries of this session.
-    session: Option<String>,
-    /// Only entries of this run; has priority over `session`.
-    run: Option<String>,
-    /// Also pieces of answers in progress, as `delta` events. Default: false.
-    deltas: Option<bool>,
-}
 
 /// Opens the stream of a route.
 pub(super) async fn stream(

@@ -5,6 +5,7 @@
 mod atomic_write;
 mod check;
 mod policies;
+mod policy_files;
 pub(super) mod principals;
 mod replay;
 mod test;

@@ -25,7 +25,7 @@ use crate::cli_context::CliContext;
 use crate::confirmation;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
-use crate::trust::{TrustReview, change};
+use crate::trust::{TrustReview, change, record_addresses};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -147,7 +147,7 @@ impl ProjectTrustReview<'_> {
         } else {
             addresses::show(&lines, (root, &trusts), out)?;
             self.needs_yes(&shown)?;
-            addresses::record(looking.ledger, (root, looking.by), lines)?;
+            record_addresses(looking.ledger, (root, looking.by), lines)?;
         }
         writeln!(out, "trusted the addresses of {shown}")?;
         Ok(true)

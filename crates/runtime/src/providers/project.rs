@@ -7,8 +7,9 @@ use agentry_agentfile::manifest::config;
 use agentry_agentfile::source::Origin;
 use agentry_kernel::provider_keys::{ConfiguredProvider, needs_trust};
 
-use super::{USUAL, address_of, homes, key_of, key_variables, ollama_base};
+use super::{address_of, key_of, key_variables, ollama_base};
 use crate::environment::Environment;
+use crate::providers::well_known::{USUAL, homes};
 
 /// An address of a provider that only a project's file names.
 #[derive(Clone, Debug)]

@@ -94,7 +94,7 @@ impl CallFactResolver {
         };
         if is_bound {
             let bound = self.bound(call);
-            changes.extend(if by_edit {
+            changes.extend(if *by_edit {
                 added(&expected.bound, &bound)
             } else {
                 difference(&expected.bound, &bound)

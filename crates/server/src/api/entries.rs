@@ -17,7 +17,6 @@ use crate::limits::PAGE_ENTRIES_MAX;
 use crate::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, RouteMethod, page_size};
 use crate::sse::Kind;
 use crate::state::ServerState;
-use crate::subscribe::EntryStreamQuery;
 
 pub(crate) fn routes() -> Vec<ApiRoute> {
     let read = RouteAccess::AnyCaller(TokenScope::Read);
@@ -37,6 +36,20 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
             one,
         ),
     ]
+}
+
+/// The entries to stream, and the entry to begin after.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct EntryStreamQuery {
+    /// Sequence number to start after; `Last-Event-ID` has priority. Default: new entries only.
+    pub(crate) after: Option<u64>,
+    /// Only entries of this session.
+    pub(crate) session: Option<String>,
+    /// Only entries of this run; has priority over `session`.
+    pub(crate) run: Option<String>,
+    /// Also pieces of answers in progress, as `delta` events. Default: false.
+    pub(crate) deltas: Option<bool>,
 }
 
 /// Filter and page of a list of entries.

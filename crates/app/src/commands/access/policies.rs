@@ -8,16 +8,11 @@ mod list;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentry_agentfile::access;
-use agentry_agentfile::diagnostic::Findings;
-use agentry_agentfile::file_tree::{FileContent, FileTree, FileTreeEntry};
-use agentry_runtime::definitions::path_target::shown;
-use agentry_runtime::definitions::policies::lint_policies;
-use agentry_runtime::definitions::tree_reader;
 use clap::{Args, Subcommand};
 
 use super::check;
-use crate::cli_context::{CliContext, host_tool_names};
+use super::policy_files::read_policy_files;
+use crate::cli_context::CliContext;
 use crate::commands::OutputFormat;
 use crate::fault::{Blame, Fault};
 
@@ -96,7 +91,7 @@ pub(crate) fn run(host: &CliContext, what: &PoliciesCommand) -> Result<ExitCode,
 
 /// Checks the policies of a file or directory together with the built-in policies.
 fn validate(options: &ValidateOptions) -> Result<ExitCode, Fault> {
-    let (rules, findings) = read_alone(&options.path)?;
+    let (rules, findings) = read_policy_files(&options.path)?;
     if rules.files().next().is_none() && rules.broken.is_empty() {
         let what = format!("there is no policy in {}", options.path.display());
         return Err(Fault::new(Blame::Caller, what).hint(
@@ -104,31 +99,4 @@ fn validate(options: &ValidateOptions) -> Result<ExitCode, Fault> {
         ));
     }
     check::report(&rules, &findings, options.format)
-}
-
-/// Reads the policies of a file, of a directory of such files, or of a project, and no others.
-pub(super) fn read_alone(path: &std::path::Path) -> Result<(access::PolicySet, Findings), Fault> {
-    let cannot = |error: std::io::Error| {
-        Fault::new(Blame::Caller, format!("cannot read {}: {error}", path.display()))
-            .hint("name an existing file or directory that you may read")
-    };
-    let mut findings = Findings::default();
-    let metadata = std::fs::metadata(path).map_err(cannot)?;
-    let rules = if metadata.is_file() {
-        let mut tree = FileTree::new("");
-        let bytes = std::fs::read(path).map_err(cannot)?;
-        tree.insert(shown(path), FileTreeEntry::File(FileContent::new(bytes, false)));
-        access::read_directory(&tree, &mut findings)
-    } else {
-        let project = tree_reader::read_project(path, &shown(path)).map_err(cannot)?;
-        match project.below(&access::directory()).next() {
-            Some(_) => access::read(&[&project], &mut findings),
-            None => {
-                let tree = tree_reader::read_whole(path, &shown(path)).map_err(cannot)?;
-                access::read_directory(&tree, &mut findings)
-            }
-        }
-    };
-    lint_policies(&rules, &host_tool_names(), &mut findings);
-    Ok((rules, findings))
 }

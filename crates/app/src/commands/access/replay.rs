@@ -16,7 +16,7 @@ use agentry_runtime::report::policy_replay::{PolicyReplay, PolicyReplayReport, r
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::policies::read_alone;
+use super::policy_files::read_policy_files;
 use crate::bootstrap::{self, store_fault};
 use crate::cli_context::{CliContext, host_tool_names};
 use crate::diagnostics::visible_line;
@@ -70,7 +70,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let new = match &options.with {
         None => loaded.policies()?,
         Some(path) => {
-            let (rules, findings) = read_alone(path)?;
+            let (rules, findings) = read_policy_files(path)?;
             policies::compile_policies(&rules, &findings)?
         }
     };
