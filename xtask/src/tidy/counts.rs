@@ -14,9 +14,6 @@ use crate::tidy::{
 /// The budgets stand here, so that lowering one is a change of one line.
 const BUDGETS: &str = "xtask/src/tidy/counts.rs";
 
-/// The crates that still have import cycles; no other crate may gain one.
-const CRATES_WITH_CYCLES: [&str; 3] = ["app", "local", "runtime"];
-
 /// A count with its budget, and the places that it counts.
 pub(crate) struct BudgetedCount {
     pub(crate) name: &'static str,
@@ -103,7 +100,7 @@ fn counts_of_shapes(tree: &SourceTree) -> Vec<BudgetedCount> {
     vec![
         BudgetedCount::of(
             "functions with a tuple parameter",
-            152,
+            121,
             lines(code_shape::tuple_parameters(tree)),
             "Give the group of arguments a struct with a name",
         ),
@@ -113,12 +110,27 @@ fn counts_of_shapes(tree: &SourceTree) -> Vec<BudgetedCount> {
             lines(code_shape::defaults_of_errors(tree)),
             ERROR_REMEDY,
         ),
+        BudgetedCount::of(
+            "errors discarded with `.ok();`",
+            26,
+            lines(code_shape::ignored_errors(tree)),
+            ERROR_REMEDY,
+        ),
+        BudgetedCount::of(
+            "matches on a bool",
+            0,
+            lines(code_shape::bool_matches(tree)),
+            "Use `if` and `else`",
+        ),
+    ]
+}
+
+fn counts_of_cycles(tree: &SourceTree) -> Vec<BudgetedCount> {
+    let cycles = cycles(tree);
+    vec![
         modules_in_cycles("top modules in import cycles", 0, &cycles, |one| one.parent.is_empty()),
         modules_in_cycles("nested modules in import cycles", 0, &cycles, |one| {
             !one.parent.is_empty()
-        }),
-        modules_in_cycles("modules in import cycles of crates without any", 0, &cycles, |one| {
-            !has_cycles(one)
         }),
     ]
 }
