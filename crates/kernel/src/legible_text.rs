@@ -118,6 +118,13 @@ pub fn is_plain(c: char) -> bool {
     }
 }
 
+/// Returns true for characters that reorder or hide others. They are escaped in every text that a
+/// person judges; `is_plain` refuses more.
+pub fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// Returns true for characters that have no shape, reorder others or change their shape: format
 /// characters, those that programs may ignore by Unicode, and two that are drawn as blank.
 fn is_invisible(c: char) -> bool {

@@ -5,35 +5,21 @@
 //!
 //! Must never: let a sender's value lead to a session that access did not choose.
 
-use std::collections::BTreeMap;
+use std::str::FromStr;
 
-use agentry_protocol::access::{Decision, Delivery, SessionChoice, UnknownWord};
-use agentry_protocol::event::Mode;
+use agentry_protocol::access::{Decision, Delivery, SessionChoice};
 use agentry_protocol::inbound::{Inbound, PeerKind};
+use agentry_protocol::inbound_request::{RequestField, RequestTarget, RunOverrides};
 use agentry_protocol::intake::{QueuePreferences, QueueSettings, SenderKind, UnrunReason};
 use agentry_protocol::principal::{Principal, PrincipalKind};
-use agentry_protocol::{ContentHash, SessionKey, TaskId, TurnId};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use agentry_protocol::{ContentHash, SessionKey, TurnId};
+use serde::Serialize;
 
 use crate::access::slug;
 use crate::limits::{ATTACHED_MAX, NAME_CHARS_MAX, PATH_CHARS_MAX, SESSION_KEY_BYTES_MAX};
 use crate::mailbox::directive::{self, Directive};
 use crate::mailbox::settings::{DeliveryLevels, settings};
 use crate::mailbox::{AuthorityFilter, MailboxSender, ReplyAddress};
-
-/// The metadata field by which the owner may choose the destination of an event.
-pub const TARGET: &str = "target";
-
-/// The metadata field by which a sender may choose the delivery to a busy session.
-pub const DELIVERY: &str = "delivery";
-/// The metadata field by which the owner may set options of the run.
-pub const RUN: &str = "run";
-
-/// The metadata field by which a person may declare that their program speaks.
-pub const PROGRAM: &str = "program";
-/// All metadata fields that control the routing of an event.
-pub const ORDERS: [&str; 4] = [TARGET, DELIVERY, RUN, PROGRAM];
 
 /// The routing decision for an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,39 +51,11 @@ pub struct Destination {
     pub inline: QueuePreferences,
 }
 
-/// The destination that the owner chose, and the persona that answers there.
-struct RouteTarget {
-    place: Option<TargetLocation>,
-    persona: Option<String>,
-}
-
-enum TargetLocation {
-    Session(String),
-    Thread(String),
-}
-
-/// The owner's options for the run that answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RunWish {
-    /// The name of the model.
-    #[serde(default)]
-    pub model: Option<String>,
-    /// The mode of the run.
-    #[serde(default)]
-    pub mode: Option<Mode>,
-    /// The task to run; None runs the prompt.
-    #[serde(default)]
-    pub task: Option<TaskId>,
-    /// The inputs of the task.
-    #[serde(default)]
-    pub inputs: BTreeMap<String, String>,
-}
-
 /// Returns the options for the run that answers an event. Only the owner's options count.
-pub fn run_wish(inbound: &Inbound, principal: &Principal) -> RunWish {
-    let said = inbound.metadata.get(RUN).filter(|_| principal.kind == PrincipalKind::Owner);
-    said.and_then(|said| RunWish::deserialize(said).ok()).unwrap_or_default()
+pub fn run_overrides(inbound: &Inbound, principal: &Principal) -> RunOverrides {
+    let requested = inbound.request().run.as_ref();
+    let of_owner = requested.filter(|_| principal.kind == PrincipalKind::Owner);
+    of_owner.cloned().unwrap_or_default()
 }
 
 /// Routes an admitted event.
@@ -185,8 +143,8 @@ pub fn hook_route(
 fn source(inbound: &Inbound, principal: &Principal) -> Result<SenderKind, UnrunReason> {
     match principal.kind {
         PrincipalKind::Owner | PrincipalKind::Known | PrincipalKind::Unknown => {
-            let wants = inbound.metadata.get(PROGRAM).and_then(Value::as_bool);
-            Ok(if wants == Some(true) { SenderKind::Program } else { SenderKind::Person })
+            let is_program = inbound.request().is_program;
+            Ok(if is_program { SenderKind::Program } else { SenderKind::Person })
         }
         PrincipalKind::Agent => Ok(SenderKind::Agent),
         PrincipalKind::System | PrincipalKind::Webhook => Err(UnrunReason::NoHook),
@@ -210,18 +168,18 @@ fn destination(
         Some(_) if principal.kind != PrincipalKind::Owner => {
             return Err("only the owner says where a message goes".to_owned());
         }
-        Some(RouteTarget { place: Some(TargetLocation::Session(key)), persona: named }) => {
-            return Ok((SessionKey::new(key), None, named.or(persona)));
+        Some(RequestTarget::Session { session, persona: named }) => {
+            return Ok((SessionKey::new(session), None, named.clone().or(persona)));
         }
-        Some(RouteTarget { place: Some(TargetLocation::Thread(turn)), persona: named }) => {
+        Some(RequestTarget::Thread { thread, persona: named }) => {
             let key = SessionKey::new(format!("fork-{}", slug(inbound.event_id.as_str())));
-            return Ok((key, Some(TurnId::new(turn)), named.or(persona)));
+            return Ok((key, Some(TurnId::new(thread)), named.clone().or(persona)));
         }
-        Some(RouteTarget { place: None, persona: Some(name) }) => {
-            let key = SessionKey::new(format!("{}:main", slug(&name)));
-            return Ok((key, None, Some(name)));
+        Some(RequestTarget::Persona { persona: name }) => {
+            let key = SessionKey::new(format!("{}:main", slug(name)));
+            return Ok((key, None, Some(name.clone())));
         }
-        Some(RouteTarget { place: None, persona: None }) | None => {}
+        None => {}
     }
     let Some(choice) = choice else {
         return Err("no policy that lets it in says which session it goes to".to_owned());
@@ -237,33 +195,40 @@ fn destination(
     Ok((SessionKey::new(key), None, persona))
 }
 
-/// Returns the delivery that the sender chose for a busy session.
+/// Returns the delivery that the sender chose for a busy session. An older entry may record a
+/// word that is none.
 fn delivery(inbound: &Inbound) -> Result<Option<Delivery>, String> {
-    let Some(value) = inbound.metadata.get(DELIVERY) else { return Ok(None) };
-    let word = value.as_str().ok_or_else(|| format!("the delivery {value} is no word"))?;
-    word.parse().map(Some).map_err(|unknown: UnknownWord| unknown.to_string())
+    let requested = inbound.request().delivery;
+    match inbound.metadata.recorded(RequestField::Delivery) {
+        Some(value) if requested.is_none() => Err(match value.as_str().map(Delivery::from_str) {
+            Some(Err(unknown)) => unknown.to_string(),
+            Some(Ok(_)) | None => format!("the delivery {value} is no word"),
+        }),
+        Some(_) | None => Ok(requested),
+    }
 }
 
-fn target(inbound: &Inbound) -> Result<Option<RouteTarget>, String> {
-    let Some(value) = inbound.metadata.get(TARGET) else { return Ok(None) };
-    let wrong = || {
-        format!("the target {value} is not a session or a thread, a persona, or one of both kinds")
+/// Returns the destination that the sender chose. Fails if the entry records one that is none.
+fn target(inbound: &Inbound) -> Result<Option<&RequestTarget>, String> {
+    let Some(value) = inbound.metadata.recorded(RequestField::Target) else { return Ok(None) };
+    let names = match &inbound.request().target {
+        Some(
+            RequestTarget::Session { session: place, persona }
+            | RequestTarget::Thread { thread: place, persona },
+        ) => [Some(place), persona.as_ref()],
+        Some(RequestTarget::Persona { persona }) => [Some(persona), None],
+        None => [None, None],
     };
-    let fields = value.as_object().filter(|fields| !fields.is_empty()).ok_or_else(wrong)?;
-    let mut target = RouteTarget { place: None, persona: None };
-    for (name, value) in fields {
-        let text = value.as_str().filter(|text| !text.is_empty()).ok_or_else(wrong)?.to_owned();
-        if text.len() > SESSION_KEY_BYTES_MAX || text.chars().any(char::is_control) {
-            return Err(wrong());
-        }
-        match (name.as_str(), &target.place) {
-            ("session", None) => target.place = Some(TargetLocation::Session(text)),
-            ("thread", None) => target.place = Some(TargetLocation::Thread(text)),
-            ("persona", _) => target.persona = Some(text),
-            _ => return Err(wrong()),
-        }
+    let is_name = |name: &String| {
+        !name.is_empty()
+            && name.len() <= SESSION_KEY_BYTES_MAX
+            && !name.chars().any(char::is_control)
+    };
+    let is_readable = inbound.request().target.is_some();
+    if is_readable && names.into_iter().flatten().all(is_name) {
+        return Ok(inbound.request().target.as_ref());
     }
-    Ok(Some(target))
+    Err(format!("the target {value} is not a session or a thread, a persona, or one of both kinds"))
 }
 
 /// Returns the queue settings of an event. A policy's delivery precedes all other levels.

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::inbound_request::{InboundMetadata, InboundRequest};
 use crate::limits::{CHANNEL_BYTES_MAX, CHANNEL_ID_BYTES_MAX};
 
 /// The id of an event: `{channel}:{source_id}`.
@@ -59,6 +60,7 @@ impl From<EventId> for String {
 
 /// An inbound: a message or another input from a channel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Inbound {
     /// The id of the event.
     pub event_id: EventId,
@@ -73,9 +75,10 @@ pub struct Inbound {
     /// The sender, as the channel reports it.
     #[serde(flatten)]
     pub sender: Sender,
-    /// Further data from the channel.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub metadata: Map<String, Value>,
+    /// Further data from the channel, and the request of the sender.
+    #[serde(default, skip_serializing_if = "InboundMetadata::is_empty")]
+    #[schemars(with = "Map<String, Value>")]
+    pub metadata: InboundMetadata,
     /// The direction of the message.
     #[serde(default)]
     pub direction: Direction,
@@ -127,6 +130,30 @@ pub struct ChannelAddress {
     /// The message that this one replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to_id: Option<String>,
+}
+
+impl ChannelAddress {
+    /// Returns the address of a channel that has no peers, such as a timer.
+    pub fn of_channel(channel: impl Into<String>) -> Self {
+        Self {
+            channel: channel.into(),
+            account_id: None,
+            peer_id: None,
+            peer_kind: None,
+            guild: None,
+            thread_id: None,
+            reply_to_id: None,
+        }
+    }
+
+    /// Returns the address of a conversation with one peer.
+    pub fn of_peer(channel: impl Into<String>, peer: impl Into<String>) -> Self {
+        Self {
+            peer_id: Some(peer.into()),
+            peer_kind: Some(PeerKind::Dm),
+            ..Self::of_channel(channel)
+        }
+    }
 }
 
 /// The sender of a message, as the channel reports it.
@@ -229,7 +256,8 @@ pub enum Direction {
 }
 
 impl Inbound {
-    /// Creates an inbound without content. Fails if an id is empty, too long or malformed.
+    /// Creates an inbound without content; all inbounds but those that are read begin here. Fails
+    /// if an id is empty, too long or malformed.
     pub fn new(
         source_id: &str,
         timestamp: u64,
@@ -244,7 +272,7 @@ impl Inbound {
             body: InboundContent::default(),
             place,
             sender,
-            metadata: Map::new(),
+            metadata: InboundMetadata::default(),
             direction: Direction::default(),
             backfill: false,
             hook_id: None,
@@ -252,6 +280,23 @@ impl Inbound {
         };
         inbound.check()?;
         Ok(inbound)
+    }
+
+    /// Returns the inbound with a text as its content.
+    pub fn with_text(mut self, content: impl Into<String>) -> Self {
+        self.body = InboundContent { content: content.into(), ..InboundContent::default() };
+        self
+    }
+
+    /// Returns the inbound with a request. The caller knows that the sender may request this.
+    pub fn with_request(mut self, request: InboundRequest) -> Self {
+        self.metadata.set_request(request);
+        self
+    }
+
+    /// Returns the request of the sender.
+    pub fn request(&self) -> &InboundRequest {
+        self.metadata.request()
     }
 
     /// Checks every id of an inbound that was parsed and not made with `new`.

@@ -19,6 +19,7 @@ mod hash;
 pub mod hook;
 mod id;
 pub mod inbound;
+pub mod inbound_request;
 pub mod intake;
 pub mod job;
 pub mod limits;

@@ -84,8 +84,8 @@ impl Redactor {
         let bytes = text.as_bytes();
         let mut finds = find(forms, bytes);
         for edge in edges(text, ends) {
-            finds.extend(before_cut(forms, bytes, edge));
-            finds.extend(after_cut(forms, bytes, edge));
+            finds.extend(before_cut(forms, bytes, edge.0));
+            finds.extend(after_cut(forms, bytes, edge.1));
         }
         let finds = merged(finds);
         if finds.is_empty() {
@@ -276,7 +276,7 @@ fn edges(text: &str, ends: TextEdges) -> Vec<(usize, usize)> {
 }
 
 /// Finds the beginning of a value that continues in the removed part.
-fn before_cut(forms: &SecretForms, text: &[u8], (edge, _): (usize, usize)) -> Option<SecretMatch> {
+fn before_cut(forms: &SecretForms, text: &[u8], edge: usize) -> Option<SecretMatch> {
     let edge = edge - usize::from(text[..edge].ends_with(b"\n"));
     let from = edge.saturating_sub(reach(forms.longest()));
     let window = &text[from..edge];
@@ -297,7 +297,7 @@ fn before_cut(forms: &SecretForms, text: &[u8], (edge, _): (usize, usize)) -> Op
 }
 
 /// Finds the end of a value that began in the removed part.
-fn after_cut(forms: &SecretForms, text: &[u8], (_, edge): (usize, usize)) -> Option<SecretMatch> {
+fn after_cut(forms: &SecretForms, text: &[u8], edge: usize) -> Option<SecretMatch> {
     let edge = edge + usize::from(text[edge..].starts_with(b"\n"));
     let until = text.len().min(edge + reach(forms.longest()));
     let window = &text[edge..until];

@@ -5,15 +5,16 @@
 use std::collections::BTreeMap;
 
 use agentry_kernel::mailbox::settings::{DeliveryLevels, settings};
-use agentry_kernel::route;
 use agentry_protocol::access::{AccessRecord, Bounds};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::{Event, Mode, RunLimits};
 use agentry_protocol::hook::TurnShape;
 use agentry_protocol::inbound::{EventId, Inbound};
-use agentry_protocol::intake::{IntakeStage, RoutedInbound, SenderKind};
+use agentry_protocol::intake::SenderKind;
 use agentry_protocol::message::Image;
 use agentry_protocol::{AgentId, SessionKey, TaskId};
+
+use crate::intake_entries::{self, AdmittedEvent, RouteChoice};
 
 /// The request for a run, before it is accepted.
 pub struct RunRequest {
@@ -69,26 +70,27 @@ pub struct AdmittedPrompt {
 impl AdmittedPrompt {
     /// Returns the entries for the received event and the access decision.
     pub(crate) fn intake_events(&self) -> [Event; 2] {
-        let (inbound, record) = (self.inbound.clone(), self.record.clone());
-        [IntakeStage::Received { inbound }, IntakeStage::Decided { record }].map(Event::Intake)
+        let (inbound, record) = (*self.inbound.clone(), *self.record.clone());
+        [intake_entries::received(inbound), intake_entries::decided(record)]
     }
 
     /// Returns the entry that routes it to a session of an agent.
     pub(crate) fn routed_event(&self, agent: &AgentId, persona: Option<&str>) -> Event {
         let Self { inbound, record } = self;
         let source = SenderKind::Person;
-        Event::Intake(IntakeStage::Routed(Box::new(RoutedInbound {
-            event: inbound.event_id.clone(),
-            access: record.id.clone(),
-            agent: agent.clone(),
-            persona: persona.map(str::to_owned),
-            source,
-            authority: route::authority(inbound, &record.principal, &record.decision),
-            text: None,
-            settings: settings(source, &DeliveryLevels::default()),
-            answer_after: None,
-            here: true,
-        })))
+        let event = AdmittedEvent { id: &inbound.event_id, origin: inbound, record };
+        intake_entries::routed(
+            event,
+            RouteChoice {
+                agent: agent.clone(),
+                persona: persona.map(str::to_owned),
+                source,
+                text: None,
+                settings: settings(source, &DeliveryLevels::default()),
+                answer_after: None,
+                here: true,
+            },
+        )
     }
 }
 

@@ -13,11 +13,14 @@ use agentry_protocol::event::Mode;
 use agentry_protocol::inbound::{
     Attachment, ChannelAddress, Inbound, InboundContent, PeerKind, Sender,
 };
+use agentry_protocol::inbound_request::{
+    InboundMetadata, InboundRequest, RequestField, RequestTarget, RunOverrides,
+};
 use agentry_protocol::intake::{
     Entity, EntityKind, Identity, QueuePreferences, SenderKind, UnrunReason,
 };
 use agentry_protocol::principal::{Principal, PrincipalKind};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 fn said(channel: &str, sender: &str, content: &str) -> Inbound {
     let place = ChannelAddress {
@@ -133,15 +136,14 @@ fn who_holds_a_key_is_the_owner_or_an_entity_and_nobody_by_name() {
 
 #[test]
 fn a_message_says_how_it_waits_and_the_owner_what_holds_for_its_run() {
-    let mut inbound = said("http", "owner", "Hi");
-    inbound.metadata.insert(route::DELIVERY.to_owned(), json!("interrupt"));
-    inbound.metadata.insert(route::RUN.to_owned(), json!({"model": "m", "mode": "wiggum"}));
+    let inbound = recorded(&said("http", "owner", "Hi"), "delivery", json!("interrupt"));
+    let inbound = recorded(&inbound, "run", json!({"model": "m", "mode": "wiggum"}));
     let to = destination(route::route(&inbound, &of(PrincipalKind::Known), &decision("room")));
     assert_eq!(to.inline.mode, Some(Delivery::Interrupt));
-    let wish = route::run_wish(&inbound, &of(PrincipalKind::Owner));
+    let wish = route::run_overrides(&inbound, &of(PrincipalKind::Owner));
     assert_eq!((wish.model.as_deref(), wish.mode), (Some("m"), Some(Mode::Autonomous)));
-    assert_eq!(route::run_wish(&inbound, &of(PrincipalKind::Known)), route::RunWish::default());
-    inbound.metadata.insert(route::DELIVERY.to_owned(), json!("later"));
+    assert_eq!(route::run_overrides(&inbound, &of(PrincipalKind::Known)), RunOverrides::default());
+    let inbound = recorded(&inbound, "delivery", json!("later"));
     let odd = route::route(&inbound, &of(PrincipalKind::Owner), &decision("room"));
     assert!(matches!(odd, Route::Unrun(UnrunReason::BadDirective, _)), "{odd:?}");
 }
@@ -181,8 +183,7 @@ fn only_the_owner_names_a_target() {
         (json!("main"), None),
     ];
     for (target, expected) in cases {
-        let mut inbound = said("tg", "me", "Hi");
-        inbound.metadata.insert(route::TARGET.to_owned(), target.clone());
+        let inbound = recorded(&said("tg", "me", "Hi"), "target", target.clone());
         let owner = route::route(&inbound, &of(PrincipalKind::Owner), &decision("main"));
         match expected {
             Some((key, head, persona)) => {
@@ -196,6 +197,108 @@ fn only_the_owner_names_a_target() {
         for kind in [PrincipalKind::Known, PrincipalKind::Unknown, PrincipalKind::Agent] {
             let other = route::route(&inbound, &of(kind), &decision("main"));
             assert!(matches!(other, Route::Unrun(UnrunReason::NoAgent, _)), "{kind} {target}");
+        }
+    }
+}
+
+/// An inbound as the ledger has it, with one more field in the metadata of its entry.
+fn recorded(inbound: &Inbound, name: &str, value: Value) -> Inbound {
+    let mut entry = serde_json::to_value(inbound).expect("an inbound is plain JSON");
+    entry["metadata"][name] = value;
+    serde_json::from_value(entry).expect("an entry can be read")
+}
+
+#[test]
+fn an_old_entry_and_a_new_one_take_the_same_way() {
+    let session = |persona: Option<&str>| RequestTarget::Session {
+        session: "side".to_owned(),
+        persona: persona.map(str::to_owned),
+    };
+    let none = InboundRequest::default;
+    let cases = [
+        (
+            "target",
+            json!({"session": "side"}),
+            InboundRequest { target: Some(session(None)), ..none() },
+        ),
+        (
+            "target",
+            json!({"session": "side", "persona": "atlas"}),
+            InboundRequest { target: Some(session(Some("atlas"))), ..none() },
+        ),
+        (
+            "target",
+            json!({"thread": "trn_1"}),
+            InboundRequest {
+                target: Some(RequestTarget::Thread { thread: "trn_1".to_owned(), persona: None }),
+                ..none()
+            },
+        ),
+        (
+            "target",
+            json!({"persona": "atlas"}),
+            InboundRequest {
+                target: Some(RequestTarget::Persona { persona: "atlas".to_owned() }),
+                ..none()
+            },
+        ),
+        (
+            "delivery",
+            json!("collect"),
+            InboundRequest { delivery: Some(Delivery::Collect), ..none() },
+        ),
+        (
+            "run",
+            json!({"mode": "wiggum"}),
+            InboundRequest {
+                run: Some(RunOverrides { mode: Some(Mode::Autonomous), ..RunOverrides::default() }),
+                ..none()
+            },
+        ),
+        ("program", json!(true), InboundRequest { is_program: true, ..none() }),
+    ];
+    for (name, value, request) in cases {
+        let old = recorded(&said("http", "owner", "Hi"), name, value);
+        let new = said("http", "owner", "Hi").with_request(request);
+        assert_eq!(old, new, "{name}");
+        for kind in [PrincipalKind::Owner, PrincipalKind::Known, PrincipalKind::Unknown] {
+            let way = |inbound: &Inbound| {
+                let route = route::route(inbound, &of(kind), &decision("room"));
+                (route, route::run_overrides(inbound, &of(kind)))
+            };
+            assert_eq!(way(&old), way(&new), "{kind} {name}");
+            let plain = way(&said("http", "owner", "Hi"));
+            assert_eq!(
+                way(&new) != plain,
+                kind == PrincipalKind::Owner || name != "run",
+                "{kind} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_field_of_a_foreign_body_chooses_a_way() {
+    let values = [
+        json!(true),
+        json!("interrupt"),
+        json!({"session": "side"}),
+        json!({"thread": "trn_1", "persona": "atlas"}),
+        json!({"mode": "wiggum"}),
+    ];
+    let names = RequestField::ALL.map(RequestField::as_str);
+    for name in names.into_iter().chain(["session", "mode", "request", "metadata"]) {
+        for value in &values {
+            let outside = Map::from_iter([(name.to_owned(), value.clone())]);
+            let mut inbound = said("http", "owner", "Hi");
+            inbound.metadata = InboundMetadata::from_outside(outside);
+            // The ledger has the last word about what was recorded.
+            let entry = serde_json::to_value(&inbound).expect("an inbound is plain JSON");
+            let inbound: Inbound = serde_json::from_value(entry).expect("an entry can be read");
+            let owner = of(PrincipalKind::Owner);
+            let way = |inbound: &Inbound| route::route(inbound, &owner, &decision("room"));
+            assert_eq!(way(&inbound), way(&said("http", "owner", "Hi")), "{name} {value}");
+            assert_eq!(route::run_overrides(&inbound, &owner), RunOverrides::default(), "{name}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Must never: accept a field that only the runtime sets, or ignore an unknown field.
 
-use agentry_kernel::route::RUN;
 use agentry_protocol::inbound::{EventId, Inbound, PeerKind};
+use agentry_protocol::inbound_request::{InboundMetadata, RequestField};
 use agentry_protocol::intake::DeliveryError;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -35,9 +35,9 @@ const EVENT_FIELDS: [&str; 21] = [
     "event_type",
     "hook_id",
 ];
-/// Metadata that only the runtime sets.
-const RUNTIME_METADATA: [&str; 8] =
-    ["turn_id", "run_id", "session", "session_id", "persona", "in_reply_to", "agentry", RUN];
+/// Metadata that only the runtime sets, beside the fields of a request.
+const RUNTIME_METADATA: [&str; 7] =
+    ["turn_id", "run_id", "session", "session_id", "persona", "in_reply_to", "agentry"];
 /// Event types that no adapter may use.
 const RUNTIME_EVENT_TYPES: [&str; 5] = ["timer", "timer_tick", "webhook", "agent", "heartbeat"];
 
@@ -145,8 +145,17 @@ fn event(
             map.entry(name).or_insert(value);
         }
     }
-    let inbound: Inbound = serde_json::from_value(Value::Object(map))
+    // The metadata is of the adapter: it is not read as that of a record would be.
+    let outside = match map.remove("metadata") {
+        Some(Value::Object(fields)) => InboundMetadata::from_outside(fields),
+        Some(wrong) => {
+            return Err(refuse(format!("the event cannot be read: `metadata` is {wrong}")));
+        }
+        None => InboundMetadata::default(),
+    };
+    let mut inbound: Inbound = serde_json::from_value(Value::Object(map))
         .map_err(|error| refuse(format!("the event cannot be read: {error}")))?;
+    inbound.metadata = outside;
     inbound.check().map_err(|wrong| refuse(wrong.to_string()))?;
     Ok(AdapterMessage::Event(Box::new(inbound)))
 }
@@ -178,7 +187,10 @@ fn own_words(map: &Map<String, Value>, own: &AdapterIdentity<'_>) -> Result<(), 
     }
     let metadata = map.get("metadata").and_then(Value::as_object);
     let mut names = metadata.into_iter().flat_map(Map::keys);
-    match names.find(|name| RUNTIME_METADATA.contains(&name.as_str())) {
+    let is_reserved = |name: &&String| {
+        RUNTIME_METADATA.contains(&name.as_str()) || RequestField::named(name).is_some()
+    };
+    match names.find(is_reserved) {
         Some(name) => Err(format!("`metadata.{name}` is reserved for the runtime; leave it out")),
         None => Ok(()),
     }
@@ -298,6 +310,18 @@ mod tests {
             (
                 r#""metadata":{"run":{"mode":"wiggum"}}"#,
                 "`metadata.run` is reserved for the runtime; leave it out",
+            ),
+            (
+                r#""metadata":{"a":1,"target":{"session":"main"}}"#,
+                "`metadata.target` is reserved for the runtime; leave it out",
+            ),
+            (
+                r#""metadata":{"delivery":"interrupt"}"#,
+                "`metadata.delivery` is reserved for the runtime; leave it out",
+            ),
+            (
+                r#""metadata":{"program":true}"#,
+                "`metadata.program` is reserved for the runtime; leave it out",
             ),
             (
                 r#""event_id":"other:1""#,

@@ -97,7 +97,7 @@ fn live(shared: &Arc<AdapterContext>, process: AdapterProcess) {
         Some(stdout) => {
             let hearing = Arc::clone(&hearing);
             on_thread(shared, move |shared| {
-                hear(shared, stdout, (life, &lines), &hearing);
+                hear(shared, stdout, life, &lines, &hearing);
                 hearing.done.set();
             });
         }
@@ -148,7 +148,8 @@ impl OutputReadState {
 fn hear(
     shared: &AdapterContext,
     stdout: impl Read,
-    (life, lines): (u64, &SyncSender<String>),
+    life: u64,
+    lines: &SyncSender<String>,
     hearing: &OutputReadState,
 ) {
     let mut stdout = BufReader::new(stdout);

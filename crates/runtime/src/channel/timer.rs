@@ -22,15 +22,7 @@ pub const EVENT_TYPE: &str = "timer_tick";
 /// Returns the tick event of the minute that contains `now_ms`.
 pub fn tick(now_ms: u64) -> Inbound {
     let minute = now_ms / TIMER_TICK_MS;
-    let place = ChannelAddress {
-        channel: CHANNEL.to_owned(),
-        account_id: None,
-        peer_id: None,
-        peer_kind: None,
-        guild: None,
-        thread_id: None,
-        reply_to_id: None,
-    };
+    let place = ChannelAddress::of_channel(CHANNEL);
     let sender = Sender { sender_id: CHANNEL.to_owned(), sender_name: None };
     let mut inbound =
         Inbound::new(&format!("tick:{minute}"), minute * TIMER_TICK_MS, place, sender)
@@ -57,7 +49,7 @@ impl Timer {
         let stop: Arc<Latch> = Arc::default();
         let bell = Arc::clone(&stop);
         let thread = thread::Builder::new().name("channel timer".to_owned());
-        thread.spawn(move || run(&*sink, &*clock, (&*wanted, &bell)))?;
+        thread.spawn(move || run(&*sink, &*clock, &*wanted, &bell))?;
         Ok(Self { stop })
     }
 
@@ -76,7 +68,8 @@ impl Drop for Timer {
 fn run(
     sink: &dyn InboundSink,
     clock: &dyn WaitClock,
-    (wanted, stop): (&dyn Fn() -> bool, &Arc<Latch>),
+    wanted: &dyn Fn() -> bool,
+    stop: &Arc<Latch>,
 ) {
     while !stop.is_set() {
         let now_ms = clock.now_ms();

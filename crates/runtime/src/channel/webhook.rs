@@ -9,8 +9,8 @@
 
 mod signature;
 
-use agentry_kernel::route::ORDERS;
 use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, Sender};
+use agentry_protocol::inbound_request::InboundMetadata;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -113,24 +113,15 @@ pub fn inbound(
         None => None,
     };
     let content = std::str::from_utf8(body).map_err(|_| WebhookError::NotText)?;
-    let place = ChannelAddress {
-        channel: CHANNEL.to_owned(),
-        account_id: None,
-        peer_id: None,
-        peer_kind: None,
-        guild: None,
-        thread_id: None,
-        reply_to_id: None,
-    };
+    let place = ChannelAddress::of_channel(CHANNEL);
     let sender = Sender { sender_id: name.to_owned(), sender_name: None };
     let (id, header) = signed.unwrap_or_else(|| delivery(headers, body));
     let made = Inbound::new(&format!("{name}:{id}"), now_ms, place, sender);
     let mut inbound =
         made.map_err(|wrong| WebhookError::Delivery { header, why: wrong.to_string() })?;
-    inbound.body.content = content.to_owned();
     inbound.event_type = Some(EVENT_TYPE.to_owned());
     inbound.metadata = metadata(name, headers, content);
-    Ok(inbound)
+    Ok(inbound.with_text(content))
 }
 
 /// A call whose caller is not verified yet.
@@ -166,13 +157,15 @@ fn digits(bytes: &[u8]) -> String {
 }
 
 /// Returns the fields that triggers test: plain fields of a JSON object, overridden by the headers,
-/// overridden by the source. A caller cannot set the runtime's own orders.
-fn metadata(source: &str, headers: &[(String, String)], content: &str) -> Map<String, Value> {
+/// overridden by the source. A caller cannot request a session or a run.
+fn metadata(source: &str, headers: &[(String, String)], content: &str) -> InboundMetadata {
     let kept = headers.iter().filter(|(header, value)| {
         is_one_of(&KEPT_HEADERS, header) && value.len() <= WEBHOOK_HEADER_BYTES_MAX
     });
-    let mut metadata: Map<String, Value> = serde_json::from_str(content).unwrap_or_default();
-    metadata.retain(|name, value| is_plain(value) && !ORDERS.contains(&name.as_str()));
+    // A body that is no JSON object has no fields.
+    let body: Option<Map<String, Value>> = serde_json::from_str(content).ok();
+    let fields = body.into_iter().flatten().filter(|(_, value)| is_plain(value));
+    let mut metadata = InboundMetadata::from_outside(fields.collect());
     for (header, value) in kept {
         metadata.insert(header.to_ascii_lowercase(), value.as_str().into());
     }

@@ -32,6 +32,7 @@ use crate::inbound::event_hooks::{HookRunner, HookRunnerHandle};
 use crate::inbound::intake::IntakePipeline;
 use crate::limits::{DESK_WAIT_MAX, UNREADY_WAIT_MS};
 use crate::outbound::reply::ReplySender;
+use crate::spawn;
 use crate::turn::runner::RunOutcome;
 use active_session::ActiveSession;
 use run_launcher::{RunAction, RunLauncher};
@@ -107,7 +108,7 @@ impl DispatcherHandle {
     /// Starts no more runs; active runs have some time to end.
     pub fn stop(&self) {
         // A dispatcher that has ended needs no stop.
-        self.0.send(DispatcherMessage::Stop).unwrap_or_default();
+        spawn::send_if_running(&self.0, DispatcherMessage::Stop);
     }
 }
 

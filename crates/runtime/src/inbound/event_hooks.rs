@@ -17,12 +17,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentry_kernel::event_hook::{ActiveHook, EventHooks};
+use agentry_protocol::InvocationId;
+use agentry_protocol::access::AccessRecord;
 use agentry_protocol::event_hook::{
     EventHookChange, EventHookMatch, EventHookOrigin, FIRED, FIRED_BY,
 };
 use agentry_protocol::inbound::{EventId, Inbound};
-use agentry_protocol::principal::Principal;
-use agentry_protocol::{AccessId, InvocationId};
 use agentry_store::{HookEventRow, Ledger};
 
 use crate::definitions::definition_source::DefinitionSource;
@@ -36,7 +36,7 @@ use crate::limits::{
 use crate::spawn;
 
 pub use crate::inbound::authorize::decide_locally;
-pub use run::{HookTrial, try_hook};
+pub use run::{HookTrial, HookTrigger, try_hook};
 
 /// Returns the origin of an event that hooks created; None for any other event.
 pub(crate) fn fired_by(inbound: &Inbound) -> Option<EventHookOrigin> {
@@ -70,13 +70,14 @@ impl IntakeHooks {
     /// Returns the hooks that an event triggers, each with the id of its new invocation.
     pub(crate) fn match_event(
         &self,
-        (inbound, principal): (&Inbound, &Principal),
-        (access, now): (&AccessId, u64),
+        inbound: &Inbound,
+        record: &AccessRecord,
+        now: u64,
         new_number: fn() -> u128,
     ) -> Option<EventHookChange> {
         let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
         let invocations: Vec<EventHookMatch> = hooks
-            .triggered_by(inbound, principal, now)
+            .triggered_by(inbound, &record.principal, now)
             .into_iter()
             .map(|one| EventHookMatch {
                 invocation: InvocationId::from_number(new_number()),
@@ -89,7 +90,7 @@ impl IntakeHooks {
         }
         invocations.iter().for_each(|one| hooks.begin_trial(&one.hook));
         self.is_any.store(true, Ordering::SeqCst);
-        let (event, access) = (inbound.event_id.clone(), access.clone());
+        let (event, access) = (inbound.event_id.clone(), record.id.clone());
         Some(EventHookChange::Matched { event, access, invocations })
     }
 
@@ -126,7 +127,7 @@ pub(crate) struct HookRunnerHandle {
 impl HookRunnerHandle {
     pub(crate) fn ring(&self) {
         // A runner that ended has reported why.
-        self.sender.send(()).unwrap_or_default();
+        spawn::send_if_running(&self.sender, ());
     }
 
     /// Stops new programs, and waits a limited time for the running ones.

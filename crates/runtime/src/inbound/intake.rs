@@ -20,10 +20,7 @@ use agentry_protocol::access::{AccessRecord, Decision, Effect};
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::{EventId, Inbound};
-use agentry_protocol::intake::{
-    IntakeStage, QueuePreferences, QueueSettings, RoutedInbound, UnrunReason,
-};
-use agentry_protocol::principal::Principal;
+use agentry_protocol::intake::{IntakeStage, QueuePreferences, QueueSettings, UnrunReason};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::{AccessId, AgentId, SessionId, SessionKey};
 use agentry_store::Ledger;
@@ -32,6 +29,7 @@ use crate::definitions::definition_source::DefinitionSource;
 use crate::error::Error;
 use crate::inbound::authorize::{AccessContext, DecisionStamp};
 use crate::inbound::event_hooks::{self, IntakeHooks};
+use crate::intake_entries::{self, AdmittedEvent, RouteChoice};
 use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
 
 /// The stages before the mailbox, with the data that they look up.
@@ -73,16 +71,31 @@ struct TriageOutcome {
     arrival: Option<Arrival>,
 }
 
-/// The reason for a mailbox input: the original event, its sender and the access decision.
-struct Cause<'a> {
+/// An event to add to a mailbox, with the decision that admits its sender.
+struct MailboxEntry<'a> {
+    /// The event that is delivered: the message itself, or the work of hooks.
+    inbound: &'a Inbound,
+    /// The event that the sender is known by: the message, or the trigger of the hooks.
     origin: &'a Inbound,
-    principal: &'a Principal,
-    decision: &'a Decision,
-    access: &'a AccessPolicies,
+    record: &'a AccessRecord,
+    to: Destination,
+    session: SessionId,
+    agent: AgentId,
+    persona: Option<String>,
 }
 
-/// Sessions that this batch opened or found, by key and agent.
-type BatchSessions = HashMap<(SessionKey, AgentId), SessionId>;
+/// The policies that a batch is decided by, and its sessions.
+struct BatchState<'a> {
+    access: &'a AccessPolicies,
+    /// Sessions that this batch opened or found, by key and agent.
+    opened: HashMap<(SessionKey, AgentId), SessionId>,
+}
+
+impl<'a> BatchState<'a> {
+    fn new(access: &'a AccessPolicies) -> Self {
+        Self { access, opened: HashMap::new() }
+    }
+}
 
 impl IntakePipeline {
     pub(crate) fn new(
@@ -123,10 +136,10 @@ impl IntakePipeline {
         let mut more = came.len() == INTAKE_EVENTS_MAX;
         self.look_who_is_known()?;
         let access = self.office.access()?;
-        let mut opened = BatchSessions::new();
+        let mut batch = BatchState::new(&access);
         let mut looked = Vec::with_capacity(came.len());
         for (seq, inbound) in &came {
-            let one = self.look(*seq, inbound, &access, &mut opened)?;
+            let one = self.look(*seq, inbound, &mut batch)?;
             let is_order = one.arrival.as_ref().is_some_and(|arrival| !arrival.then.is_empty());
             looked.push(one);
             if is_order {
@@ -145,7 +158,7 @@ impl IntakePipeline {
                 self.hooks.forget();
                 self.hooks.refresh(&self.ledger)?;
                 for (seq, inbound) in came.drain(..) {
-                    let mut one = self.look(seq, &inbound, &access, &mut BatchSessions::new())?;
+                    let mut one = self.look(seq, &inbound, &mut BatchState::new(&access))?;
                     match self.ledger.append(std::mem::take(&mut one.drafts)) {
                         Ok(_) => looked.push(one),
                         Err(error) if is_about_one(&error) => {}
@@ -173,48 +186,47 @@ impl IntakePipeline {
         &self,
         seq: u64,
         inbound: &Inbound,
-        access: &AccessPolicies,
-        opened: &mut BatchSessions,
+        batch: &mut BatchState<'_>,
     ) -> Result<TriageOutcome, Error> {
-        let now = self.ledger.now();
-        let (local_time, id) =
-            (self.office.local_time(now), AccessId::from_number((self.new_number)()));
-        let moment = DecisionStamp { now, local_time, id };
-        let stages = IntakeDrafts { seq, drafts: Vec::new() };
+        let mut stages = IntakeDrafts { seq, drafts: Vec::new() };
         if let Some(by) = event_hooks::fired_by(inbound) {
-            return self.look_fired(stages, (inbound, &by), (access, moment), opened);
+            return self.look_fired(stages, inbound, &by, batch);
         }
-        let record = self.known.decide(inbound, access, moment);
+        let record = self.known.decide(inbound, batch.access, self.stamp());
+        stages.push(intake_entries::decided(record.clone()), None);
         match record.decision.effect {
-            Effect::Deny => Ok(stages.end(IntakeStage::Decided { record: Box::new(record) }, None)),
-            Effect::Allow => self.route(stages, (inbound, record), access, opened),
+            Effect::Deny => Ok(TriageOutcome { drafts: stages.drafts, arrival: None }),
+            Effect::Allow => self.route(stages, inbound, &record, batch),
         }
+    }
+
+    /// Returns the time and a new id for a decision.
+    fn stamp(&self) -> DecisionStamp {
+        let now = self.ledger.now();
+        let id = AccessId::from_number((self.new_number)());
+        DecisionStamp { now, local_time: self.office.local_time(now), id }
     }
 
     fn route(
         &self,
         mut stages: IntakeDrafts,
-        (inbound, record): (&Inbound, AccessRecord),
-        access: &AccessPolicies,
-        opened: &mut BatchSessions,
+        inbound: &Inbound,
+        record: &AccessRecord,
+        batch: &mut BatchState<'_>,
     ) -> Result<TriageOutcome, Error> {
-        let (id, decision) = (record.id.clone(), record.decision.clone());
-        let principal = &record.principal.clone();
-        stages.add(IntakeStage::Decided { record: Box::new(record) }, None);
         let unrun = |stages: IntakeDrafts, why, detail: String| {
             Ok(stages.unrun(&inbound.event_id, why, Some(detail)))
         };
-        let (to, order) = match route::route(inbound, principal, &decision) {
+        let (to, order) = match route::route(inbound, &record.principal, &record.decision) {
             Route::Unrun(UnrunReason::NoHook, detail) => {
-                return if self.matched(&mut stages, inbound, principal, &id) {
-                    Ok(TriageOutcome { drafts: stages.drafts, arrival: None })
-                } else {
-                    unrun(stages, UnrunReason::NoHook, detail)
-                };
+                if self.matched(&mut stages, inbound, record) {
+                    return Ok(TriageOutcome { drafts: stages.drafts, arrival: None });
+                }
+                return unrun(stages, UnrunReason::NoHook, detail);
             }
             Route::Unrun(why, detail) => return unrun(stages, why, detail),
             Route::To(to) => {
-                self.matched(&mut stages, inbound, principal, &id);
+                self.matched(&mut stages, inbound, record);
                 (*to, None)
             }
             Route::Queue(to, wish) => (to, Some(ControlCommand::Queue(wish))),
@@ -226,7 +238,7 @@ impl IntakePipeline {
         };
         if let Some(ControlCommand::Stop(whose)) = order {
             // The event is settled only after the stop: after a crash the stop is repeated.
-            let found = self.found(&to, &agent, opened)?;
+            let found = self.found(&to, &agent, batch)?;
             let mut looked = unrun(stages, UnrunReason::Directive, String::new())?;
             looked.arrival = found.map(|session| {
                 let then = std::mem::take(&mut looked.drafts);
@@ -234,7 +246,7 @@ impl IntakePipeline {
             });
             return Ok(looked);
         }
-        let session = match self.session(&to, &agent, opened, &mut stages)? {
+        let session = match self.session(&to, &agent, batch, &mut stages)? {
             Ok(session) => session,
             Err(why) => return unrun(stages, UnrunReason::NoAgent, why),
         };
@@ -242,20 +254,20 @@ impl IntakePipeline {
             stages.add(IntakeStage::QueueSet { wish }, Some(&session));
             return unrun(stages, UnrunReason::Directive, String::new());
         }
-        let from = Cause { origin: inbound, principal, decision: &decision, access };
-        self.put_in(stages, (inbound, to, session), (id, agent, persona), &from)
+        let origin = inbound;
+        let entry = MailboxEntry { inbound, origin, record, to, session, agent, persona };
+        self.put_in(stages, entry, batch.access)
     }
 
     /// Adds an event to the mailbox of its session.
     fn put_in(
         &self,
-        stages: IntakeDrafts,
-        (inbound, to, session): (&Inbound, Destination, SessionId),
-        (access, agent, persona): (AccessId, AgentId, Option<String>),
-        from: &Cause<'_>,
+        mut stages: IntakeDrafts,
+        entry: MailboxEntry<'_>,
+        access: &AccessPolicies,
     ) -> Result<TriageOutcome, Error> {
-        let Cause { origin, principal, decision, .. } = *from;
-        let sender = route::sender(origin, principal, decision);
+        let MailboxEntry { inbound, origin, record, to, session, agent, persona } = entry;
+        let sender = route::sender(origin, &record.principal, &record.decision);
         let (channel, global) = self.office.wishes(&origin.place.channel)?;
         let levels = DeliveryLevels {
             inline: QueuePreferences::default(),
@@ -263,24 +275,21 @@ impl IntakePipeline {
             channel,
             global,
         };
-        let settings = route::delivery_settings(&to, decision, levels);
-        let routed = RoutedInbound {
-            event: inbound.event_id.clone(),
-            access,
+        let settings = route::delivery_settings(&to, &record.decision, levels);
+        let choice = RouteChoice {
             agent,
             persona,
             source: to.source,
-            authority: sender.authority.clone(),
             text: (to.text != inbound.body.content).then(|| to.text.clone()),
             settings,
-            answer_after: self.answer_after(origin, principal, decision, from.access),
+            answer_after: self.answer_after(origin, record, access),
             here: false,
         };
-        let item = item(inbound, sender, &to, settings);
-        let mut looked = stages.end(IntakeStage::Routed(Box::new(routed)), Some(&session));
-        let told = MailboxInput::Arrived(item);
-        looked.arrival = Some(Arrival { session, told, then: Vec::new() });
-        Ok(looked)
+        let event = AdmittedEvent { id: &inbound.event_id, origin, record };
+        stages.push(intake_entries::routed(event, choice), Some(&session));
+        let told = MailboxInput::Arrived(item(inbound, sender, &to, settings));
+        let arrival = Some(Arrival { session, told, then: Vec::new() });
+        Ok(TriageOutcome { drafts: stages.drafts, arrival })
     }
 
     /// Returns the agent and persona that answer. A wanted persona is the id of an agent, or a
@@ -315,11 +324,11 @@ impl IntakePipeline {
         &self,
         to: &Destination,
         agent: &AgentId,
-        opened: &mut BatchSessions,
+        batch: &mut BatchState<'_>,
         stages: &mut IntakeDrafts,
     ) -> Result<Result<SessionId, String>, Error> {
         let name = (to.key.clone(), agent.clone());
-        let session = match self.found(to, agent, opened)? {
+        let session = match self.found(to, agent, batch)? {
             Some(session) => session,
             None => {
                 if let Some(head) = &to.head
@@ -334,7 +343,7 @@ impl IntakePipeline {
                 session
             }
         };
-        opened.insert(name, session.clone());
+        batch.opened.insert(name, session.clone());
         Ok(Ok(session))
     }
 
@@ -343,9 +352,9 @@ impl IntakePipeline {
         &self,
         to: &Destination,
         agent: &AgentId,
-        opened: &BatchSessions,
+        batch: &BatchState<'_>,
     ) -> Result<Option<SessionId>, Error> {
-        match opened.get(&(to.key.clone(), agent.clone())) {
+        match batch.opened.get(&(to.key.clone(), agent.clone())) {
             Some(session) => Ok(Some(session.clone())),
             None => Ok(self.ledger.session_named(&to.key, agent)?.map(|row| row.id)),
         }
@@ -355,14 +364,13 @@ impl IntakePipeline {
     fn answer_after(
         &self,
         inbound: &Inbound,
-        principal: &Principal,
-        decision: &Decision,
+        record: &AccessRecord,
         access: &AccessPolicies,
     ) -> Option<u64> {
         let is_held = |decision: &Decision| {
             decision.modifiers.delay_response.as_ref().is_some_and(|said| said.value)
         };
-        if !is_held(decision) {
+        if !is_held(&record.decision) {
             return None;
         }
         let (now, turns) = (self.ledger.now(), access.boundary_minutes());
@@ -376,7 +384,7 @@ impl IntakePipeline {
             // Only at these minutes can another policy apply, or where the clock is set.
             let is_set = time.minute != (before + 1) % MINUTES_PER_DAY;
             before = time.minute;
-            let asked = AccessQuery::of(principal, inbound, *time);
+            let asked = AccessQuery::of(&record.principal, inbound, *time);
             (is_set || turns.contains(&time.minute))
                 && !is_held(&access.decide(&asked, &self.known.grants, *at))
         });

@@ -10,7 +10,7 @@ use agentry_kernel::access::AccessPolicies;
 use agentry_kernel::authority::is_unbounded;
 use agentry_protocol::AccessId;
 use agentry_protocol::access::{Effect, RequestLimits};
-use agentry_protocol::inbound::{ChannelAddress, Inbound, InboundContent, PeerKind, Sender};
+use agentry_protocol::inbound::{ChannelAddress, Inbound, Sender};
 
 use crate::error::Error;
 use crate::host::SharedHost;
@@ -57,22 +57,13 @@ impl LocalIntake<'_> {
     }
 
     fn inbound(&self, channel: &str, order: &RunRequest) -> Result<Inbound, Error> {
-        let place = ChannelAddress {
-            channel: channel.to_owned(),
-            account_id: None,
-            peer_id: Some(LOCAL.to_owned()),
-            peer_kind: Some(PeerKind::Dm),
-            guild: None,
-            thread_id: None,
-            reply_to_id: None,
-        };
+        let place = ChannelAddress::of_peer(channel, LOCAL);
         let sender = Sender { sender_id: LOCAL.to_owned(), sender_name: None };
         let source = AccessId::from_number((self.host.new_number)());
-        let source = source.as_str().rsplit('_').next().unwrap_or_default().to_owned();
-        let mut inbound = Inbound::new(&source, self.host.ledger.now(), place, sender)
-            .map_err(|wrong| Error::Definition(wrong.to_string()))?;
-        inbound.body =
-            InboundContent { content: order.prompt.clone(), ..InboundContent::default() };
+        let source = source.as_str().rsplit('_').next().unwrap_or(source.as_str());
+        let mut inbound = Inbound::new(source, self.host.ledger.now(), place, sender)
+            .map_err(|wrong| Error::Definition(wrong.to_string()))?
+            .with_text(&order.prompt);
         if let Some(key) = &order.session {
             inbound.metadata.insert("session".to_owned(), key.as_str().into());
         }

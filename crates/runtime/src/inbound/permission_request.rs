@@ -1,32 +1,23 @@
-//! Approval answers and permission requests in the ledger: the quota of a sender, the grant that an
-//! answer gives, and the expiry of requests.
+//! Permission requests in the ledger: the quota of a sender, and the expiry of requests.
 //!
-//! Must never: answer for the owner, or answer twice.
+//! Must never: answer for the owner.
 
 use agentry_agentfile::manifest::config::RequestsToml;
-use agentry_kernel::limits::GRANT_DAY_MS;
 use agentry_kernel::permission_request;
-use agentry_protocol::access::{
-    AccessRecord, Bounds, Grant, GrantConditions, PrincipalQuery, RequestLimits, RequestQuota,
-};
-use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
-use agentry_protocol::envelope::{Draft, EntrySubject, Envelope};
+use agentry_protocol::ApprovalId;
+use agentry_protocol::access::{AccessRecord, Bounds, RequestLimits, RequestQuota};
+use agentry_protocol::approval::ApprovalAnswer;
+use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::intake::AccessChange;
 use agentry_protocol::principal::Principal;
-use agentry_protocol::{ApprovalId, GrantId};
 use agentry_store::{ApprovalRow, Error as StoreError, Ledger};
-use agentry_tools::normalize_arguments;
-use serde_json::Value;
 
-use crate::canonical_json::canonical;
 use crate::error::Error;
-use crate::redact::Redactor;
 
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 
 /// The name under which grants from requests are recorded.
-const OWNER: &str = "owner";
+pub(crate) const OWNER: &str = "owner";
 
 /// Returns the quota of a principal for requests; None if it may not request anything.
 pub fn room(
@@ -77,64 +68,8 @@ pub(crate) fn renewed(ledger: &Ledger, bounds: Bounds) -> Result<Bounds, Error> 
     Ok(Bounds { requests, ..bounds })
 }
 
-/// Records an answer, with its grant if it is lasting. Refuses an answer that does not fit its
-/// approval, that is too late, or whose arguments hold the value of a secret.
-pub fn answer(
-    (ledger, redactor): (&Ledger, &Redactor),
-    approval: &ApprovalId,
-    answer: ApprovalAnswer,
-    new_number: fn() -> u128,
-) -> Result<AnsweredApproval, Error> {
-    expire_requests(ledger, ledger.now())?;
-    let row = ledger.approval(approval)?;
-    let row =
-        row.ok_or_else(|| StoreError::NotWaiting { approval: approval.clone(), status: None })?;
-    permission_request::check_answer(&row.approval, &answer)
-        .map_err(|wrong| Error::Definition(wrong.to_string()))?;
-    let tool = &row.approval.call.tool;
-    // Brings the arguments into the canonical form of a model's own.
-    let edit = answer.edit.map(|input| canonical(normalize_arguments(tool, input)));
-    if let Some(edit) = &edit {
-        refuse_secrets(redactor, edit)?;
-    }
-    let reason = answer.reason.map(|reason| redactor.hide(&reason));
-    let answer = ApprovalAnswer { edit, reason, ..answer };
-    let grant =
-        row.approval.request().filter(|_| answer.allow).and_then(|request| {
-            granted(request, answer.reach, (approval, ledger.now()), new_number)
-        });
-    let mut drafts = vec![answered(&row, answer)];
-    drafts.extend(grant.clone().map(|grant| Draft {
-        cause: None,
-        about: EntrySubject::default(),
-        event: Event::Access(AccessChange::GrantGiven { grant: Box::new(grant) }),
-    }));
-    let recorded = ledger.append(drafts)?;
-    Ok(AnsweredApproval { row, grant, recorded })
-}
-
-/// Refuses edited arguments that hold secrets: they are recorded and sent to the model.
-fn refuse_secrets(redactor: &Redactor, edit: &Value) -> Result<(), Error> {
-    let text = edit.to_string();
-    if redactor.hide(&text) == text {
-        return Ok(());
-    }
-    let why = "the arguments hold the value of a secret, which would be recorded and sent to the model; \
-               write the variable that has it instead (`agentry secret list`)";
-    Err(Error::Definition(why.to_owned()))
-}
-
-/// The result of answering an approval.
-pub struct AnsweredApproval {
-    /// The approval, as it was before.
-    pub row: ApprovalRow,
-    /// The grant that the answer gave; None without a lasting yes.
-    pub grant: Option<Grant>,
-    /// The entries of the answer and the grant.
-    pub recorded: Vec<Envelope>,
-}
-
-fn answered(row: &ApprovalRow, answer: ApprovalAnswer) -> Draft {
+/// Returns the entry of an answer to an approval.
+pub(crate) fn answered(row: &ApprovalRow, answer: ApprovalAnswer) -> Draft {
     let (session, run, turn) = (row.session.clone(), row.run.clone(), row.turn.clone());
     let approval = row.approval.id.clone();
     Draft {
@@ -144,44 +79,20 @@ fn answered(row: &ApprovalRow, answer: ApprovalAnswer) -> Draft {
     }
 }
 
-/// Returns the grant of an allowed request; None unless it lasts beyond the session.
-fn granted(
-    request: &PermissionRequest,
-    reach: ApprovalScope,
-    (approval, now): (&ApprovalId, u64),
-    new_number: fn() -> u128,
-) -> Option<Grant> {
-    let expires_at = match reach {
-        ApprovalScope::Once | ApprovalScope::Session => return None,
-        ApprovalScope::Day => Some(now.saturating_add(GRANT_DAY_MS)),
-        ApprovalScope::Always => None,
-    };
-    Some(Grant {
-        id: GrantId::from_number(new_number()),
-        principal_query: PrincipalQuery {
-            person_id: Some(permission_request::requester(&request.requester)?.to_owned()),
-            ..PrincipalQuery::default()
-        },
-        resources: request.resources.clone(),
-        created_at: now,
-        expires_at,
-        revoked_at: None,
-        granted_by: OWNER.to_owned(),
-        reason: Some(request.reason.clone()),
-        request_context: Some(approval.to_string()),
-        conditions: GrantConditions::default(),
-    })
-}
-
 /// Marks expired requests and returns their ids. Repeating it changes nothing.
 pub fn expire_requests(ledger: &Ledger, now: u64) -> Result<Vec<ApprovalId>, Error> {
+    Ok(expire_due(ledger, now)?)
+}
+
+/// Marks expired requests as `expire_requests` does, with the error of the ledger.
+pub(crate) fn expire_due(ledger: &Ledger, now: u64) -> Result<Vec<ApprovalId>, StoreError> {
     let mut expired = Vec::new();
     for row in ledger.requests_due(now)? {
         match ledger.append(vec![answered(&row, ApprovalAnswer::expired())]) {
             Ok(_) => expired.push(row.approval.id),
             // Another process answered or marked it a moment ago.
             Err(StoreError::NotWaiting { .. }) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
     Ok(expired)

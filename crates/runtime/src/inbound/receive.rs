@@ -4,17 +4,16 @@
 
 use std::sync::Arc;
 
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::FIRED;
 use agentry_protocol::inbound::Inbound;
-use agentry_protocol::intake::IntakeStage;
 use agentry_store::Ledger;
 use serde_json::Value;
 
 use crate::channel::{InboundAcceptance, InboundRejection, InboundSink};
 use crate::error::Error;
+use crate::intake_entries;
 use crate::redact::Redactor;
+use crate::run_request::sessionless_draft;
 
 /// The receipt of an inbound event that is in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +37,7 @@ pub fn receive(
         )));
     }
     hide(redactor, &mut inbound);
-    let event = Event::Intake(IntakeStage::Received { inbound: Box::new(inbound) });
-    match ledger.append(vec![Draft { cause: None, about: EntrySubject::default(), event }]) {
+    match ledger.append(vec![sessionless_draft(intake_entries::received(inbound))]) {
         Ok(recorded) => {
             let seq = recorded.first().map_or(0, |envelope| envelope.seq);
             Ok(InboundReceipt { taken: InboundAcceptance::New, seq })
@@ -61,7 +59,7 @@ pub(crate) fn hide(redactor: &Redactor, inbound: &mut Inbound) {
         one.url.iter_mut().for_each(hide);
         one.path.iter_mut().for_each(hide);
     }
-    inbound.metadata.values_mut().for_each(|value| hide_in(redactor, value));
+    inbound.metadata.change_values(|value| hide_in(redactor, value));
 }
 
 fn hide_in(redactor: &Redactor, value: &mut Value) {

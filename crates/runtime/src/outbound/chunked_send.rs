@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use agentry_kernel::chunk;
 use agentry_kernel::links::LinkFilter;
-use agentry_protocol::inbound::{
-    ChannelAddress, Direction, EventId, Inbound, InboundContent, Sender,
-};
+use agentry_protocol::inbound::{ChannelAddress, Direction, EventId, Inbound, Sender};
+use agentry_protocol::inbound_request::InboundMetadata;
 use agentry_protocol::intake::{DeliveryError, DeliveryReport};
 use serde_json::{Map, Value};
 
@@ -94,7 +93,7 @@ pub fn deliver<E>(
             }
         }
     }
-    Ok(delivered(answer, &pieces, sent, (error, means.clock.now_ms())))
+    Ok(delivered(answer, &pieces, sent, error, means.clock.now_ms()))
 }
 
 fn outgoing(answer: &OutgoingAnswer<'_>, chunk: usize, piece: &str) -> OutgoingChunk {
@@ -146,7 +145,8 @@ fn delivered(
     answer: &OutgoingAnswer<'_>,
     pieces: &[String],
     sent: Vec<Option<String>>,
-    (error, now_ms): (Option<DeliveryError>, u64),
+    error: Option<DeliveryError>,
+    now_ms: u64,
 ) -> DeliveryReport {
     let count = |many: usize| u32::try_from(many).unwrap_or(u32::MAX);
     let content = if sent.len() == pieces.len() {
@@ -168,25 +168,19 @@ fn delivered(
 
 /// Returns the event of the sent answer. Its id derives from the id of the question.
 fn sent_event(answer: &OutgoingAnswer<'_>, content: String, now_ms: u64) -> Option<Inbound> {
-    let channel = &answer.to.channel;
-    let hash = agentry_protocol::ContentHash::of(answer.event.as_str().as_bytes());
-    let plain = format!("sent:{}", answer.event);
-    let id =
-        EventId::of(channel, &plain).or_else(|_| EventId::of(channel, &format!("sent:{hash}")));
-    let mut metadata = answer.metadata.clone();
-    metadata.insert("in_reply_to".to_owned(), answer.event.as_str().into());
     let sender_id = answer.to.account_id.clone().unwrap_or_else(|| "agentry".to_owned());
-    Some(Inbound {
-        // A channel whose name allows no event ids cannot receive answers either.
-        event_id: id.ok()?,
-        timestamp: now_ms,
-        body: InboundContent { content, ..InboundContent::default() },
-        place: answer.to.clone(),
-        sender: Sender { sender_id, sender_name: None },
-        metadata,
-        direction: Direction::Sent,
-        backfill: false,
-        hook_id: None,
-        event_type: None,
-    })
+    let sender = Sender { sender_id, sender_name: None };
+    let sent_as =
+        |source_id: &str| Inbound::new(source_id, now_ms, answer.to.clone(), sender.clone());
+    // The id of a long question does not fit behind a prefix; its hash does.
+    let sent = sent_as(&format!("sent:{}", answer.event)).or_else(|_| {
+        let hash = agentry_protocol::ContentHash::of(answer.event.as_str().as_bytes());
+        sent_as(&format!("sent:{hash}"))
+    });
+    // A channel whose name allows no event ids cannot receive answers either.
+    let mut sent = sent.ok()?;
+    sent.metadata = InboundMetadata::from_outside(answer.metadata.clone());
+    sent.metadata.insert("in_reply_to".to_owned(), answer.event.as_str().into());
+    sent.direction = Direction::Sent;
+    Some(sent.with_text(content))
 }

@@ -92,8 +92,9 @@ impl ReplySender {
         spawn::start("answers held back".to_owned(), move || {
             replies.hold_back(&host_later, &waiting, &say_later);
         })?;
-        // The dispatcher calls this once, so the queues are not set yet.
-        self.0.lines.set(ReplyQueues { channels, later }).unwrap_or_default();
+        if self.0.lines.set(ReplyQueues { channels, later }).is_err() {
+            return Err(Error::Halted("the queues of answers are set twice".to_owned()));
+        }
         if self.0.is_whole { self.put_what_was_left(host) } else { Ok(()) }
     }
 
@@ -129,7 +130,7 @@ impl ReplySender {
         if let (Some(after), Some(lines)) = (after.filter(|after| *after > now), self.0.lines.get())
         {
             // The thread lives as long as the queue.
-            lines.later.send((after, row.id.clone())).unwrap_or_default();
+            spawn::send_if_running(&lines.later, (after, row.id.clone()));
             return Ok(());
         }
         self.pass_on(host, row)

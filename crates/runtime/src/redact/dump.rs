@@ -56,7 +56,7 @@ pub(super) fn loose(text: &[u8]) -> TextView<'static> {
         }
         at += 1;
     }
-    TextView::places((bytes, places), open).reaching(ValueSpread::Spread)
+    TextView::places(bytes, places, open).reaching(ValueSpread::Spread)
 }
 
 /// Returns the length of an offset of `od`, or of a possible part of one.
@@ -115,7 +115,7 @@ fn numbers(text: &[u8], read: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Option<TextV
             bytes.extend(read);
         }
     }
-    (!bytes.is_empty() || open.is_some()).then(|| TextView::ranges((bytes, spans), open))
+    (!bytes.is_empty() || open.is_some()).then(|| TextView::ranges(bytes, spans, open))
 }
 
 /// Decodes lines of an offset and hexadecimal numbers. Each byte spans its whole line, because the
@@ -138,7 +138,7 @@ pub(super) fn lines(text: &[u8], order: ByteOrder) -> Option<TextView<'static>> 
         start = end.map_or(text.len(), |end| end + 1);
     }
     (!bytes.is_empty() || open.is_some())
-        .then(|| TextView::ranges((bytes, spans), open).reaching(ValueSpread::Lines))
+        .then(|| TextView::ranges(bytes, spans, open).reaching(ValueSpread::Lines))
 }
 
 fn may_become_offset(line: &[u8]) -> bool {

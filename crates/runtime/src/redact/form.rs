@@ -101,10 +101,26 @@ impl SecretForms {
         let has_blanks = texts.iter().any(|(_, text)| text.contains(char::is_whitespace));
         let texts = || texts.iter().copied();
         let mut forms = Self {
-            plain: Needles::new(texts().flat_map(plain), EDGE_BYTES_MIN, false),
-            dense: Needles::new(texts().filter_map(dense), EDGE_BYTES_MIN, false),
-            base64: Needles::new(texts().flat_map(base64), EDGE_BASE64_CHARS_MIN, false),
-            loose: Needles::new(texts().flat_map(loose), EDGE_HEX_CHARS_MIN, true),
+            plain: Needles::new(
+                texts().flat_map(|(name, text)| plain(name, text)),
+                EDGE_BYTES_MIN,
+                false,
+            ),
+            dense: Needles::new(
+                texts().filter_map(|(name, text)| dense(name, text)),
+                EDGE_BYTES_MIN,
+                false,
+            ),
+            base64: Needles::new(
+                texts().flat_map(|(name, text)| base64(name, text)),
+                EDGE_BASE64_CHARS_MIN,
+                false,
+            ),
+            loose: Needles::new(
+                texts().flat_map(|(name, text)| loose(name, text)),
+                EDGE_HEX_CHARS_MIN,
+                true,
+            ),
             rows: HashSet::new(),
             has_blanks,
         };
@@ -158,7 +174,7 @@ fn rows(bytes: &[u8]) -> impl Iterator<Item = [u8; ROW_BYTES]> {
         .filter_map(|row| <[u8; ROW_BYTES]>::try_from(row.to_ascii_lowercase()).ok())
 }
 
-fn plain((name, text): (usize, &str)) -> Vec<Needle> {
+fn plain(name: usize, text: &str) -> Vec<Needle> {
     let needle = |bytes| Needle { bytes, name, before: false, after: false };
     let with_plus = text.contains(' ').then(|| text.replace(' ', "+").into_bytes());
     let backwards: String = text.chars().rev().collect();
@@ -168,13 +184,13 @@ fn plain((name, text): (usize, &str)) -> Vec<Needle> {
     all.into_iter().map(needle).collect()
 }
 
-fn dense((name, text): (usize, &str)) -> Option<Needle> {
+fn dense(name: usize, text: &str) -> Option<Needle> {
     let bytes: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     let is_long = bytes.len() >= SECRET_DENSE_BYTES_MIN;
     is_long.then_some(Needle { bytes, name, before: false, after: false })
 }
 
-fn loose((name, text): (usize, &str)) -> Vec<Needle> {
+fn loose(name: usize, text: &str) -> Vec<Needle> {
     let needle = |bytes| Needle { bytes, name, before: false, after: false };
     let is_kept = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     let letters: Vec<u8> =
@@ -213,7 +229,7 @@ fn base32(name: usize, value: &[u8]) -> impl Iterator<Item = Needle> + '_ {
 }
 
 /// Returns the characters that the value alone determines, per alignment in three bytes.
-fn base64((name, text): (usize, &str)) -> Vec<Needle> {
+fn base64(name: usize, text: &str) -> Vec<Needle> {
     let mut needles: Vec<Needle> = Vec::new();
     let places =
         encodings(text).into_iter().flat_map(|bytes| (0..3).map(move |at| (at, bytes.clone())));

@@ -39,14 +39,11 @@ pub(super) enum ValueSpread {
 }
 
 impl<'a> TextView<'a> {
-    pub(super) fn ranges(
-        (bytes, spans): (Vec<u8>, Vec<(usize, usize)>),
-        open: Option<usize>,
-    ) -> Self {
+    pub(super) fn ranges(bytes: Vec<u8>, spans: Vec<(usize, usize)>, open: Option<usize>) -> Self {
         Self { bytes: bytes.into(), spans: Spans::Ranges(spans), open, reach: ValueSpread::Escaped }
     }
 
-    pub(super) fn places((bytes, places): (Vec<u8>, Vec<usize>), open: Option<usize>) -> Self {
+    pub(super) fn places(bytes: Vec<u8>, places: Vec<usize>, open: Option<usize>) -> Self {
         Self {
             bytes: bytes.into(),
             spans: Spans::Places(places),
@@ -140,7 +137,8 @@ fn kept(text: &[u8], is_kept: impl Fn(u8) -> bool) -> Option<TextView<'static>> 
         return None;
     }
     let kept = text.iter().enumerate().filter(|(_, byte)| is_kept(**byte));
-    Some(TextView::places(kept.map(|(at, byte)| (*byte, at)).unzip(), None))
+    let (bytes, places) = kept.map(|(at, byte)| (*byte, at)).unzip();
+    Some(TextView::places(bytes, places, None))
 }
 
 fn read(text: &[u8], next: impl Fn(&[u8]) -> EscapeToken) -> TextView<'static> {
@@ -161,7 +159,7 @@ fn read(text: &[u8], next: impl Fn(&[u8]) -> EscapeToken) -> TextView<'static> {
         all.push(text[at]);
         at += 1;
     }
-    TextView::ranges((all, spans), open)
+    TextView::ranges(all, spans, open)
 }
 
 fn escape(rest: &[u8]) -> EscapeToken {

@@ -101,6 +101,8 @@ pub(crate) fn unrun(number: u128, why: UnrunReason) -> Event {
 }
 
 pub(crate) fn delivered(number: u128) -> Event {
+    let mut sent = inbound(number);
+    sent.event_id = EventId::of("tg", &format!("sent:{number}")).expect(WORKS);
     Event::Intake(IntakeStage::Delivered(Box::new(DeliveryReport {
         event: event(number),
         chunks: 1,
@@ -108,10 +110,7 @@ pub(crate) fn delivered(number: u128) -> Event {
         message_ids: Vec::new(),
         total_chars: 5,
         error: None,
-        sent: Some(Box::new(Inbound {
-            event_id: EventId::of("tg", &format!("sent:{number}")).expect(WORKS),
-            ..inbound(number)
-        })),
+        sent: Some(Box::new(sent)),
     })))
 }
 

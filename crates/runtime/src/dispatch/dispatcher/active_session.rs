@@ -18,6 +18,7 @@ use super::{DispatcherMessage, WorldChanges};
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::host::ledger_follower::WorldSubscription;
+use crate::spawn;
 
 /// A session with pending work.
 pub(crate) struct ActiveSession {
@@ -144,7 +145,7 @@ pub(super) fn watch_world(
             Err(why) => DispatcherMessage::Failed(why.to_owned()),
         };
         // A dispatcher that has ended needs no message.
-        words.send(word).unwrap_or_default();
+        spawn::send_if_running(&words, word);
     };
     host.mail.watch(&host.ledger, Box::new(see))
 }

@@ -23,6 +23,7 @@ use crate::host::{RunObserver, SharedHost};
 use crate::inbound::permission_request;
 use crate::outbound::reply::ReplySender;
 use crate::run_request::RunRequest;
+use crate::spawn;
 use crate::turn::runner::{RunExit, RunOutcome, Runner};
 
 /// The work that a thread does in a session.
@@ -104,7 +105,7 @@ impl RunLauncher {
         let last = items.last().ok_or_else(unknown)?;
         let came = ledger.inbound_whole(&last.id)?.ok_or_else(unknown)?;
         let record = came.decided.ok_or_else(unknown)?;
-        let wish = route::run_wish(&came.inbound, &record.principal);
+        let wish = route::run_overrides(&came.inbound, &record.principal);
         let mut terms = self.office.terms(runner.definitions, &row.agent, &wish)?;
         terms.persona = came.routed.ok_or_else(unknown)?.persona;
         let limits =
@@ -142,9 +143,8 @@ impl Drop for RunExitReporter {
             || Err(Error::Halted("the thread of the run panicked or did not start".to_owned()));
         let outcome = self.said.take().unwrap_or_else(broke);
         // A dispatcher that has ended needs no message.
-        self.words
-            .send(DispatcherMessage::RunExited(self.session.clone(), outcome))
-            .unwrap_or_default();
+        let exited = DispatcherMessage::RunExited(self.session.clone(), outcome);
+        spawn::send_if_running(&self.words, exited);
     }
 }
 
@@ -178,7 +178,7 @@ impl RunObserver for DispatcherObserver {
             None
         };
         if let Some(word) = word {
-            self.words.send(word).unwrap_or_default();
+            spawn::send_if_running(&self.words, word);
         }
         self.outer.on_entry(envelope);
     }

@@ -73,7 +73,7 @@ impl Callback for HookCallback {
             HookQuery::Classify { prompt, labels } => self.classify(prompt, labels, stop),
             HookQuery::Search { query, channels, since, until, limit } => {
                 let limit = limit.unwrap_or(HOOK_SEARCH_MAX).min(HOOK_SEARCH_MAX);
-                self.search(&query, &channels, (since, until), limit)
+                self.search(&query, &channels, SearchTimes { since, until }, limit)
             }
         }
     }
@@ -181,7 +181,7 @@ impl HookCallback {
         &self,
         query: &str,
         channels: &[String],
-        (since, until): (Option<u64>, Option<u64>),
+        times: SearchTimes,
         limit: usize,
     ) -> Result<Value, String> {
         self.note(|spent| spent.search_calls += 1);
@@ -192,8 +192,8 @@ impl HookCallback {
         for row in rows {
             let inbound = ledger.inbound_received(&row).map_err(|error| error.to_string())?;
             let time = inbound.timestamp;
-            let is_then =
-                since.is_none_or(|since| time >= since) && until.is_none_or(|until| time <= until);
+            let is_then = times.since.is_none_or(|since| time >= since)
+                && times.until.is_none_or(|until| time <= until);
             let is_there = channels.is_empty() || channels.contains(&inbound.place.channel);
             if !is_then || !is_there || words.is_empty() {
                 continue;
@@ -210,6 +210,12 @@ impl HookCallback {
             results.map(|(score, id)| json!({ "eventId": id, "score": score })).collect();
         Ok(json!({ "results": results }))
     }
+}
+
+/// The times between which a search looks, in milliseconds since 1970; None is open.
+struct SearchTimes {
+    since: Option<u64>,
+    until: Option<u64>,
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use agentry_kernel::event_hook::{self, BreakerOutcome};
-use agentry_kernel::route::RunWish;
 use agentry_protocol::access::AccessRecord;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{Draft, EntrySubject};
@@ -15,6 +14,7 @@ use agentry_protocol::event_hook::{
     EventHook, EventHookChange, EventHookUsage, FireResult, Invocation,
 };
 use agentry_protocol::inbound::Inbound;
+use agentry_protocol::inbound_request::RunOverrides;
 use agentry_protocol::job::{Job, JobPurpose, JobState};
 use agentry_protocol::{AgentId, ContentHash, JobId};
 use agentry_sandbox::CancelToken;
@@ -90,7 +90,8 @@ impl HookRunner {
             (InvocationStatus::Matched | InvocationStatus::Done, Some(hook)) => {
                 self.append(EventHookChange::Begun { invocation: one.id.clone() })?;
                 let model = self.model(inbound);
-                let input = input(&hook, &row, (inbound, record), ledger.now());
+                let event = HookTrigger { inbound, record };
+                let input = input(&hook, &row, event, ledger.now());
                 run(&self.host, &hook, input, model)?
             }
         };
@@ -149,7 +150,7 @@ impl HookRunner {
         let office = &self.office;
         let terms = office.definitions().and_then(|definitions| {
             let agent = office.default_agent(&inbound.place.channel)?;
-            office.terms(&definitions, &agent, &RunWish::default())
+            office.terms(&definitions, &agent, &RunOverrides::default())
         });
         terms.map(|terms| terms.model).map_err(|error| error.to_string())
     }
@@ -165,13 +166,18 @@ fn gone(now: u64, why: &str) -> HookTrial {
     }
 }
 
+/// The event that a hook's program answers, with the decision of access about it.
+#[derive(Clone, Copy)]
+pub struct HookTrigger<'a> {
+    /// The event.
+    pub inbound: &'a Inbound,
+    /// The decision that allowed it.
+    pub record: &'a AccessRecord,
+}
+
 /// Returns the input of a hook's program.
-fn input(
-    hook: &EventHook,
-    row: &EventHookRow,
-    (inbound, record): (&Inbound, &AccessRecord),
-    now: u64,
-) -> Value {
+fn input(hook: &EventHook, row: &EventHookRow, event: HookTrigger<'_>, now: u64) -> Value {
+    let HookTrigger { inbound, record } = event;
     json!({
         "event": inbound,
         "principal": record.principal,
@@ -260,9 +266,9 @@ fn run(
 pub fn try_hook(
     host: &SharedHost,
     row: &EventHookRow,
-    (inbound, record): (&Inbound, &AccessRecord),
+    event: HookTrigger<'_>,
     model: Result<String, String>,
 ) -> Result<HookTrial, Error> {
-    let input = input(&row.hook, row, (inbound, record), host.ledger.now());
+    let input = input(&row.hook, row, event, host.ledger.now());
     run(host, &row.hook, input, model)
 }

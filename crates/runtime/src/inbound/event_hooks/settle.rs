@@ -8,7 +8,7 @@ use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::{
     Author, EventHook, EventHookChange, EventHookOrigin, FIRED, FIRED_BY, FireResult,
 };
-use agentry_protocol::inbound::{EventId, Inbound, InboundContent};
+use agentry_protocol::inbound::{EventId, Inbound};
 use agentry_protocol::intake::{IntakeStage, UnrunReason};
 use agentry_store::{InboundStatus, InvocationStatus};
 
@@ -111,7 +111,6 @@ impl HookRunner {
         if dispatch.include_thread {
             content = format!("{}{content}", self.said_before(origin, seq)?);
         }
-        wish.body = InboundContent { content, ..InboundContent::default() };
         wish.event_type = Some(FIRED.to_owned());
         let by = EventHookOrigin {
             origin: origin.event_id.clone(),
@@ -120,7 +119,7 @@ impl HookRunner {
         };
         let by = serde_json::to_value(by).expect("ids are plain JSON");
         wish.metadata.insert(FIRED_BY.to_owned(), by);
-        Ok(wish)
+        Ok(wish.with_text(content))
     }
 
     /// Returns the earlier messages of the same place, quoted.

@@ -2,19 +2,16 @@
 //!
 //! Must never: let a hook choose its own sender or session.
 
-use agentry_kernel::access::AccessPolicies;
 use agentry_kernel::route;
-use agentry_protocol::AccessId;
-use agentry_protocol::access::Effect;
+use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::event::Event;
 use agentry_protocol::event_hook::EventHookOrigin;
 use agentry_protocol::inbound::Inbound;
-use agentry_protocol::intake::{IntakeStage, UnrunReason};
-use agentry_protocol::principal::Principal;
+use agentry_protocol::intake::UnrunReason;
 
-use super::{BatchSessions, Cause, IntakeDrafts, IntakePipeline, TriageOutcome};
+use super::{BatchState, IntakeDrafts, IntakePipeline, MailboxEntry, TriageOutcome};
 use crate::error::Error;
-use crate::inbound::authorize::DecisionStamp;
+use crate::intake_entries;
 
 impl IntakePipeline {
     /// Records the hooks that an event triggers; returns true if there are any.
@@ -22,11 +19,10 @@ impl IntakePipeline {
         &self,
         stages: &mut IntakeDrafts,
         inbound: &Inbound,
-        principal: &Principal,
-        access: &AccessId,
+        record: &AccessRecord,
     ) -> bool {
         let now = self.ledger.now();
-        let matched = self.hooks.match_event((inbound, principal), (access, now), self.new_number);
+        let matched = self.hooks.match_event(inbound, record, now, self.new_number);
         let is_any = matched.is_some();
         if let Some(change) = matched {
             stages.push(Event::EventHook(change), None);
@@ -38,9 +34,9 @@ impl IntakePipeline {
     pub(super) fn look_fired(
         &self,
         mut stages: IntakeDrafts,
-        (inbound, by): (&Inbound, &EventHookOrigin),
-        (access, moment): (&AccessPolicies, DecisionStamp),
-        opened: &mut BatchSessions,
+        inbound: &Inbound,
+        by: &EventHookOrigin,
+        batch: &mut BatchState<'_>,
     ) -> Result<TriageOutcome, Error> {
         let unrun = |stages: IntakeDrafts, why: String| {
             Ok(stages.unrun(&inbound.event_id, UnrunReason::NoAgent, Some(why)))
@@ -50,15 +46,14 @@ impl IntakePipeline {
             return unrun(stages, format!("there is no event {}", by.origin));
         };
         let origin = &self.ledger.inbound_received(&row)?;
-        let mut record = self.known.decide(origin, access, moment);
+        let mut record = self.known.decide(origin, batch.access, self.stamp());
         record.event_id = Some(inbound.event_id.clone());
-        let (id, decision) = (record.id.clone(), record.decision.clone());
-        let principal = &record.principal.clone();
-        stages.add(IntakeStage::Decided { record: Box::new(record) }, None);
-        if decision.effect == Effect::Deny {
+        stages.push(intake_entries::decided(record.clone()), None);
+        if record.decision.effect == Effect::Deny {
             return Ok(TriageOutcome { drafts: stages.drafts, arrival: None });
         }
-        let to = match route::hook_route(origin, principal, &decision, &inbound.body.content) {
+        let (principal, content) = (&record.principal, &inbound.body.content);
+        let to = match route::hook_route(origin, principal, &record.decision, content) {
             Ok(to) => to,
             Err(why) => return unrun(stages, why),
         };
@@ -67,11 +62,12 @@ impl IntakePipeline {
             Ok(found) => found,
             Err(why) => return unrun(stages, why),
         };
-        let session = match self.session(&to, &agent, opened, &mut stages)? {
+        let session = match self.session(&to, &agent, batch, &mut stages)? {
             Ok(session) => session,
             Err(why) => return unrun(stages, why),
         };
-        let from = Cause { origin, principal, decision: &decision, access };
-        self.put_in(stages, (inbound, to, session), (id, agent, persona), &from)
+        let record = &record;
+        let entry = MailboxEntry { inbound, origin, record, to, session, agent, persona };
+        self.put_in(stages, entry, batch.access)
     }
 }

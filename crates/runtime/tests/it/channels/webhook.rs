@@ -3,6 +3,7 @@
 use agentry_runtime::channel::webhook::{WebhookError, WebhookSource, inbound};
 use agentry_runtime::limits::WEBHOOK_BODY_BYTES_MAX;
 use secrecy::SecretString;
+use serde_json::json;
 
 fn headers(all: &[(&str, &str)]) -> Vec<(String, String)> {
     all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -40,12 +41,13 @@ fn plain_fields_of_a_json_body_can_set_hooks_off_and_order_nothing() {
     let expected =
         r#"{"kind":"charge","amount":20000,"live":true,"source":"github","x-github-event":"push"}"#;
     assert_eq!(
-        serde_json::Value::Object(event.metadata),
+        serde_json::to_value(&event.metadata).unwrap(),
         serde_json::from_str::<serde_json::Value>(expected).unwrap()
     );
     let long = format!(r#"{{"text": "{}"}}"#, "x".repeat(2_000));
     for body in [long.as_str(), "[1]", "no JSON", ""] {
-        assert_eq!(inbound(&open(), &[], body.as_bytes(), 7).unwrap().metadata.len(), 1, "{body}");
+        let metadata = inbound(&open(), &[], body.as_bytes(), 7).unwrap().metadata;
+        assert_eq!(serde_json::to_value(&metadata).unwrap(), json!({"source": "github"}), "{body}");
     }
 }
 
@@ -96,7 +98,7 @@ fn what_is_too_large_not_text_or_oddly_named_is_refused() {
     let error = inbound(&foreign, &[], b"x", 7).unwrap_err();
     assert_eq!(error, WebhookError::Source { name: "a:b".to_owned() });
     let long = headers(&[("User-Agent", &"x".repeat(1025))]);
-    assert!(!inbound(&open(), &long, b"x", 7).unwrap().metadata.contains_key("user-agent"));
+    assert_eq!(inbound(&open(), &long, b"x", 7).unwrap().metadata.get("user-agent"), None);
 }
 
 #[test]
