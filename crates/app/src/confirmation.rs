@@ -9,7 +9,8 @@ use std::path::Path;
 
 use agentry_agentfile::layout;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_protocol::trust::{KnownDefinitions, TrustChange};
+use agentry_protocol::trust::KnownDefinitions;
+use agentry_runtime::commands;
 use agentry_runtime::definitions::definition_changes::{
     DefinitionChangeKind, changes, in_words, unconfirmed,
 };
@@ -19,9 +20,9 @@ use agentry_store::{Ledger, RecordedDefinitions};
 
 use crate::bootstrap;
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
-use crate::trust;
 
 /// Reports definitions that changed since the last run here, and records the new state.
 pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Fault> {
@@ -142,7 +143,7 @@ pub(crate) fn write_confirmed(
 fn record(ledger: &Ledger, loaded: &LoadedProject, by: Option<String>) -> Result<(), Fault> {
     let (path, files) = (path(loaded), loaded.digests.clone());
     let known = KnownDefinitions { path, files, confirmed_by: by };
-    trust::change(ledger, TrustChange::Definitions(Box::new(known)))
+    commands::trust::definitions(ledger, known).map_err(command_fault)
 }
 
 fn path(loaded: &LoadedProject) -> String {

@@ -28,20 +28,12 @@ pub(crate) const INTAKE_WAIT_TIME_MAX: Duration = Duration::from_secs(120);
 pub(crate) const INTAKE_LOOK_TIME: Duration = Duration::from_millis(50);
 /// The time that active runs have to finish when the server stops.
 pub(crate) const STOP_TIME_MAX: Duration = Duration::from_secs(10);
-/// The maximum length of an entity's name, in characters.
-pub(crate) const ENTITY_NAME_CHARS_MAX: usize = 100;
-/// The maximum length of an entity's id, relationship or tag, in characters.
-pub(crate) const ENTITY_WORD_CHARS_MAX: usize = 64;
-/// The maximum number of tags of an entity.
-pub(crate) const ENTITY_TAGS_MAX: usize = 64;
 /// The maximum size of a program file that is stored for later diffs, in bytes.
 pub(crate) const TRUST_FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The maximum number of an agent's program files that a review lists.
 pub(crate) const TRUST_FILES_SHOWN_MAX: usize = 500;
 /// The maximum length of the diffs in a review, in characters.
 pub(crate) const TRUST_DIFF_CHARS_MAX: usize = 100_000;
-/// The maximum size of an event hook's script, in bytes.
-pub(crate) const HOOK_SCRIPT_BYTES_MAX: u64 = 1024 * 1024;
 /// The default number of invocations of an event hook in a list.
 pub(crate) const SHOWN_INVOCATIONS_MAX: usize = 50;
 /// The default number of decisions in a list.

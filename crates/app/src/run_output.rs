@@ -18,8 +18,9 @@ use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
+use agentry_runtime::commands::CommandContext;
+use agentry_runtime::commands::approvals::{self, AnswerRequest};
 use agentry_runtime::definitions::plan;
-use agentry_runtime::inbound::permission_request;
 use agentry_runtime::redact::TextEdges;
 use agentry_runtime::{Host, RunObserver};
 use agentry_tools::Workspace;
@@ -183,13 +184,9 @@ impl TerminalAsker {
         drop(err);
         // Without an answer the approval stays open, and the run can be resumed.
         let Ok(Some(answer)) = asked else { return };
-        let book = (&self.parts.ledger, &*self.parts.redactor);
-        if let Err(error) = permission_request::answer(
-            book,
-            &approval.id,
-            answer.by(TERMINAL),
-            self.parts.new_number,
-        ) {
+        let request =
+            AnswerRequest { approval: &approval.id, answer, by: TERMINAL, digest: None, run: None };
+        if let Err(error) = approvals::answer(CommandContext::from(&*self.parts), request) {
             let mut err = crate::output::stderr().lock();
             writeln!(err, "the answer was not recorded: {error}").unwrap_or_default();
         }

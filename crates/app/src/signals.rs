@@ -9,10 +9,9 @@ use std::thread;
 
 use agentry_protocol::envelope::EntrySubject;
 use agentry_runtime::Host;
+use agentry_runtime::commands::{CommandError, runs};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-
-use crate::bootstrap::record_cancel;
 
 type CurrentRun = Mutex<Option<(Arc<Host>, EntrySubject)>>;
 
@@ -26,8 +25,10 @@ pub(crate) fn cancel_on_signal(parts: &Arc<Host>, about: &EntrySubject) {
         thread::spawn(move || {
             for (count, signal) in signals.forever().enumerate() {
                 let now = current.lock().unwrap_or_else(|one| one.into_inner()).clone();
-                let asked = now.map(|(parts, about)| record_cancel(&parts, &about));
-                if count > 0 || !matches!(asked, Some(Ok(()))) {
+                let asked = now.map(|(parts, about)| runs::cancel(&parts.ledger, &about));
+                // A run that has just ended is about to leave, and needs no cancel.
+                let is_told = matches!(asked, Some(Ok(_) | Err(CommandError::RunEnded(_))));
+                if count > 0 || !is_told {
                     agentry_sandbox::private_directory::remove_own();
                     std::process::exit(128 + signal);
                 }

@@ -10,10 +10,9 @@ use agentry_agentfile::agent::Agent;
 use agentry_agentfile::library::Library;
 use agentry_agentfile::trust::TrustManifest;
 use agentry_protocol::ContentHash;
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
-use agentry_protocol::trust::{TrustChange, TrustedAddresses, TrustedPrograms};
+use agentry_protocol::trust::{TrustedAddresses, TrustedPrograms};
 use agentry_runtime::Definitions;
+use agentry_runtime::commands::{self, trust::ProgramReview};
 use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::definitions::trust::{self, TrustStatus};
 use agentry_store::Ledger;
@@ -23,6 +22,7 @@ use crate::address_trust::AddressTrust;
 use crate::addresses;
 use crate::bootstrap::{self, ProjectRuntime};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
 use crate::limits::{TRUST_DIFF_CHARS_MAX, TRUST_FILE_BYTES_MAX, TRUST_FILES_SHOWN_MAX};
@@ -108,7 +108,8 @@ impl<'a> TrustReview<'a> {
     pub(crate) fn at(
         host: &'a CliContext,
         ledger: &'a Ledger,
-        (loaded, definitions): (&'a LoadedProject, &'a Definitions),
+        loaded: &'a LoadedProject,
+        definitions: &'a Definitions,
     ) -> Self {
         Self { ledger, definitions, root: &loaded.root, by: host.environment.user() }
     }
@@ -149,7 +150,7 @@ impl<'a> TrustReview<'a> {
         let mut answer = String::new();
         io::stdin().lock().read_line(&mut answer)?;
         match answer.trim() {
-            "y" | "Y" | "yes" => record_addresses(self.ledger, (self.root, self.by), lines),
+            "y" | "Y" | "yes" => record_addresses(self.ledger, self.root, self.by, lines),
             _ => Err(Fault::new(Blame::Access, "the project's addresses are not trusted")
                 .hint("nothing was changed")),
         }
@@ -264,12 +265,12 @@ impl<'a> TrustReview<'a> {
 
     /// Records trust in the reviewed programs, and stores their files.
     pub(crate) fn record(&self, seen: ReviewedPrograms) -> Result<(), Fault> {
-        for text in seen.texts.values().flatten() {
-            self.ledger.keep_file(text).map_err(bootstrap::store_fault)?;
-        }
         let TrustManifest { files, hash, .. } = seen.manifest;
-        let trusted = TrustedPrograms { path: seen.directory, hash, files, by: self.by.to_owned() };
-        change(self.ledger, TrustChange::Trusted(Box::new(trusted)))
+        let programs =
+            TrustedPrograms { path: seen.directory, hash, files, by: self.by.to_owned() };
+        let texts = seen.texts.into_values().flatten().collect();
+        let review = ProgramReview { programs, texts };
+        commands::trust::programs(self.ledger, review).map_err(command_fault)
     }
 }
 
@@ -304,19 +305,13 @@ fn show_diffs(diffs: &str, out: &mut dyn Write) -> Result<(), Fault> {
 /// Records that the owner trusts these addresses of a project.
 pub(crate) fn record_addresses(
     ledger: &Ledger,
-    (project, by): (&Path, &str),
+    project: &Path,
+    by: &str,
     addresses: BTreeSet<String>,
 ) -> Result<(), Fault> {
     let path = project.display().to_string();
     let trusted = TrustedAddresses { path, addresses, by: by.to_owned() };
-    change(ledger, TrustChange::Addresses(Box::new(trusted)))
-}
-
-/// Appends a change of trust to the ledger.
-pub(crate) fn change(ledger: &Ledger, change: TrustChange) -> Result<(), Fault> {
-    let (about, event) = (EntrySubject::default(), Event::Trust(change));
-    ledger.append(vec![Draft { cause: None, about, event }]).map_err(bootstrap::store_fault)?;
-    Ok(())
+    commands::trust::addresses(ledger, trusted).map_err(command_fault)
 }
 
 /// Reads a file. Returns None if it is larger than `TRUST_FILE_BYTES_MAX`.

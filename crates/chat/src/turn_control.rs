@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use agentry_frontend::{bootstrap, image};
 use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::ApprovalAnswer;
-use agentry_protocol::envelope::{Draft, Envelope};
+use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
-use agentry_runtime::inbound::permission_request;
+use agentry_runtime::commands::approvals::AnswerRequest;
+use agentry_runtime::commands::{self, CommandContext};
 use agentry_runtime::{RunExit, RunOutcome};
 use agentry_store::EntryFilter;
 use ratatui::style::Style;
@@ -93,11 +94,9 @@ impl TerminalChat<'_> {
             return;
         };
         let content = files::resolved(text, self.talk.workspace());
-        let content = self.talk.engine.parts.redactor.hide(&content);
-        let event = Event::SteerReceived { content, event: None };
-        match self.talk.ledger().append(vec![Draft { cause: None, about, event }]) {
-            Ok(recorded) => {
-                let seq = recorded.first().map_or(0, |envelope| envelope.seq);
+        let context = CommandContext::from(&*self.talk.engine.parts);
+        match commands::runs::steer(context, &about, &content) {
+            Ok(Envelope { seq, .. }) => {
                 if let Some(turn) = &mut self.turn {
                     turn.steers.push(SteerMessage { seq, text: text.to_owned() });
                 }
@@ -118,7 +117,7 @@ impl TerminalChat<'_> {
         }
         turn.cancelled = true;
         let Some(about) = turn.about.clone() else { return };
-        if let Err(error) = bootstrap::record_cancel(&self.talk.engine.parts, &about) {
+        if let Err(error) = commands::runs::cancel(self.talk.ledger(), &about) {
             self.note(&format!("Cannot interrupt the turn: {error}"), BAD);
         }
     }
@@ -130,8 +129,8 @@ impl TerminalChat<'_> {
         let row = question::answered(&question.approval.call.tool, &answer);
         let parts = &self.talk.engine.parts;
         let id = &question.approval.id;
-        let (book, answer) = ((&parts.ledger, &*parts.redactor), answer.by(TERMINAL));
-        match permission_request::answer(book, id, answer, parts.new_number) {
+        let request = AnswerRequest { approval: id, answer, by: TERMINAL, digest: None, run: None };
+        match commands::approvals::answer(CommandContext::from(&**parts), request) {
             Ok(_) => self.scroll.attach(row, columns),
             Err(error) => self.note(&format!("The answer was not recorded: {error}"), BAD),
         }
@@ -150,8 +149,10 @@ impl TerminalChat<'_> {
             self.desk.past = Some(past);
         }
         if late {
-            let about = envelope.about.clone();
-            bootstrap::record_cancel(&self.talk.engine.parts, &about).unwrap_or_default();
+            let asked = commands::runs::cancel(self.talk.ledger(), &envelope.about);
+            if let Err(error) = asked {
+                self.note(&format!("Cannot interrupt the turn: {error}"), BAD);
+            }
         }
     }
 

@@ -426,8 +426,3 @@ pub fn ending_code(ending: Ending) -> u8 {
     }
 }
 
-/// Appends the wish to cancel a run; the process that works on the run ends it.
-pub fn record_cancel(parts: &Host, about: &EntrySubject) -> Result<(), agentry_store::Error> {
-    let draft = Draft { cause: None, about: about.clone(), event: Event::CancelReceived {} };
-    parts.ledger.append(vec![draft]).map(|_| ())
-}

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use agentry_agentfile::diagnostic::{Diagnostic, Findings, Severity};
+use agentry_kernel::legible_text::is_hidden;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use crate::limits::EXCERPT_BYTES_MAX;
@@ -128,12 +129,6 @@ pub fn escaped(text: &str) -> String {
         }
     }
     shown
-}
-
-/// Returns true for characters that reorder or hide others.
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Replaces control characters, line ends and tabs of a text.

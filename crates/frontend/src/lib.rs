@@ -9,6 +9,7 @@ pub mod approval_text;
 pub mod bootstrap;
 pub mod channels;
 pub mod cli_context;
+pub mod command_faults;
 pub mod diagnostics;
 mod env;
 pub mod fault;

@@ -7,12 +7,14 @@
 
 mod canonical_json;
 pub mod channel;
+pub mod commands;
 pub mod definitions;
 pub mod dispatch;
 pub mod environment;
 mod error;
 pub mod host;
 pub mod inbound;
+mod intake_entries;
 pub mod limits;
 pub mod outbound;
 pub mod programs;

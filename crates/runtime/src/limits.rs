@@ -209,6 +209,18 @@ pub const HOOK_THREAD_ROWS_MAX: usize = 500;
 pub const HOOK_NAME_CHARS_MAX: usize = 64;
 /// The longest script of a hook that an agent makes, in bytes.
 pub const HOOK_SCRIPT_BYTES_MAX: usize = 64 * 1024;
+/// The longest script of a hook that a person registers, in bytes.
+pub const HOOK_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// The maximum length of an entity's name, in characters.
+pub const ENTITY_NAME_CHARS_MAX: usize = 100;
+/// The maximum length of an entity's id, relationship or tag, in characters.
+pub const ENTITY_WORD_CHARS_MAX: usize = 64;
+/// The maximum number of tags of an entity.
+pub const ENTITY_TAGS_MAX: usize = 64;
+/// The length of the secret part of a server key, in random bytes.
+pub const KEY_BYTES: usize = 32;
+/// The maximum length of a key's name, in characters.
+pub const KEY_NAME_CHARS_MAX: usize = 100;
 /// The time limit for the program of a hook that an agent made, in milliseconds.
 pub const HOOK_TIMEOUT_MS: u64 = 5_000;
 /// The time limit for such a program if it may ask the model, in milliseconds.

@@ -1,7 +1,8 @@
-//! Starts named threads, or returns an error if the system refuses.
+//! Starts named threads, or returns an error if the system refuses; sends messages to threads.
 //!
 //! Must never: drop work without an error.
 
+use std::sync::mpsc::Sender;
 use std::thread;
 
 use crate::error::Error;
@@ -10,4 +11,9 @@ use crate::error::Error;
 pub(crate) fn start(name: String, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let spawned = thread::Builder::new().name(name).spawn(work);
     spawned.map(drop).map_err(|error| Error::Halted(format!("cannot start a thread: {error}")))
+}
+
+/// Sends a message to a thread, and returns false if the thread has ended; then nothing needs it.
+pub(crate) fn send_if_running<T>(sender: &Sender<T>, message: T) -> bool {
+    sender.send(message).is_ok()
 }

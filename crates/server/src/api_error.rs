@@ -4,6 +4,7 @@
 
 use agentry_frontend::fault::{Blame, Fault};
 use agentry_runtime::Error as RuntimeError;
+use agentry_runtime::commands::{CommandError, CommandErrorKind};
 use agentry_store::{Error as StoreError, ErrorClass};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -145,6 +146,27 @@ impl From<RuntimeError> for ApiError {
             RuntimeError::Halted(_) => ApiErrorCode::Internal,
         };
         Self::new(code, error.to_string())
+    }
+}
+
+impl From<CommandError> for ApiError {
+    fn from(error: CommandError) -> Self {
+        let (hint, kind) = (error.hint(), error.kind());
+        let code = match (error, kind) {
+            (CommandError::Ledger(error), _) => return error.into(),
+            (error, CommandErrorKind::Invalid) => Self::invalid(error.to_string()),
+            (error, CommandErrorKind::NotFound) => {
+                Self::new(ApiErrorCode::NotFound, error.to_string())
+            }
+            (error, CommandErrorKind::Conflict) => Self::conflict(error.to_string()),
+            (error, CommandErrorKind::Forbidden) => {
+                Self::new(ApiErrorCode::Forbidden, error.to_string())
+            }
+            (error, CommandErrorKind::Ledger) => {
+                Self::new(ApiErrorCode::Internal, error.to_string())
+            }
+        };
+        Self { hint, ..code }
     }
 }
 

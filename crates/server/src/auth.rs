@@ -9,24 +9,25 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use agentry_frontend::bootstrap::new_uuid_number;
+use agentry_frontend::command_faults::command_fault;
 use agentry_frontend::fault::{Blame, Fault};
 use agentry_kernel::identity::{HTTP, entity_principal};
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
-use agentry_protocol::intake::AccessChange;
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::token::{Token, TokenKind, TokenScope};
 use agentry_protocol::{ContentHash, TokenId};
+use agentry_runtime::commands::CommandError;
+use agentry_runtime::commands::keys::{
+    self, IssuedKey, KEY_PREFIX, KeyEnd, KeyIssuer, KeyNumbers, KeySpec,
+};
+use agentry_runtime::limits::KEY_BYTES;
 use agentry_store::{Error as StoreError, Ledger};
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use super::api_error::{ApiError, ApiErrorCode};
-use crate::limits::{CODE_TIME_MAX, COOKIE_IDLE_TIME_MAX, COOKIE_TIME_MAX, KEY_BYTES};
+use crate::limits::{CODE_TIME_MAX, COOKIE_IDLE_TIME_MAX, COOKIE_TIME_MAX};
 
-/// The prefix of every key, so that scanners for leaked secrets recognize it.
-const PREFIX: &str = "agt";
+/// The name of the keys of browsers, and the program that ends them.
+const CONSOLE: &str = "console";
 
 /// The authenticated sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,93 +82,26 @@ impl Caller {
     }
 }
 
-/// A new key. Its text is shown once and never stored.
-pub struct IssuedKey {
-    /// The key as clients send it.
-    pub text: String,
-    /// The recorded part of the key: its hash, not its secret.
-    pub token: Token,
-}
-
-/// The properties of a key to issue.
-pub struct KeySpec {
-    pub name: String,
-    pub kind: TokenKind,
-    pub scopes: Vec<TokenScope>,
-    pub entity: Option<String>,
-    pub expires_at: Option<u64>,
-}
-
-/// Checks that a key with these properties may be issued: it has a scope, and its entity is known.
-pub fn check(ledger: &Ledger, wanted: &KeySpec) -> Result<(), Fault> {
-    let wrong = |text: String| Fault::new(Blame::Caller, text);
-    if wanted.scopes.is_empty() {
-        return Err(wrong("a key needs at least one scope".to_owned()));
-    }
-    let Some(id) = &wanted.entity else { return Ok(()) };
-    let entities = ledger.entities().map_err(agentry_frontend::bootstrap::store_fault)?;
-    let entity = entities.iter().find(|entity| entity.id == *id);
-    let entity = entity.ok_or_else(|| {
-        wrong(format!("no entity is known as `{id}`"))
-            .hint("`agentry entities list` lists the known entities")
-    })?;
-    let only = wanted.scopes.iter().find(|scope| scope.is_of_owner() && !entity.is_user);
-    match only {
-        Some(scope) => Err(wrong(format!(
-            "only the owner can have a key with the scope `{scope}`"
-        ))
-        .hint("keys of others can have `read` and `submit`; policies decide what they may do")),
-        None => Ok(()),
-    }
-}
-
-/// Issues a key and records its hash.
-pub fn issue(ledger: &Ledger, wanted: KeySpec) -> Result<IssuedKey, Fault> {
+/// Returns the random numbers of a new key.
+pub fn key_numbers() -> Result<KeyNumbers, Fault> {
     let mut secret = [0; KEY_BYTES];
     getrandom::fill(&mut secret).map_err(|error| {
         Fault::new(Blame::Machine, format!("cannot get random numbers: {error}"))
     })?;
-    let secret = BASE64_URL_SAFE_NO_PAD.encode(secret);
-    let id = TokenId::from_number(new_uuid_number());
-    let letters = id.as_str().trim_start_matches(TokenId::PREFIX).trim_start_matches('_');
-    let text = format!("{PREFIX}_{letters}_{secret}");
-    let KeySpec { name, kind, scopes, entity, expires_at } = wanted;
-    let hash = ContentHash::of(secret.as_bytes());
-    let created_at = ledger.now();
-    let token = Token { id, name, hash, kind, scopes, entity, created_at, expires_at };
-    let change = AccessChange::TokenIssued { token: Box::new(token.clone()) };
-    record(ledger, change).map_err(agentry_frontend::bootstrap::store_fault)?;
-    Ok(IssuedKey { text, token })
+    Ok(KeyNumbers { id: new_uuid_number(), secret })
 }
 
 /// Issues a one-time code that signs a browser in.
 pub fn issue_code(ledger: &Ledger) -> Result<IssuedKey, Fault> {
     let expires_at = ledger.now().saturating_add(ms(CODE_TIME_MAX));
-    issue(
-        ledger,
-        KeySpec {
-            name: "console".to_owned(),
-            kind: TokenKind::Code,
-            scopes: TokenScope::OF_A_PERSON.to_vec(),
-            entity: None,
-            expires_at: Some(expires_at),
-        },
-    )
-}
-
-fn record(ledger: &Ledger, change: AccessChange) -> Result<(), StoreError> {
-    let (about, event) = (EntrySubject::default(), Event::Access(change));
-    ledger.append(vec![Draft { cause: None, about, event }]).map(|_| ())
-}
-
-/// Revokes a key; fails if it was revoked before.
-pub fn revoke(
-    ledger: &Ledger,
-    token: &TokenId,
-    by: &str,
-    reason: Option<String>,
-) -> Result<(), StoreError> {
-    record(ledger, AccessChange::TokenRevoked { token: token.clone(), by: by.to_owned(), reason })
+    let spec = KeySpec {
+        name: CONSOLE.to_owned(),
+        kind: TokenKind::Code,
+        scopes: TokenScope::OF_A_PERSON.to_vec(),
+        entity: None,
+        expires_at: Some(expires_at),
+    };
+    keys::issue(ledger, spec, KeyIssuer::Owner, key_numbers()?).map_err(command_fault)
 }
 
 /// Looks up keys, and tracks when cookies were last used.
@@ -194,9 +128,9 @@ impl Authenticator {
     /// Exchanges a code for a cookie; the code works only once.
     pub(crate) fn log_in(&self, text: &str) -> Result<IssuedKey, ApiError> {
         let code = self.token(text.trim(), TokenKind::Code)?;
-        let used = revoke(&self.ledger, &code.id, "console", Some("used".to_owned()));
+        let used = keys::end(&self.ledger, &code.id, CONSOLE, KeyEnd::Used);
         used.map_err(|error| match error {
-            StoreError::TokenGone { .. } => unknown(),
+            CommandError::Ledger(StoreError::TokenGone { .. }) => unknown(),
             other => other.into(),
         })?;
         let expires_at = self.ledger.now().saturating_add(ms(COOKIE_TIME_MAX));
@@ -207,13 +141,13 @@ impl Authenticator {
             entity: code.entity,
             expires_at: Some(expires_at),
         };
-        Ok(issue(&self.ledger, wanted)?)
+        Ok(keys::issue(&self.ledger, wanted, KeyIssuer::Owner, key_numbers()?)?)
     }
 
     /// Signs a browser out by revoking its cookie.
     pub(crate) fn log_out(&self, id: &TokenId) -> Result<(), ApiError> {
-        match revoke(&self.ledger, id, "console", Some("signed out".to_owned())) {
-            Ok(()) | Err(StoreError::TokenGone { .. }) => Ok(()),
+        match keys::end(&self.ledger, id, CONSOLE, KeyEnd::SignedOut) {
+            Ok(()) | Err(CommandError::Ledger(StoreError::TokenGone { .. })) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -263,7 +197,7 @@ impl Authenticator {
 
 /// Splits a key into its id and its secret.
 fn parts(text: &str) -> Option<(TokenId, &str)> {
-    let rest = text.strip_prefix(PREFIX)?.strip_prefix('_')?;
+    let rest = text.strip_prefix(KEY_PREFIX)?.strip_prefix('_')?;
     let (letters, secret) = rest.split_once('_')?;
     let id = format!("{}_{letters}", TokenId::PREFIX).parse().ok()?;
     Some((id, secret))

@@ -489,6 +489,7 @@ mod tests {
         Scene { ledger, hub, home }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
     fn add(ledger: &Ledger, count: usize) -> u64 {
         let session = SessionId::from_number(1);
         let about = EntrySubject { session: Some(session), ..EntrySubject::default() };
@@ -530,6 +531,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
     fn what_waits_for_a_slow_listener_is_bounded_in_bytes() {
         let Scene { ledger, hub, home: _home } = scene();
         let slow = hub.subscribe(Topic::All, false, None).unwrap();

@@ -28,17 +28,18 @@ const LAYERED: &str = "runtime";
 const ROOT: &str = "crates/runtime/src/lib.rs";
 
 /// Single files at the root that every directory may use; each uses no directory but those named.
-const SHARED: [ModuleRow; 6] = [
+const SHARED: [ModuleRow; 7] = [
     row("canonical_json", &[]),
     row("environment", &[]),
     row("error", &[]),
+    row("intake_entries", &[]),
     row("limits", &[]),
     row("run_request", &[]),
     row("spawn", &[]),
 ];
 
 /// The directories of the runtime, upwards.
-const DIRECTORIES: [ModuleRow; 12] = [
+const DIRECTORIES: [ModuleRow; 13] = [
     row("redact", &[]),
     row("secret_store", &["redact"]),
     row("providers", &["redact"]),
@@ -49,6 +50,7 @@ const DIRECTORIES: [ModuleRow; 12] = [
     row("outbound", &["channel", "definitions", "host"]),
     row("inbound", &["redact", "channel", "definitions", "host", "programs"]),
     row("report", &["redact", "definitions", "inbound"]),
+    row("commands", &["redact", "host", "inbound"]),
     row("turn", &["redact", "definitions", "host", "programs", "inbound", "outbound"]),
     row("dispatch", &["channel", "definitions", "host", "programs", "inbound", "outbound", "turn"]),
 ];

@@ -7,15 +7,17 @@ use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
-use agentry_runtime::inbound::permission_request;
+use agentry_runtime::commands::approvals::{self, AnswerRequest};
 use agentry_store::ApprovalRow;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::OutputFormat;
+use super::grants::context;
 use crate::approval_text;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::fault::{Blame, Fault};
 
 #[derive(Args)]
@@ -66,18 +68,11 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let reach = if options.session { ApprovalScope::Session } else { ApprovalScope::Once };
     let edit = options.edit.as_deref().map(edited).transpose()?;
     let reason = options.reason.clone();
-    let answer = ApprovalAnswer {
-        allow,
-        reach,
-        reason,
-        edit,
-        expired: false,
-        by: Some(TERMINAL.to_owned()),
-    };
+    let answer = ApprovalAnswer { allow, reach, reason, edit, expired: false, by: None };
     let redactor = host.redactor()?;
-    let answered =
-        permission_request::answer((&ledger, &redactor), &id, answer, bootstrap::new_uuid_number);
-    let answered = answered.map_err(bootstrap::fault)?;
+    let request = AnswerRequest { approval: &id, answer, by: TERMINAL, digest: None, run: None };
+    let answered = approvals::answer(context(&ledger, &redactor), request);
+    let answered = answered.map_err(command_fault)?;
     let mut out = crate::output::stdout().lock();
     writeln!(out, "{id}: {}", if allow { "yes" } else { "no" })?;
     super::requests::write_next_step(&ledger, &answered.row, &mut out)?;

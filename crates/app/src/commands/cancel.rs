@@ -9,13 +9,14 @@ use std::process::ExitCode;
 
 use agentry_protocol::envelope::EntrySubject;
 use agentry_runtime::Error;
+use agentry_runtime::commands::runs;
 use agentry_store::Error as StoreError;
 use clap::Args;
 
 use super::run::show;
 use crate::bootstrap;
-use crate::bootstrap::record_cancel;
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::fault::Fault;
 use crate::run_output::OutputMode;
 
@@ -33,18 +34,17 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let about = EntrySubject { session, run: Some(run.clone()), turn: None };
     let outcome =
         show(&engine, OutputMode::Text, Vec::new(), |runner| match runner.cancel(&run) {
-            Err(Error::Ledger(StoreError::Busy { .. })) => {
-                record_cancel(&runner.host, &about)?;
-                Ok(None)
-            }
+            // Another process works on it.
+            Err(Error::Ledger(StoreError::Busy { .. })) => Ok(None),
             other => other.map(Some),
         })?;
-    let mut out = crate::output::stdout().lock();
     let Some(outcome) = outcome else {
+        runs::cancel(&engine.parts.ledger, &about).map_err(command_fault)?;
+        let mut out = crate::output::stdout().lock();
         writeln!(out, "{run}: cancelling; the process that works on it will end it")?;
         return Ok(ExitCode::SUCCESS);
     };
-    writeln!(out, "{run}: cancelled")?;
+    writeln!(crate::output::stdout().lock(), "{run}: cancelled")?;
     // The user asked for the cancellation, so it is no failure of this command.
     Ok(match bootstrap::exit_code(&outcome) {
         7 => ExitCode::SUCCESS,

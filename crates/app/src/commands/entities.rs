@@ -2,20 +2,19 @@
 //!
 //! Must never: give one identity to two entities, or make an entity the owner unasked.
 
-mod validation;
-
 use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_agentfile::diagnostic::suggestion;
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
-use agentry_protocol::intake::{AccessChange, Entity, EntityKind, Identity};
+use agentry_protocol::intake::{Entity, EntityKind, Identity};
+use agentry_runtime::commands::CommandError;
+use agentry_runtime::commands::entities::{self, EntityRequest, TagChange};
 use agentry_store::Ledger;
 use clap::{Args, Subcommand};
 
 use crate::bootstrap::{self, store_fault};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
 
@@ -120,7 +119,7 @@ pub(crate) fn run(host: &CliContext, what: &EntitiesCommand) -> Result<ExitCode,
     match what {
         EntitiesCommand::List(options) => list(&all, options)?,
         EntitiesCommand::Show(options) => show(find(&all, &options.id)?, options)?,
-        EntitiesCommand::Add(options) => add(&ledger, &all, options)?,
+        EntitiesCommand::Add(options) => add(&ledger, options)?,
         EntitiesCommand::Link(options) => link(&ledger, find(&all, &options.id)?, options)?,
         EntitiesCommand::Unlink(options) => unlink(&ledger, find(&all, &options.id)?, options)?,
         EntitiesCommand::Tag(options) => tag(&ledger, find(&all, &options.id)?, options)?,
@@ -175,7 +174,7 @@ fn in_one_line(entity: &Entity) -> String {
     words.extend(entity.is_user.then(|| "the owner".to_owned()));
     words.extend(entity.relationship.clone());
     words.extend(entity.tags.iter().map(|tag| format!("+{tag}")));
-    words.extend(entity.identities.iter().map(validation::written));
+    words.extend(entity.identities.iter().map(entities::written));
     words.join("  ")
 }
 
@@ -202,7 +201,7 @@ fn show(entity: &Entity, options: &EntityShowOptions) -> Result<(), Fault> {
         let account = identity.account_id.iter().map(|id| format!(", for our account {id}"));
         let owned = identity.is_owned.then(|| ", owned by us".to_owned());
         let rest: String = account.chain(owned).collect();
-        lines.push(("identity", format!("{}{rest}", validation::written(identity))));
+        lines.push(("identity", format!("{}{rest}", entities::written(identity))));
     }
     for (what, line) in lines {
         writeln!(out, "{what:<13} {}", visible_line(&line))?;
@@ -210,110 +209,64 @@ fn show(entity: &Entity, options: &EntityShowOptions) -> Result<(), Fault> {
     Ok(())
 }
 
-fn add(ledger: &Ledger, all: &[Entity], options: &AddOptions) -> Result<(), Fault> {
-    let name = validation::name(&options.name)?;
-    let id = match &options.id {
-        Some(id) => validation::id(id)?,
-        None => validation::id_of(&name)?,
+fn add(ledger: &Ledger, options: &AddOptions) -> Result<(), Fault> {
+    let identities = options.identities.iter().map(|text| entities::parse_identity(text));
+    let request = EntityRequest {
+        name: options.name.clone(),
+        id: options.id.clone(),
+        relationship: options.relationship.clone(),
+        is_owner: options.owner,
+        tags: options.tags.clone(),
+        identities: identities.collect::<Result<_, _>>().map_err(command_fault)?,
     };
-    if let Some(other) = all.iter().find(|one| one.id == id) {
-        let what = format!("the id `{id}` is taken by {}", other.name);
-        return Err(Fault::new(Blame::Caller, what).hint("choose another id with --id"));
-    }
-    if let Some(owner) = all.iter().find(|one| one.is_user && options.owner) {
-        let what = format!("the owner already exists as `{}`", owner.id);
-        return Err(Fault::new(Blame::Caller, what).hint(format!(
-            "add another identity of yours: agentry entities link {} CHANNEL:ID",
-            owner.id
-        )));
-    }
-    let mut identities: Vec<Identity> = Vec::new();
-    for text in &options.identities {
-        let identity = validation::identity(text)?;
-        if !identities.contains(&identity) {
-            identities.push(identity);
-        }
-    }
-    let mut tags: Vec<String> = Vec::new();
-    for tag in &options.tags {
-        validation::add_tag(&mut tags, tag)?;
-    }
-    let relationship = options.relationship.as_deref().map(validation::relationship).transpose()?;
-    let (kind, is_user) = (EntityKind::Person, options.owner);
-    keep(ledger, Entity { id, kind, name, is_user, relationship, tags, identities })
+    tell(&entities::add(ledger, request).map_err(command_fault)?)
 }
 
 fn link(ledger: &Ledger, entity: &Entity, options: &LinkOptions) -> Result<(), Fault> {
-    let account = options.account.as_deref().map(validation::account).transpose()?;
     let identity = Identity {
-        account_id: account,
+        account_id: options.account.clone(),
         is_owned: options.owned,
-        ..validation::identity(&options.identity)?
+        ..entities::parse_identity(&options.identity).map_err(command_fault)?
     };
-    let mut entity = entity.clone();
-    // Linking an identity again replaces its account and its `owned` mark.
-    entity.identities.retain(|one| !validation::is_same(one, &identity));
-    entity.identities.push(identity);
-    keep(ledger, entity)
+    tell(&entities::link(ledger, &entity.id, identity).map_err(command_fault)?)
 }
 
 fn unlink(ledger: &Ledger, entity: &Entity, options: &UnlinkOptions) -> Result<(), Fault> {
-    let identity = validation::identity(&options.identity)?;
-    let mut changed = entity.clone();
-    changed.identities.retain(|one| !validation::is_same(one, &identity));
-    if changed == *entity {
-        let known: Vec<String> = entity.identities.iter().map(validation::written).collect();
+    let identity = entities::parse_identity(&options.identity).map_err(command_fault)?;
+    let changed = entities::unlink(ledger, &entity.id, &identity).map_err(|error| {
+        let is_unknown = matches!(error, CommandError::UnknownIdentity { .. });
+        let fault = command_fault(error);
+        if !is_unknown || entity.identities.is_empty() {
+            return fault;
+        }
+        let known: Vec<String> = entity.identities.iter().map(entities::written).collect();
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        let what = format!("`{}` has no identity {}", entity.id, options.identity);
-        let fault = Fault::new(Blame::Caller, what);
-        return Err(if known.is_empty() {
-            fault
-        } else {
-            fault.hint(suggestion(&options.identity, &known))
-        });
-    }
-    keep(ledger, changed)
+        fault.hint(suggestion(&options.identity, &known))
+    })?;
+    tell(&changed)
 }
 
 fn tag(ledger: &Ledger, entity: &Entity, options: &TagOptions) -> Result<(), Fault> {
-    let mut changed = entity.clone();
-    for change in &options.changes {
-        match change.split_at_checked(1) {
-            Some(("+", tag)) => validation::add_tag(&mut changed.tags, tag)?,
-            Some(("-", tag)) => changed.tags.retain(|one| one != tag),
-            Some(_) | None => {
-                let what = format!("`{change}` neither adds nor removes a tag");
-                return Err(Fault::new(Blame::Caller, what).hint("write +work or -work"));
-            }
+    let change = |text: &String| match text.split_at_checked(1) {
+        Some(("+", tag)) => Ok(TagChange::Add(tag.to_owned())),
+        Some(("-", tag)) => Ok(TagChange::Remove(tag.to_owned())),
+        Some(_) | None => {
+            let what = format!("`{text}` neither adds nor removes a tag");
+            Err(Fault::new(Blame::Caller, what).hint("write +work or -work"))
         }
-    }
-    if changed == *entity {
-        writeln!(crate::output::stdout().lock(), "{}", visible_line(&in_one_line(entity)))?;
-        return Ok(());
-    }
-    keep(ledger, changed)
+    };
+    let changes: Vec<TagChange> = options.changes.iter().map(change).collect::<Result<_, _>>()?;
+    tell(&entities::change_tags(ledger, &entity.id, &changes).map_err(command_fault)?)
 }
 
 fn remove(ledger: &Ledger, entity: &Entity) -> Result<(), Fault> {
-    let (id, name) = (entity.id.clone(), &entity.name);
-    append(ledger, AccessChange::EntityRemoved { entity: id.clone() })?;
-    writeln!(
-        crate::output::stdout().lock(),
-        "{}",
-        visible_line(&format!("removed {id} ({name})"))
-    )?;
+    let Entity { id, name, .. } = entities::remove(ledger, &entity.id).map_err(command_fault)?;
+    let line = visible_line(&format!("removed {id} ({name})"));
+    writeln!(crate::output::stdout().lock(), "{line}")?;
     Ok(())
 }
 
-fn keep(ledger: &Ledger, entity: Entity) -> Result<(), Fault> {
-    let line = in_one_line(&entity);
-    append(ledger, AccessChange::EntityChanged { entity: Box::new(entity) })?;
-    writeln!(crate::output::stdout().lock(), "{}", visible_line(&line))?;
-    Ok(())
-}
-
-fn append(ledger: &Ledger, change: AccessChange) -> Result<(), Fault> {
-    let draft = Draft { cause: None, about: EntrySubject::default(), event: Event::Access(change) };
-    ledger.append(vec![draft]).map_err(store_fault)?;
+fn tell(entity: &Entity) -> Result<(), Fault> {
+    writeln!(crate::output::stdout().lock(), "{}", visible_line(&in_one_line(entity)))?;
     Ok(())
 }

@@ -7,17 +7,17 @@ use std::process::ExitCode;
 
 use agentry_kernel::access::is_active;
 use agentry_kernel::permission_request::grantees;
-use agentry_protocol::GrantId;
 use agentry_protocol::access::{Grant, GrantConditions, PrincipalQuery, Resource};
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
-use agentry_protocol::intake::AccessChange;
+use agentry_runtime::commands::CommandContext;
+use agentry_runtime::commands::grants::{self, GrantRequest, GrantRevocation};
+use agentry_runtime::redact::Redactor;
 use agentry_store::{GrantActivityRow, Ledger};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::bootstrap::{self, new_uuid_number};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::diagnostics::escaped;
 use crate::fault::{Blame, Fault};
 
@@ -113,37 +113,34 @@ pub(crate) fn run(host: &CliContext, what: &GrantsCommand) -> Result<ExitCode, F
         GrantsCommand::Show(options) => {
             let grant = find(&ledger, &options.grant)?;
             if options.json {
-                writeln!(out, "{}", serde_json::to_string_pretty(&grant)?)?
+                writeln!(out, "{}", serde_json::to_string_pretty(&grant)?)?;
             } else {
-                write_whole(&grant, ledger.now(), &mut out)?
+                write_whole(&grant, ledger.now(), &mut out)?;
             }
         }
         GrantsCommand::Give(options) => {
-            let grant = given(options, ledger.now())?;
-            let id = grant.id.clone();
-            change(&ledger, AccessChange::GrantGiven { grant: Box::new(grant) })?;
-            writeln!(out, "{id}")?;
+            let request = requested(options)?;
+            let redactor = host.redactor()?;
+            let context = context(&ledger, &redactor);
+            let grant = grants::give(context, request).map_err(command_fault)?;
+            writeln!(out, "{}", grant.id)?;
         }
         GrantsCommand::Revoke(options) => {
-            let grant = find(&ledger, &options.grant)?;
-            if grant.revoked_at.is_some() {
-                let text = format!("{} is already revoked", grant.id);
-                return Err(Fault::new(Blame::Caller, text));
-            }
+            let grant = ledger.find_grant(&options.grant).map_err(bootstrap::store_fault)?;
             let (by, reason) = (OWNER.to_owned(), options.reason.clone());
-            let id = grant.id.clone();
-            change(&ledger, AccessChange::GrantRevoked { grant: grant.id, by, reason })?;
-            writeln!(out, "{id}: revoked")?;
+            let redactor = host.redactor()?;
+            let request = GrantRevocation { grant, reason, by };
+            let revoked = grants::revoke(context(&ledger, &redactor), request);
+            writeln!(out, "{}: revoked", revoked.map_err(command_fault)?.id)?;
         }
         GrantsCommand::Audit(options) => audit(&ledger, options, &mut out)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn change(ledger: &Ledger, change: AccessChange) -> Result<(), Fault> {
-    let (about, event) = (EntrySubject::default(), Event::Access(change));
-    ledger.append(vec![Draft { cause: None, about, event }]).map_err(bootstrap::store_fault)?;
-    Ok(())
+/// Returns the services of commands of this process.
+pub(super) fn context<'a>(ledger: &'a Ledger, redactor: &'a Redactor) -> CommandContext<'a> {
+    CommandContext { ledger, redactor, new_number: new_uuid_number }
 }
 
 fn find(ledger: &Ledger, text: &str) -> Result<Grant, Fault> {
@@ -152,7 +149,7 @@ fn find(ledger: &Ledger, text: &str) -> Result<Grant, Fault> {
     grant.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no grant `{id}`")))
 }
 
-fn given(options: &GiveOptions, now: u64) -> Result<Grant, Fault> {
+fn requested(options: &GiveOptions) -> Result<GrantRequest, Fault> {
     let mut query = PrincipalQuery::default();
     for who in &options.to {
         let wrong = || {
@@ -176,21 +173,16 @@ fn given(options: &GiveOptions, now: u64) -> Result<Grant, Fault> {
         let hint = "write tool:NAME, credential:NAME, data:LEVEL or exec:PATTERN";
         Fault::new(Blame::Caller, error.to_string()).hint(hint)
     })?;
-    let lasts = options.duration.as_deref().map(span_ms).transpose()?;
-    Ok(Grant {
-        id: GrantId::from_number(new_uuid_number()),
-        principal_query: query,
+    Ok(GrantRequest {
+        receiver: query,
         resources,
-        created_at: now,
-        expires_at: lasts.map(|lasts| now.saturating_add(lasts)),
-        revoked_at: None,
-        granted_by: OWNER.to_owned(),
-        reason: options.reason.clone(),
-        request_context: None,
         conditions: GrantConditions {
             channel: options.channel.clone(),
             session: options.session.clone(),
         },
+        lasts_ms: options.duration.as_deref().map(span_ms).transpose()?,
+        reason: options.reason.clone(),
+        by: OWNER.to_owned(),
     })
 }
 

@@ -11,15 +11,16 @@ mod test_run;
 use std::io::Write;
 use std::process::ExitCode;
 
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
-use agentry_protocol::event_hook::{Author, EventHookChange};
+use agentry_protocol::event_hook::Author;
 use agentry_protocol::{AgentId, WrongId};
+use agentry_runtime::commands::event_hooks;
 use agentry_store::{EventHookRow, Ledger};
 use clap::{Args, Subcommand};
 
+use super::grants::context;
 use crate::bootstrap::{self, store_fault};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::fault::{Blame, Fault};
 
 #[derive(Subcommand)]
@@ -85,22 +86,21 @@ pub(crate) fn run(host: &CliContext, what: &HooksCommand) -> Result<ExitCode, Fa
         HooksCommand::Stats(options) => show::stats(&ledger, options)?,
         HooksCommand::Test(options) => return test_run::run(host, ledger, options),
         HooksCommand::Enable(options) => {
-            let row = present(&ledger, &options.hook)?;
-            let (hook, by) = (row.hook.id, author(host)?);
-            change(&ledger, EventHookChange::Enabled { hook, by })?;
-            say(&row.hook.name, "enabled")?;
+            let row = find(&ledger, &options.hook)?;
+            let hook = event_hooks::enable(&ledger, &row.hook.id, author(host)?);
+            say(&hook.map_err(command_fault)?.name, "enabled")?;
         }
         HooksCommand::Disable(options) => {
-            let row = present(&ledger, &options.hook)?;
-            let (hook, by, reason) = (row.hook.id, author(host)?, options.reason.clone());
-            change(&ledger, EventHookChange::Disabled { hook, by, reason })?;
-            say(&row.hook.name, "disabled")?;
+            let row = find(&ledger, &options.hook)?;
+            let (by, reason) = (author(host)?, options.reason.clone());
+            let redactor = host.redactor()?;
+            let hook = event_hooks::disable(context(&ledger, &redactor), &row.hook.id, by, reason);
+            say(&hook.map_err(command_fault)?.name, "disabled")?;
         }
         HooksCommand::Delete(options) => {
-            let row = present(&ledger, &options.hook)?;
-            let (hook, by) = (row.hook.id, author(host)?);
-            change(&ledger, EventHookChange::Deleted { hook, by })?;
-            say(&row.hook.name, "deleted")?;
+            let row = find(&ledger, &options.hook)?;
+            let hook = event_hooks::delete(&ledger, &row.hook.id, author(host)?);
+            say(&hook.map_err(command_fault)?.name, "deleted")?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -108,12 +108,6 @@ pub(crate) fn run(host: &CliContext, what: &HooksCommand) -> Result<ExitCode, Fa
 
 fn say(name: &str, what: &str) -> Result<(), Fault> {
     writeln!(crate::output::stdout().lock(), "{name}: {what}")?;
-    Ok(())
-}
-
-fn change(ledger: &Ledger, change: EventHookChange) -> Result<(), Fault> {
-    let (about, event) = (EntrySubject::default(), Event::EventHook(change));
-    ledger.append(vec![Draft { cause: None, about, event }]).map_err(store_fault)?;
     Ok(())
 }
 
@@ -127,18 +121,6 @@ fn find(ledger: &Ledger, text: &str) -> Result<EventHookRow, Fault> {
     })?;
     let row = ledger.event_hook(&id).map_err(store_fault)?;
     row.ok_or_else(|| Fault::new(Blame::Caller, format!("there is no hook `{id}`")))
-}
-
-/// Finds a hook as `find` does; fails if it was deleted.
-fn present(ledger: &Ledger, text: &str) -> Result<EventHookRow, Fault> {
-    let row = find(ledger, text)?;
-    match row.times.deleted {
-        None => Ok(row),
-        Some(_) => {
-            let what = format!("the hook `{}` was deleted", row.hook.name);
-            Err(Fault::new(Blame::Caller, what).hint("register it again"))
-        }
-    }
 }
 
 /// Returns the author of a change: the agent that this process works for, or the user.

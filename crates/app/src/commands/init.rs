@@ -179,7 +179,7 @@ fn settle(host: &CliContext, options: &Options) -> Result<(), Fault> {
             )?;
         } else {
             let ledger = bootstrap::open_ledger(host)?;
-            let looking = TrustReview::at(host, &ledger, (&loaded, &definitions));
+            let looking = TrustReview::at(host, &ledger, &loaded, &definitions);
             looking.record(looking.seen(agent)?)?;
         }
     }

@@ -7,11 +7,13 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agentry_runtime::commands::loss;
 use agentry_store::{Defect, Error as StoreError, Ledger, VerificationReport};
 use clap::Args;
 
 use crate::bootstrap;
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::fault::{Blame, Fault};
 
 #[derive(Args)]
@@ -95,8 +97,7 @@ pub(crate) fn accept_loss(host: &CliContext, _options: &AcceptOptions) -> Result
         return Err(Fault::new(Blame::Machine, "no directory for the ledger: HOME is not set")
             .hint("set AGENTRY_HOME to a directory"));
     };
-    let accepted =
-        Ledger::accept_loss(home, Arc::new(bootstrap::now)).map_err(bootstrap::store_fault)?;
+    let accepted = loss::accept(home, Arc::new(bootstrap::now)).map_err(command_fault)?;
     let (last, known, seq) = (accepted.loss.last, accepted.loss.known, accepted.seq);
     let mut out = crate::output::stdout().lock();
     if last < known {

@@ -7,15 +7,17 @@ use std::process::ExitCode;
 
 use agentry_kernel::identity::TERMINAL;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
+use agentry_runtime::commands::approvals::{self, AnswerRequest};
 use agentry_runtime::inbound::permission_request;
 use agentry_store::{ApprovalRow, ApprovalStatus, Ledger, RunStatus};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::grants::span_ms;
+use super::grants::{context, span_ms};
 use crate::approval_text;
-use crate::bootstrap::{self, new_uuid_number};
+use crate::bootstrap;
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::diagnostics::escaped;
 use crate::fault::{Blame, Fault};
 
@@ -89,22 +91,18 @@ pub(crate) fn run(host: &CliContext, what: &RequestsCommand) -> Result<ExitCode,
         RequestsCommand::Show(options) => {
             let row = find(&ledger, &options.request)?;
             if options.json {
-                writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&row))?)?
+                writeln!(out, "{}", serde_json::to_string_pretty(&as_json(&row))?)?;
             } else {
-                write_whole(&row, &mut out)?
+                write_whole(&row, &mut out)?;
             }
         }
         RequestsCommand::Approve(options) => {
-            say(
-                host,
-                &ledger,
-                (&options.request, ApprovalAnswer::approved(reach(options)?)),
-                &mut out,
-            )?;
+            let yes = ApprovalAnswer::approved(reach(options)?);
+            say(host, &ledger, &options.request, yes)?;
         }
         RequestsCommand::Deny(options) => {
             let no = ApprovalAnswer::declined(options.reason.clone());
-            say(host, &ledger, (&options.request, no), &mut out)?;
+            say(host, &ledger, &options.request, no)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -141,17 +139,18 @@ fn find(ledger: &Ledger, text: &str) -> Result<ApprovalRow, Fault> {
 fn say(
     host: &CliContext,
     ledger: &Ledger,
-    (text, answer): (&str, ApprovalAnswer),
-    out: &mut dyn Write,
+    text: &str,
+    answer: ApprovalAnswer,
 ) -> Result<(), Fault> {
     let id = find(ledger, text)?.approval.id;
     let redactor = host.redactor()?;
-    let answer = answer.by(TERMINAL);
-    let answered =
-        permission_request::answer((ledger, &redactor), &id, answer.clone(), new_uuid_number);
-    let answered = answered.map_err(bootstrap::fault)?;
-    let word = if answer.allow { "approved" } else { "denied" };
-    match (&answered.grant, answer.allow) {
+    let allow = answer.allow;
+    let request = AnswerRequest { approval: &id, answer, by: TERMINAL, digest: None, run: None };
+    let answered = approvals::answer(context(ledger, &redactor), request);
+    let answered = answered.map_err(command_fault)?;
+    let word = if allow { "approved" } else { "denied" };
+    let out = &mut crate::output::stdout().lock();
+    match (&answered.grant, allow) {
         (Some(grant), _) => {
             let until = grant.expires_at.map(bootstrap::rfc3339);
             let until =

@@ -11,9 +11,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentry_kernel::identity::LOCAL;
-use agentry_kernel::route::TARGET;
-use agentry_protocol::inbound::{
-    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind, Sender};
+use agentry_protocol::inbound_request::{
+    InboundMetadata, InboundRequest, RequestField, RequestTarget,
 };
 use agentry_runtime::channel::InboundAcceptance;
 use agentry_runtime::definitions::definition_cache::{CliSelection, Confirmation};
@@ -24,7 +24,7 @@ use agentry_runtime::outbound::reply::ReplySender;
 use agentry_server::limits::SERVER_LOOK_TIME;
 use agentry_store::{DeliveryStatus, EntryFilter, InboundRow, InboundStatus, IntakeLock, Ledger};
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::serve::SilentObserver;
 use crate::bootstrap::{self, new_uuid_number};
@@ -63,7 +63,7 @@ pub(crate) struct Options {
 }
 
 /// The target; without one, the policies decide.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[group(multiple = false)]
 struct TargetOptions {
     /// The session, by its name
@@ -115,6 +115,16 @@ struct SenderOptions {
     event_type: Option<String>,
 }
 
+impl TargetOptions {
+    fn requested(&self) -> Option<RequestTarget> {
+        let Self { session, thread, persona } = self.clone();
+        let session = session.map(|session| RequestTarget::Session { session, persona: None });
+        let thread = thread.map(|thread| RequestTarget::Thread { thread, persona: None });
+        let persona = persona.map(|persona| RequestTarget::Persona { persona });
+        session.or(thread).or(persona)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum PeerKindArg {
     Dm,
@@ -142,7 +152,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
                 if let Some(row) = settled(&ledger, &event)? {
                     return report(&ledger, &row, options.json);
                 }
-                work(host, (ledger.clone(), sole), &event, &options)?;
+                work(host, ledger.clone(), sole, &event, &options)?;
                 let row = known(&ledger, &event)?;
                 return report(&ledger, &row, options.json);
             }
@@ -160,7 +170,8 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
 /// Answers the event in this process, without a server.
 fn work(
     host: &CliContext,
-    (ledger, sole): (Ledger, IntakeLock),
+    ledger: Ledger,
+    sole: IntakeLock,
     event: &EventId,
     options: &Options,
 ) -> Result<(), Fault> {
@@ -230,21 +241,28 @@ fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {
     let sender = Sender { sender_id, sender_name: name.clone() };
     let mut inbound = Inbound::new(&source, now, place, sender)
         .map_err(|wrong| Fault::new(Blame::Caller, wrong.to_string()))?;
-    inbound.body = InboundContent { content, ..InboundContent::default() };
     inbound.event_type.clone_from(&options.from.event_type);
     if let Some(text) = &options.from.metadata {
-        inbound.metadata = serde_json::from_str(text).map_err(|error| {
-            Fault::new(Blame::Caller, format!("--metadata is not a JSON object: {error}"))
-                .hint("write it as in '{\"kind\": \"charge\"}'")
-        })?;
+        inbound.metadata = metadata(text)?;
     }
-    let TargetOptions { session, thread, persona } = &options.target;
-    for (name, value) in [("session", session), ("thread", thread), ("persona", persona)] {
-        if let Some(value) = value {
-            inbound.metadata.insert(TARGET.to_owned(), json!({ name: value }));
-        }
+    let target = options.target.requested();
+    Ok(inbound
+        .with_text(content)
+        .with_request(InboundRequest { target, ..InboundRequest::default() }))
+}
+
+/// Parses the extra fields for hooks. The message chooses its session by options only.
+fn metadata(text: &str) -> Result<InboundMetadata, Fault> {
+    let fields: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
+        Fault::new(Blame::Caller, format!("--metadata is not a JSON object: {error}"))
+            .hint("write it as in '{\"kind\": \"charge\"}'")
+    })?;
+    if let Some(name) = fields.keys().find(|name| RequestField::named(name).is_some()) {
+        let what = format!("--metadata cannot have a field `{name}`, which the runtime reserves");
+        return Err(Fault::new(Blame::Caller, what)
+            .hint("choose the session with --session, --thread or --persona"));
     }
-    Ok(inbound)
+    Ok(InboundMetadata::from_outside(fields))
 }
 
 fn no_wait(ledger: &Ledger, event: &EventId, json: bool) -> Result<ExitCode, Fault> {

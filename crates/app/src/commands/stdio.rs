@@ -14,12 +14,14 @@ use std::thread;
 
 use agentry_kernel::identity::STDIO;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::envelope::EntrySubject;
+use agentry_protocol::event::Mode;
 use agentry_protocol::message::Image;
 use agentry_protocol::{ApprovalId, RunId, SessionKey};
+use agentry_runtime::commands::approvals::{self, AnswerRequest};
+use agentry_runtime::commands::runs::{self, ModeChange};
+use agentry_runtime::commands::{CommandContext, CommandError};
 use agentry_runtime::definitions::trust;
-use agentry_runtime::inbound::permission_request;
 use agentry_runtime::{
     Attendance, Host, RunObserver, RunRequest, RunSettings, Runner, SessionHandle, SessionInbox,
 };
@@ -316,36 +318,38 @@ impl StdioState {
                     ApprovalAnswer::declined(reason)
                 };
                 self.under_way().ok_or("no run is active")?;
-                let parts = &self.parts;
-                let book = (&parts.ledger, &*parts.redactor);
-                let answer = answer.by(STDIO);
-                let answered =
-                    permission_request::answer(book, &approval, answer, parts.new_number);
-                answered.map(|_| ()).map_err(|error| error.to_string())
+                let request = AnswerRequest {
+                    approval: &approval,
+                    answer,
+                    by: STDIO,
+                    digest: None,
+                    run: None,
+                };
+                done(approvals::answer(CommandContext::from(&*self.parts), request))
             }
-            StdioMessage::Cancel {} => self.record(Event::CancelReceived {}),
+            StdioMessage::Cancel {} => done(runs::cancel(&self.parts.ledger, &self.about()?)),
             StdioMessage::SetMode { new_mode, max_iterations } => {
+                done(runs::check_mode(&self.parts.enforcer, new_mode))?;
                 *lock(&self.mode) = (new_mode, max_iterations);
                 let under_way = lock(&self.now).is_some();
                 // Without an active run, the mode applies to the next one.
-                if under_way {
-                    self.record(Event::ModeReceived { mode: new_mode, max_iterations })
-                } else {
-                    Ok(())
+                if !under_way {
+                    return Ok(());
                 }
+                let Host { ledger, enforcer, .. } = &*self.parts;
+                let change = ModeChange { mode: new_mode, max_iterations };
+                done(runs::set_mode(ledger, enforcer, &self.about()?, change))
             }
             StdioMessage::Steer { content } => {
-                let content = self.parts.redactor.hide(&content);
-                self.record(Event::SteerReceived { content, event: None })
+                let context = CommandContext::from(&*self.parts);
+                done(runs::steer(context, &self.about()?, &content))
             }
         }
     }
 
-    /// Appends an event about the active run; the run reads it from the ledger.
-    fn record(&self, event: Event) -> Result<(), String> {
-        let about = self.under_way().ok_or("no run is active")?;
-        let draft = Draft { cause: None, about, event };
-        self.parts.ledger.append(vec![draft]).map(|_| ()).map_err(|error| error.to_string())
+    /// Returns the active run, which reads its messages from the ledger.
+    fn about(&self) -> Result<EntrySubject, String> {
+        self.under_way().ok_or_else(|| "no run is active".to_owned())
     }
 
     fn bad_line(&self, number: usize, why: &str) {
@@ -353,6 +357,11 @@ impl StdioState {
         self.stage
             .write_line(agent_events::text(&agent_events::error_line("bad_line", message, true)));
     }
+}
+
+/// Returns the reason if a command was refused.
+fn done<T>(outcome: Result<T, CommandError>) -> Result<(), String> {
+    outcome.map(drop).map_err(|error| error.to_string())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -6,15 +6,17 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_protocol::token::{TokenKind, TokenScope};
-use agentry_server::auth::{self, KeySpec};
+use agentry_runtime::commands::keys::{self, KeyIssuer, KeyRevocation, KeySpec};
+use agentry_server::auth;
 use agentry_store::TokenRow;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::OutputFormat;
-use super::grants::span_ms;
+use super::grants::{context, span_ms};
 use crate::bootstrap::{open_ledger, store_fault};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
 
@@ -93,8 +95,8 @@ fn create(host: &CliContext, options: CreateOptions) -> Result<ExitCode, Fault> 
         entity: options.entity,
         expires_at,
     };
-    auth::check(&ledger, &wanted)?;
-    let made = auth::issue(&ledger, wanted)?;
+    let made = keys::issue(&ledger, wanted, KeyIssuer::Owner, auth::key_numbers()?);
+    let made = made.map_err(command_fault)?;
     let mut out = crate::output::stdout().lock();
     if options.json {
         writeln!(out, "{}", json!({ "id": made.token.id, "key": made.text }))?;
@@ -155,7 +157,10 @@ fn as_json(row: &TokenRow) -> serde_json::Value {
 fn revoke(host: &CliContext, options: TokenRevokeOptions) -> Result<ExitCode, Fault> {
     let ledger = open_ledger(host)?;
     let id = ledger.find_token(&options.token).map_err(store_fault)?;
-    auth::revoke(&ledger, &id, "owner", options.reason).map_err(store_fault)?;
+    let redactor = host.redactor()?;
+    let (token, by) = (id.clone(), "owner".to_owned());
+    let request = KeyRevocation { token, reason: options.reason, by };
+    keys::revoke(context(&ledger, &redactor), request).map_err(command_fault)?;
     writeln!(crate::output::stdout(), "{id}: revoked")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,14 +2,14 @@
 //!
 //! Must never: trust a program that was not shown.
 
-use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_protocol::trust::{TrustChange, TrustedPrograms};
+use agentry_protocol::trust::TrustedPrograms;
+use agentry_runtime::commands;
 use agentry_runtime::definitions::definition_changes;
 use agentry_runtime::definitions::project_loader::{HOME, LoadedProject};
 use agentry_runtime::definitions::trust::{TrustStatus, trust_arguments};
@@ -22,10 +22,11 @@ use crate::address_trust::AddressTrust;
 use crate::addresses;
 use crate::bootstrap::{self, store_fault};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::confirmation;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
-use crate::trust::{TrustReview, change, record_addresses};
+use crate::trust::{TrustReview, record_addresses};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -63,10 +64,11 @@ fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fau
     }
     let level = bootstrap::wanted_level(&loaded);
     let definitions = bootstrap::definitions(host, &loaded, &directory, level)?;
-    let looking = TrustReview::at(host, ledger, (&loaded, &definitions));
+    let looking = TrustReview::at(host, ledger, &loaded, &definitions);
     let mut out = crate::output::stdout().lock();
     let mut is_anything = false;
     let mut refused = TrustRefusals { faults: Vec::new(), goes_on: !options.yes && !can_ask() };
+    let consent = if options.yes { OwnerConsent::Given } else { OwnerConsent::Asked };
     for agent in wanted(&loaded, &options.which)? {
         match looking.standing(agent)? {
             TrustStatus::Nothing => continue,
@@ -76,7 +78,7 @@ fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fau
             }
             TrustStatus::Changed(_) | TrustStatus::Unseen => {
                 let place = trust_arguments(&definitions, agent);
-                refused.take(decide(&looking, agent, (options.yes, &place), &mut out))?;
+                refused.take(decide(&looking, agent, &place, consent, &mut out))?;
             }
         }
         is_anything = true;
@@ -99,6 +101,15 @@ fn look(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fau
         writeln!(out, "{}", escaped(&text))?;
     }
     refused.faults.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// The way in which the owner consents.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OwnerConsent {
+    /// With `--yes`.
+    Given,
+    /// By an answer at the terminal.
+    Asked,
 }
 
 /// Refusals for lack of a terminal; everything is shown before the command fails.
@@ -147,7 +158,7 @@ impl ProjectTrustReview<'_> {
         } else {
             addresses::show(&lines, (root, &trusts), out)?;
             self.needs_yes(&shown)?;
-            record_addresses(looking.ledger, (root, looking.by), lines)?;
+            record_addresses(looking.ledger, root, looking.by, lines)?;
         }
         writeln!(out, "trusted the addresses of {shown}")?;
         Ok(true)
@@ -193,10 +204,11 @@ fn no_terminal(place: &str) -> Fault {
 fn decide(
     looking: &TrustReview<'_>,
     agent: &Agent,
-    (yes, place): (bool, &str),
+    place: &str,
+    consent: OwnerConsent,
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
-    if yes {
+    if consent == OwnerConsent::Given {
         let seen = looking.show(agent, out)?;
         let directory = escaped(seen.directory());
         looking.record(seen)?;
@@ -267,7 +279,7 @@ fn now(host: &CliContext, ledger: &Ledger, trusted: &TrustedPrograms) -> &'stati
         let loaded = host.load(path, SkillLevel::Extended)?;
         let definitions =
             bootstrap::definitions(host, &loaded, path, bootstrap::wanted_level(&loaded))?;
-        let looking = TrustReview::at(host, ledger, (&loaded, &definitions));
+        let looking = TrustReview::at(host, ledger, &loaded, &definitions);
         let mut agents = loaded.library.agents.values();
         let agent = agents.find(|agent| definitions.directory(agent) == path);
         agent.map_or(Ok(TrustStatus::Nothing), |agent| looking.standing(agent))
@@ -287,18 +299,12 @@ fn revoke(host: &CliContext, ledger: &Ledger, directory: &Path) -> Result<(), Fa
         Fault::new(Blame::Caller, what)
     })?;
     let mut out = crate::output::stdout().lock();
-    let all = ledger.all_trusted().map_err(store_fault)?;
-    let addresses = ledger.all_trusted_addresses().map_err(store_fault)?;
-    let paths = all.into_iter().map(|(one, _)| one.path);
-    let paths: BTreeSet<String> = paths.chain(addresses.into_iter().map(|one| one.path)).collect();
-    let mut is_any = false;
-    for path in paths.into_iter().filter(|path| Path::new(path).starts_with(&full)) {
-        let by = host.environment.user().to_owned();
-        change(ledger, TrustChange::Withdrawn { path: path.clone(), by })?;
-        writeln!(out, "revoked the trust in {}", escaped(&path))?;
-        is_any = true;
+    let paths = commands::trust::withdraw(ledger, &full, host.environment.user());
+    let paths = paths.map_err(command_fault)?;
+    for path in &paths {
+        writeln!(out, "revoked the trust in {}", escaped(path))?;
     }
-    if !is_any {
+    if paths.is_empty() {
         writeln!(out, "nothing in {} is trusted", escaped(&full.display().to_string()))?;
     }
     Ok(())

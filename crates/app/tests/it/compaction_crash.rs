@@ -94,6 +94,7 @@ fn a_turn_that_was_too_long_is_tried_again_by_the_process_that_takes_the_run_up(
 }
 
 /// Writes a ledger again as an older program would have.
+#[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
 fn written_before(from: &Path, to: &Path, shown_from: usize) {
     let open = |path: &Path| Ledger::open(path, Arc::new(|| 0)).expect("the ledger opens");
     let all: Vec<Envelope> =

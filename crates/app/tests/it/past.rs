@@ -90,6 +90,7 @@ pub(crate) fn changed(ledger: &Ledger, change: AccessChange) {
     append(ledger, Event::Access(change));
 }
 
+#[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
 fn append(ledger: &Ledger, event: Event) {
     let draft = Draft { cause: None, about: EntrySubject::default(), event };
     ledger.append(vec![draft]).expect("the ledger takes entries");

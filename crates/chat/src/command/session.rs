@@ -4,8 +4,8 @@
 
 use agentry_agentfile::diagnostic::suggestion;
 use agentry_frontend::{bootstrap, model_choice};
-use agentry_protocol::envelope::Draft;
-use agentry_protocol::event::{Event, Mode};
+use agentry_protocol::event::Mode;
+use agentry_runtime::commands::runs::{self, ModeChange};
 
 use crate::TerminalChat;
 use crate::completion::Completion;
@@ -110,9 +110,9 @@ impl TerminalChat<'_> {
         self.talk.terms.mode = mode;
         let about = self.turn.as_ref().and_then(|turn| turn.about.clone());
         if let Some(about) = about {
-            let event = Event::ModeReceived { mode, max_iterations: None };
-            if let Err(error) = self.talk.ledger().append(vec![Draft { cause: None, about, event }])
-            {
+            let (ledger, enforcer) = (self.talk.ledger(), &self.talk.engine.parts.enforcer);
+            let change = ModeChange { mode, max_iterations: None };
+            if let Err(error) = runs::set_mode(ledger, enforcer, &about, change) {
                 return self.note(&format!("The mode was not changed: {error}"), BAD);
             }
         }

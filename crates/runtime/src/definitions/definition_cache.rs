@@ -20,9 +20,9 @@ use agentry_kernel::access::AccessPolicies;
 use agentry_kernel::model_choice::{
     ModelChoice, ModelChoiceError, ModelPreferences, SelectableProvider, choose, is_played,
 };
-use agentry_kernel::route::RunWish;
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::ConfinementLevel;
+use agentry_protocol::inbound_request::RunOverrides;
 use agentry_protocol::intake::QueuePreferences;
 use agentry_store::Ledger;
 
@@ -332,7 +332,7 @@ impl DefinitionSource for DefinitionCache {
         &self,
         definitions: &Definitions,
         agent: &AgentId,
-        wish: &RunWish,
+        wish: &RunOverrides,
     ) -> Result<RunSettings, Error> {
         let agent = definitions.agent(agent)?;
         if wish.model.as_deref().is_some_and(is_played) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use agentry_agentfile::access::LocalTime;
 use agentry_kernel::access::AccessPolicies;
-use agentry_kernel::route::RunWish;
 use agentry_protocol::AgentId;
+use agentry_protocol::inbound_request::RunOverrides;
 use agentry_protocol::intake::QueuePreferences;
 
 use crate::definitions::Definitions;
@@ -27,7 +27,7 @@ pub trait DefinitionSource: Send + Sync {
         &self,
         definitions: &Definitions,
         agent: &AgentId,
-        wish: &RunWish,
+        overrides: &RunOverrides,
     ) -> Result<RunSettings, Error>;
 
     /// Returns the agent that answers on a channel by default.

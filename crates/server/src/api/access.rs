@@ -8,9 +8,7 @@ use agentry_kernel::access::allows_tool;
 use agentry_kernel::route::{self, Route};
 use agentry_protocol::access::{AccessRecord, Effect, PolicyOutcome};
 use agentry_protocol::event::Event;
-use agentry_protocol::inbound::{
-    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
-};
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind, Sender};
 use agentry_protocol::intake::{Entity, IntakeStage};
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::DefinitionSource;
@@ -354,25 +352,18 @@ fn had_a_say(part: PolicyOutcome) -> bool {
 impl WhatIfBody {
     fn inbound(&self, time: u64) -> Result<Inbound, ApiError> {
         let place = ChannelAddress {
-            channel: self.channel.clone(),
-            account_id: None,
             peer_id: self.peer.clone(),
             peer_kind: self.peer_kind,
             guild: self.guild.clone(),
-            thread_id: None,
-            reply_to_id: None,
+            ..ChannelAddress::of_channel(&self.channel)
         };
         let sender = Sender {
             sender_id: self.sender.clone().unwrap_or_else(|| SOMEBODY.to_owned()),
             sender_name: self.sender_name.clone(),
         };
-        let mut inbound = Inbound::new(TRIAL, time, place, sender)
+        let inbound = Inbound::new(TRIAL, time, place, sender)
             .map_err(|wrong| ApiError::invalid(wrong.to_string()))?;
-        inbound.body = InboundContent {
-            content: self.text.clone().unwrap_or_default(),
-            ..InboundContent::default()
-        };
-        Ok(inbound)
+        Ok(inbound.with_text(self.text.as_deref().unwrap_or_default()))
     }
 }
 

@@ -10,9 +10,10 @@ use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::tool::{Risk, ToolName};
 use agentry_protocol::{ApprovalId, TurnId};
+use agentry_runtime::commands::CommandContext;
+use agentry_runtime::commands::approvals::{self, AnswerRequest};
 use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
 use agentry_runtime::definitions::plan;
-use agentry_runtime::inbound::permission_request;
 use agentry_runtime::redact::TextEdges;
 use agentry_runtime::report::source_location::{
     DefinitionLocation, SourceQuote, SourceReader, StageFinding,
@@ -232,20 +233,13 @@ fn answer(
     asked: ApiRequest<NoParams, AnswerBody>,
 ) -> Result<AnswerResponse, ApiError> {
     let ledger = &site.parts.ledger;
-    let row = find(ledger, asked.part(0))?;
-    let id = row.approval.id.clone();
+    let id = find(ledger, asked.part(0))?.approval.id;
     let AnswerBody { allow, reach, reason, edit, digest } = asked.body;
-    if digest != row.approval.digest.as_str() {
-        let text = format!("the digest of the answer does not match the call of `{id}`");
-        return Err(ApiError::conflict(text).hint("read the approval again and use its digest"));
-    }
-    if reach != ApprovalScope::Once && !allow {
-        return Err(ApiError::invalid("`reach` needs `allow`: a no holds for this call only"));
-    }
-    let by = Some(asked.caller.attribution());
-    let answer = ApprovalAnswer { allow, reach, reason, edit, expired: false, by };
-    let book = (ledger, &*site.parts.redactor);
-    permission_request::answer(book, &id, answer, site.parts.new_number)?;
+    let answer = ApprovalAnswer { allow, reach, reason, edit, expired: false, by: None };
+    let by = asked.caller.attribution();
+    let request =
+        AnswerRequest { approval: &id, answer, by: &by, digest: Some(&digest), run: None };
+    approvals::answer(CommandContext::from(&*site.parts), request)?;
     let row = find(ledger, id.as_str())?;
     Ok(AnswerResponse { next: next(ledger, &row)?, approval: approval_details(site, &row) })
 }
@@ -273,7 +267,7 @@ pub(crate) fn approval_details(site: &ServerState, row: &ApprovalRow) -> Approva
     let run = row.run.as_ref().and_then(|run| ledger.run(run).ok().flatten());
     let mut approval = plain(row, run.as_ref(), ledger.now());
     let agent = approval.about.agent.as_deref();
-    approval.call.risk = risk(site, definite.as_ref(), (agent, &row.approval.call.tool));
+    approval.call.risk = risk(site, definite.as_ref(), agent, &row.approval.call.tool);
     let place = row.approval.ruling.deciding().and_then(|finding| finding.rule.as_deref());
     approval.ruling.rule =
         place.and_then(DefinitionLocation::from_rule).map(|place| match &definite {
@@ -368,7 +362,8 @@ fn requester(request: &PermissionRequest) -> Requester {
 fn risk(
     site: &ServerState,
     definite: Option<&DefinitionSnapshot>,
-    (agent, tool): (Option<&str>, &ToolName),
+    agent: Option<&str>,
+    tool: &ToolName,
 ) -> Risk {
     let own = definite.zip(agent).and_then(|(definite, agent)| {
         let agent = definite.loaded.library.agents.get(agent)?;
@@ -415,6 +410,7 @@ mod tests {
 
     const NOW: u64 = 1_700_000_000_000;
 
+    #[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
     fn add(ledger: &Ledger, value: Value) {
         let about = EntrySubject {
             session: Some(SessionId::from_number(1)),

@@ -6,10 +6,9 @@ use agentry_kernel::access::is_active;
 use agentry_kernel::permission_request::grantees;
 use agentry_protocol::GrantId;
 use agentry_protocol::access::Grant;
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::Event;
-use agentry_protocol::intake::AccessChange;
 use agentry_protocol::token::TokenScope;
+use agentry_runtime::commands::grants::{self, GrantRevocation};
+use agentry_runtime::commands::{CommandContext, CommandError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +26,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
         (RouteAccess::Owner(TokenScope::Read), RouteAccess::Owner(TokenScope::Admin));
     vec![
         ApiRoute::get("/api/requests", read, "Permission requests that wait, or all", requests),
-        ApiRoute::get("/api/grants", read, "Grants: extra permissions for a limited time", grants),
+        ApiRoute::get("/api/grants", read, "Grants: extra permissions for a limited time", list),
         ApiRoute::post("/api/grants/{id}/revoke", admin, "Revoke a grant", revoke),
     ]
 }
@@ -111,7 +110,7 @@ fn requests(
     Ok(PermissionRequestsResponse { requests })
 }
 
-fn grants(site: &ServerState, asked: ApiRequest<GrantsQuery>) -> Result<GrantsResponse, ApiError> {
+fn list(site: &ServerState, asked: ApiRequest<GrantsQuery>) -> Result<GrantsResponse, ApiError> {
     let ledger = &site.parts.ledger;
     let (all, now) = (asked.query.all.unwrap_or(false), ledger.now());
     let grants = ledger.grants(!all)?;
@@ -127,17 +126,15 @@ fn revoke(
     asked: ApiRequest<NoParams, RevokeBody>,
 ) -> Result<GrantSummary, ApiError> {
     let (ledger, text) = (&site.parts.ledger, asked.part(0));
-    let unknown = || ApiError::not_found("grant", text).hint("list them with GET /api/grants");
-    let id = GrantId::new(text);
-    let grant = ledger.grant(&id)?.ok_or_else(unknown)?;
-    if grant.revoked_at.is_some() {
-        return Err(ApiError::conflict(format!("grant {id} is already revoked")));
-    }
-    let reason = asked.body.reason.as_ref().map(|reason| site.parts.redactor.hide(reason));
-    let change = AccessChange::GrantRevoked { grant: id.clone(), by: OWNER.to_owned(), reason };
-    let event = Event::Access(change);
-    ledger.append(vec![Draft { cause: None, about: EntrySubject::default(), event }])?;
-    let grant = ledger.grant(&id)?.ok_or_else(unknown)?;
+    let (grant, by) = (GrantId::new(text), OWNER.to_owned());
+    let request = GrantRevocation { grant, reason: asked.body.reason, by };
+    let revoked = grants::revoke(CommandContext::from(&*site.parts), request);
+    let grant = revoked.map_err(|error| match error {
+        CommandError::UnknownGrant(_) => {
+            ApiError::from(error).hint("list them with GET /api/grants")
+        }
+        error => error.into(),
+    })?;
     Ok(given(&grant, ledger.now()))
 }
 

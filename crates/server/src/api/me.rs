@@ -4,12 +4,14 @@
 
 use agentry_protocol::principal::PrincipalKind;
 use agentry_protocol::token::{TokenKind, TokenScope};
+use agentry_runtime::commands::CommandContext;
+use agentry_runtime::commands::keys::{self, KeyIssuer, KeyRevocation, KeySpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api_error::{ApiError, ApiErrorCode};
-use crate::auth::{self, Caller, KeySpec};
-use crate::limits::{COOKIE_TIME_MAX, KEY_NAME_CHARS_MAX};
+use crate::auth::{self, Caller};
+use crate::limits::COOKIE_TIME_MAX;
 use crate::route::{ApiRequest, ApiRoute, NoParams, ResponseHeaders, RouteAccess};
 use crate::state::ServerState;
 
@@ -211,22 +213,11 @@ fn create(
     asked: ApiRequest<NoParams, KeyBody>,
 ) -> Result<KeyResponse, ApiError> {
     let KeyBody { name, scopes, entity_id, valid_ms } = asked.body;
-    if name.trim().is_empty() || name.chars().count() > KEY_NAME_CHARS_MAX {
-        return Err(ApiError::invalid(format!(
-            "`name` must have 1 to {KEY_NAME_CHARS_MAX} characters"
-        )));
-    }
-    if let Some(scope) = scopes.iter().find(|scope| !asked.caller.has_scope(**scope)) {
-        return Err(ApiError::new(
-            ApiErrorCode::Forbidden,
-            format!("a key without the scope `{scope}` cannot create a key with it"),
-        ));
-    }
     let ledger = &site.parts.ledger;
     let expires_at = valid_ms.map(|ms| ledger.now().saturating_add(ms));
     let wanted = KeySpec { name, kind: TokenKind::Bearer, scopes, entity: entity_id, expires_at };
-    auth::check(ledger, &wanted)?;
-    let made = auth::issue(ledger, wanted)?;
+    let issuer = KeyIssuer::Key(&asked.caller.scopes);
+    let made = keys::issue(ledger, wanted, issuer, auth::key_numbers()?)?;
     Ok(KeyResponse { key: made.text, token: key(made.token, None) })
 }
 
@@ -236,8 +227,9 @@ fn revoke(
 ) -> Result<KeySummary, ApiError> {
     let id = agentry_protocol::TokenId::new(asked.part(0));
     let ledger = &site.parts.ledger;
-    ledger.token(&id)?.ok_or_else(|| ApiError::not_found("key", asked.part(0)))?;
-    auth::revoke(ledger, &id, "owner", None)?;
+    let (token, by) = (id.clone(), "owner".to_owned());
+    let request = KeyRevocation { token, reason: None, by };
+    keys::revoke(CommandContext::from(&*site.parts), request)?;
     let row = ledger.token(&id)?.ok_or_else(|| ApiError::not_found("key", asked.part(0)))?;
     Ok(key(row.token, row.revoked))
 }

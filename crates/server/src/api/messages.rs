@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 
 use agentry_frontend::bootstrap::new_uuid_number;
 use agentry_kernel::identity::{HTTP, key_holder};
-use agentry_kernel::route::{DELIVERY, RUN, TARGET};
 use agentry_protocol::TaskId;
-use agentry_protocol::inbound::{
-    ChannelAddress, EventId, Inbound, InboundContent, PeerKind, Sender,
-};
+use agentry_protocol::access::UnknownWord;
+use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, Sender};
+use agentry_protocol::inbound_request::{InboundRequest, RequestTarget, RunOverrides};
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::InboundAcceptance;
 use agentry_runtime::inbound::receive::receive;
 use agentry_store::{EntryFilter, InboundRow, InboundStatus, Ledger};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 
 use super::visibility;
 use crate::api_error::{ApiError, ApiErrorCode};
@@ -220,39 +218,30 @@ fn inbound(
         Some(once) => format!("{holder}:{once}"),
         None => uuid::Uuid::from_u128(new_uuid_number()).to_string(),
     };
-    let place = ChannelAddress {
-        channel: HTTP.to_owned(),
-        account_id: None,
-        peer_id: Some(holder.clone()),
-        peer_kind: Some(PeerKind::Dm),
-        guild: None,
-        thread_id: None,
-        reply_to_id: None,
-    };
+    let place = ChannelAddress::of_peer(HTTP, &holder);
     let sender = Sender { sender_id: holder, sender_name: caller.principal.name.clone() };
-    let mut inbound = Inbound::new(&source, now, place, sender)
+    let (request, text) = request(caller, message, &source)?;
+    let inbound = Inbound::new(&source, now, place, sender)
         .map_err(|wrong| ApiError::invalid(wrong.to_string()))?;
-    inbound.metadata = metadata(caller, &message, &source)?;
-    inbound.body = InboundContent { content: message.text, ..InboundContent::default() };
-    Ok(inbound)
+    Ok(inbound.with_text(text).with_request(request))
 }
 
-fn metadata(
+/// Returns the request of the caller, as far as the caller may make it, and the text.
+fn request(
     caller: &Caller,
-    message: &ApiMessage,
+    message: ApiMessage,
     source: &str,
-) -> Result<Map<String, Value>, ApiError> {
-    let ApiMessage { place, agent, model, mode, delivery, task, .. } = message;
-    let mut metadata = Map::new();
-    if let Some(word) = delivery {
-        let known: Result<agentry_protocol::access::Delivery, _> = word.parse();
-        known.map_err(|unknown| ApiError::invalid(format!("delivery: {unknown}")))?;
-        metadata.insert(DELIVERY.to_owned(), json!(word));
-    }
+) -> Result<(InboundRequest, String), ApiError> {
+    let ApiMessage { text, place, agent, model, mode, delivery, task } = message;
+    let delivery = delivery.map(|word| {
+        word.parse()
+            .map_err(|unknown: UnknownWord| ApiError::invalid(format!("delivery: {unknown}")))
+    });
+    let request = InboundRequest { delivery: delivery.transpose()?, ..InboundRequest::default() };
     let chooses = agent.is_some() || model.is_some() || mode.is_some();
     if !caller.is_owner() {
         return match (place, chooses) {
-            (MessageTarget::NewSession | MessageTarget::PolicyRoute, false) => Ok(metadata),
+            (MessageTarget::NewSession | MessageTarget::PolicyRoute, false) => Ok((request, text)),
             _ => Err(ApiError::new(
                 ApiErrorCode::Forbidden,
                 "only the owner can choose session, agent, model and mode",
@@ -260,29 +249,18 @@ fn metadata(
             .hint("omit them; the policies choose the agent and the session")),
         };
     }
-    let mut target = Map::new();
-    match place {
+    let target = match place {
         MessageTarget::NewSession => {
-            target.insert("session".to_owned(), json!(format!("http-{source}")))
+            Some(RequestTarget::Session { session: format!("http-{source}"), persona: agent })
         }
-        MessageTarget::Session(key) => target.insert("session".to_owned(), json!(key)),
-        MessageTarget::PolicyRoute => None,
+        MessageTarget::Session(session) => Some(RequestTarget::Session { session, persona: agent }),
+        MessageTarget::PolicyRoute => agent.map(|persona| RequestTarget::Persona { persona }),
     };
-    target.extend(agent.iter().map(|agent| ("persona".to_owned(), json!(agent))));
-    metadata.insert(TARGET.to_owned(), Value::Object(target));
-    let mut run = Map::new();
-    run.extend(model.iter().map(|model| ("model".to_owned(), json!(model))));
-    if let Some(mode) = mode {
-        run.insert("mode".to_owned(), json!(mode.authorize(caller)?));
-    }
-    if let Some((task, inputs)) = task {
-        run.insert("task".to_owned(), json!(task));
-        run.insert("inputs".to_owned(), json!(inputs));
-    }
-    if !run.is_empty() {
-        metadata.insert(RUN.to_owned(), Value::Object(run));
-    }
-    Ok(metadata)
+    let mode = mode.map(|mode| mode.authorize(caller)).transpose()?;
+    let (task, inputs) = task.unzip();
+    let run = RunOverrides { model, mode, task, inputs: inputs.unwrap_or_default() };
+    let run = Some(run).filter(|run| !run.is_empty());
+    Ok((InboundRequest { target, run, ..request }, text))
 }
 
 /// The time to wait for a message.

@@ -3,11 +3,13 @@
 //! Must never: show a run to a caller that is not its session's only speaker, except to the owner.
 
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::envelope::EntrySubject;
+use agentry_protocol::event::Ending;
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::{ApprovalId, RunId};
-use agentry_runtime::inbound::permission_request;
+use agentry_runtime::commands::approvals::AnswerRequest;
+use agentry_runtime::commands::runs::ModeChange;
+use agentry_runtime::commands::{self, CommandContext};
 use agentry_runtime::report::timeline::{self, TimelineSpan};
 use agentry_runtime::turn::replay::{ReplayReport, replay};
 use agentry_store::{EntryFilter, RunRow, RunStatus, SpendingSubject};
@@ -286,7 +288,8 @@ fn cancel(
     asked: ApiRequest<NoParams, NoParams>,
 ) -> Result<RunControlReceipt, ApiError> {
     let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
-    tell(site, row, Event::CancelReceived {})
+    let recorded = commands::runs::cancel(&site.parts.ledger, &about(row))?;
+    Ok(RunControlReceipt { seq: recorded.seq })
 }
 
 /// The mode to change to.
@@ -309,16 +312,13 @@ fn change_mode(
     let ModeBody { mode, max_iterations } = asked.body;
     let mode = mode.authorize(&asked.caller)?;
     let max_iterations = max_iterations.map(|limit| limit.authorize(&asked.caller)).transpose()?;
-    tell(site, row, Event::ModeReceived { mode, max_iterations })
+    let (parts, change) = (&site.parts, ModeChange { mode, max_iterations });
+    let recorded = commands::runs::set_mode(&parts.ledger, &parts.enforcer, &about(row), change)?;
+    Ok(RunControlReceipt { seq: recorded.seq })
 }
 
-fn tell(site: &ServerState, row: RunRow, event: Event) -> Result<RunControlReceipt, ApiError> {
-    if row.ending.is_some() {
-        return Err(ApiError::conflict(format!("run {} has already ended", row.id)));
-    }
-    let about = EntrySubject { session: row.session, run: Some(row.id), turn: None };
-    let recorded = site.parts.ledger.append(vec![Draft { cause: None, about, event }])?;
-    Ok(RunControlReceipt { seq: recorded.first().map_or(0, |entry| entry.seq) })
+fn about(row: RunRow) -> EntrySubject {
+    EntrySubject { session: row.session, run: Some(row.id), turn: None }
 }
 
 /// An answer to an approval, in the form of AgentEvent protocol clients.
@@ -343,17 +343,13 @@ fn answer(
     let GateAnswerBody { gate_id, allow, reason, session } = asked.body;
     let id: ApprovalId =
         gate_id.parse().map_err(|wrong| ApiError::invalid(format!("`gateId` is {wrong}")))?;
-    let parts = &site.parts;
-    let approval = parts.ledger.approval(&id)?;
-    if approval.is_none_or(|approval| approval.run.as_ref() != Some(&row.id)) {
-        return Err(ApiError::not_found("approval", &gate_id));
-    }
     let reach = if session == Some(true) { ApprovalScope::Session } else { ApprovalScope::Once };
     let answer =
         if allow { ApprovalAnswer::approved(reach) } else { ApprovalAnswer::declined(reason) };
-    let answer = answer.by(asked.caller.attribution());
-    let book = (&parts.ledger, &*parts.redactor);
-    let answered = permission_request::answer(book, &id, answer, parts.new_number)?;
+    let by = asked.caller.attribution();
+    let request =
+        AnswerRequest { approval: &id, answer, by: &by, digest: None, run: Some(&row.id) };
+    let answered = commands::approvals::answer(CommandContext::from(&*site.parts), request)?;
     Ok(RunControlReceipt { seq: answered.recorded.first().map_or(0, |entry| entry.seq) })
 }
 
@@ -391,9 +387,8 @@ fn play(
 pub(super) fn check_project(site: &ServerState, run: &RunId, verb: &str) -> Result<(), ApiError> {
     let plan = agentry_runtime::definitions::plan::recorded(&site.parts.ledger, run)?;
     if plan.project == site.project.display().to_string() {
-        Ok(())
-    } else {
-        Err(ApiError::conflict(format!("run {run} belongs to another project"))
-            .hint(format!("`agentry {verb} {run}` uses that project's files")))
+        return Ok(());
     }
+    Err(ApiError::conflict(format!("run {run} belongs to another project"))
+        .hint(format!("`agentry {verb} {run}` uses that project's files")))
 }

@@ -446,7 +446,7 @@ fn compact(
     let row = visibility::visible_session(site, &asked.caller, asked.part(0))?;
     let focus = asked.body.focus.as_deref();
     let definitions = site.reception.read()?.definitions;
-    let wish = agentry_kernel::route::RunWish::default();
+    let wish = agentry_protocol::inbound_request::RunOverrides::default();
     let terms = site.reception.terms(&definitions, &row.agent, &wish)?;
     let order = RunRequest {
         agent: row.agent,

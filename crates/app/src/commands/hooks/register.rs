@@ -7,22 +7,24 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use agentry_agentfile::diagnostic::{Findings, Severity};
+use agentry_agentfile::diagnostic::{Diagnostic, Findings, Severity};
 use agentry_agentfile::event_hook::{self, HookManifest};
 use agentry_agentfile::limits::{EVENT_HOOK_TIMEOUT_MS_DEFAULT, FILE_BYTES_MAX};
 use agentry_agentfile::source::{SourceText, Span};
 use agentry_agentfile::yaml;
-use agentry_protocol::EventHookId;
-use agentry_protocol::event_hook::{EventHook, EventHookChange, HookMode, HookProgram, Triggers};
-use agentry_store::{EventHookStatus, Ledger};
+use agentry_protocol::event_hook::{EventHook, HookMode, Triggers};
+use agentry_runtime::commands::CommandError;
+use agentry_runtime::commands::event_hooks::{self, HookRequest};
+use agentry_runtime::limits::HOOK_FILE_BYTES_MAX;
+use agentry_store::Ledger;
 use clap::Args;
 use serde_json::Map;
 
-use super::{author, change, present, say};
-use crate::bootstrap::{self, new_uuid_number};
+use super::{author, find, say};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
+use crate::commands::grants::context;
 use crate::fault::{Blame, Fault};
-use crate::limits::HOOK_SCRIPT_BYTES_MAX;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -70,14 +72,11 @@ struct HookScript {
 
 pub(super) fn run(host: &CliContext, ledger: &Ledger, options: &Options) -> Result<(), Fault> {
     let script = script(&options.script)?;
-    let beside = beside(&options.script)?;
-    let manifest = match beside {
-        Some(manifest) => manifest,
-        None => unsaid(&options.script),
-    };
-    let manifest = options.said.over(manifest)?;
-    let id = EventHookId::from_number(new_uuid_number());
-    register(host, ledger, (id, 1), (manifest, script))
+    let manifest = beside(&options.script)?.unwrap_or_else(|| unsaid(&options.script));
+    let request = request(host, options.said.over(manifest)?, script)?;
+    let redactor = host.redactor()?;
+    let hook = event_hooks::register(context(ledger, &redactor), request);
+    tell(&hook.map_err(hook_fault)?)
 }
 
 pub(super) fn update(
@@ -85,9 +84,9 @@ pub(super) fn update(
     ledger: &Ledger,
     options: &UpdateOptions,
 ) -> Result<(), Fault> {
-    let row = present(ledger, &options.hook)?;
+    let before = find(ledger, &options.hook)?.hook;
     let script = script(&options.script)?;
-    let before = row.hook;
+    let id = before.id;
     let manifest = HookManifest {
         name: before.name.clone(),
         ..beside(&options.script)?.unwrap_or(HookManifest {
@@ -100,48 +99,45 @@ pub(super) fn update(
             model: before.program.model,
         })
     };
-    let manifest = options.said.over(manifest)?;
-    let manifest_name = manifest.name.clone();
-    let id = before.id.clone();
-    register(host, ledger, (before.id, before.version + 1), (manifest, script))?;
-    // A disabled hook stays disabled with its new version.
-    if row.status == EventHookStatus::Disabled {
-        let (by, reason) = (author(host)?, row.disabled_reason);
-        change(ledger, EventHookChange::Disabled { hook: id, by, reason })?;
-        say(&manifest_name, "stays disabled")?;
+    let request = request(host, options.said.over(manifest)?, script)?;
+    let version = event_hooks::update(ledger, &id, request).map_err(hook_fault)?;
+    tell(&version.hook)?;
+    if version.is_disabled {
+        say(&version.hook.name, "stays disabled")?;
     }
     Ok(())
 }
 
-fn register(
+fn request(
     host: &CliContext,
-    ledger: &Ledger,
-    (id, version): (EventHookId, u32),
-    (manifest, script): (HookManifest, HookScript),
-) -> Result<(), Fault> {
-    let hash = ledger.keep_file(&script.text).map_err(bootstrap::store_fault)?;
-    let hook = EventHook {
-        id: id.clone(),
-        name: manifest.name.clone(),
-        description: manifest.description,
-        mode: manifest.mode,
-        triggers: manifest.triggers,
-        config: manifest.config,
-        program: HookProgram {
-            path: script.path,
-            hash,
-            timeout_ms: manifest.timeout_ms,
-            model: manifest.model,
-        },
-        created_by: author(host)?,
-        version,
-    };
-    change(ledger, EventHookChange::Registered { hook: Box::new(hook) })?;
-    writeln!(crate::output::stdout().lock(), "{id}  {} version {version}", manifest.name)?;
+    manifest: HookManifest,
+    script: HookScript,
+) -> Result<HookRequest, Fault> {
+    Ok(HookRequest {
+        manifest,
+        manifest_from: "the command line".to_owned(),
+        script_path: script.path,
+        script: script.text,
+        by: author(host)?,
+    })
+}
+
+fn tell(hook: &EventHook) -> Result<(), Fault> {
+    let EventHook { id, name, version, .. } = hook;
+    writeln!(crate::output::stdout().lock(), "{id}  {name} version {version}")?;
     Ok(())
 }
 
-/// Reads a script. Fails if it is not an executable, non-empty file within the size limit.
+fn hook_fault(error: CommandError) -> Fault {
+    match error {
+        CommandError::WrongHook { file, findings } => {
+            wrong(&findings.iter().collect::<Vec<_>>(), &file)
+        }
+        error => command_fault(error),
+    }
+}
+
+/// Reads a script. Fails if it is not an executable file.
 fn script(path: &Path) -> Result<HookScript, Fault> {
     let shown = path.display();
     let wrong = |what: &str, hint: &str| {
@@ -161,14 +157,8 @@ fn script(path: &Path) -> Result<HookScript, Fault> {
     }
     let mut text = Vec::new();
     let file = fs::File::open(&full).map_err(unreadable)?;
-    file.take(HOOK_SCRIPT_BYTES_MAX + 1).read_to_end(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > HOOK_SCRIPT_BYTES_MAX {
-        let hint = format!("a script has at most {HOOK_SCRIPT_BYTES_MAX} bytes");
-        return wrong("is too large", &hint);
-    }
-    if text.is_empty() {
-        return wrong("is empty", "write the script first");
-    }
+    // One byte more than allowed, so that a script that is too large is refused.
+    file.take(HOOK_FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(unreadable)?;
     Ok(HookScript { path: full.display().to_string(), text })
 }
 
@@ -201,7 +191,7 @@ fn unsaid(script: &Path) -> HookManifest {
 }
 
 impl HookFieldOptions {
-    /// Returns the manifest with these options applied, checked as if it were a file.
+    /// Returns the manifest with these options applied.
     fn over(&self, mut manifest: HookManifest) -> Result<HookManifest, Fault> {
         if let Some(name) = &self.name {
             manifest.name.clone_from(name);
@@ -219,17 +209,8 @@ impl HookFieldOptions {
         if let Some(path) = &self.trigger {
             manifest.triggers = triggers(path)?;
         }
-        checked(&as_file(&manifest)?, "the command line")
+        Ok(manifest)
     }
-}
-
-/// Serializes a manifest in the format of the file beside a script.
-fn as_file(manifest: &HookManifest) -> Result<String, Fault> {
-    let mut value = serde_json::to_value(manifest)?;
-    if let Some(fields) = value.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
-    }
-    Ok(value.to_string())
 }
 
 /// Reads triggers from a file: from its `triggers` field, or else the whole file.
@@ -243,7 +224,8 @@ fn triggers(path: &Path) -> Result<Triggers, Fault> {
     let source = SourceText::new(shown.as_str(), text);
     let mut findings = Findings::default();
     let node = yaml::parse(&source, Span::new(0, source.text.len()), &mut findings);
-    let value = node.map(|node| node.to_value()).ok_or_else(|| wrong(&findings, &shown))?;
+    let value = node.map(|node| node.to_value());
+    let value = value.ok_or_else(|| wrong(&findings.sorted(), &shown))?;
     let value = value.get("triggers").cloned().unwrap_or(value);
     serde_json::from_value(value).map_err(|error| {
         Fault::new(Blame::Caller, format!("{shown} has no valid triggers: {error}"))
@@ -253,12 +235,11 @@ fn triggers(path: &Path) -> Result<Triggers, Fault> {
 
 fn checked(text: &str, file: &str) -> Result<HookManifest, Fault> {
     let mut findings = Findings::default();
-    event_hook::read(text, file, &mut findings).ok_or_else(|| wrong(&findings, file))
+    event_hook::read(text, file, &mut findings).ok_or_else(|| wrong(&findings.sorted(), file))
 }
 
-fn wrong(findings: &Findings, file: &str) -> Fault {
-    let sorted = findings.sorted();
-    let errors = sorted.iter().filter(|one| one.severity == Severity::Error);
+fn wrong(findings: &[&Diagnostic], file: &str) -> Fault {
+    let errors = findings.iter().filter(|one| one.severity == Severity::Error);
     let lines: Vec<String> = errors.map(|one| format!("\n  {}", one.brief())).collect();
     Fault::new(Blame::Caller, format!("{file} does not describe a hook:{}", lines.concat()))
         .hint("nothing was registered")
@@ -282,18 +263,4 @@ fn text(path: &Path) -> Result<Option<String>, Fault> {
     let read = file.take(FILE_BYTES_MAX as u64 + 1).read_to_string(&mut text);
     read.map_err(unreadable)?;
     Ok(Some(text))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_said_here_can_be_written_as_a_file_and_read_again() {
-        let config = Map::from_iter([("level".to_owned(), serde_json::Value::from(3))]);
-        let manifest = HookManifest { config, ..unsaid(Path::new("hooks/Urgent.py")) };
-        let read = checked(&as_file(&manifest).expect("it is plain"), "here").expect("it reads");
-        assert_eq!(read, manifest);
-        assert_eq!(read.name, "urgent");
-    }
 }

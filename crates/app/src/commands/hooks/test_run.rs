@@ -10,15 +10,17 @@ use agentry_agentfile::agent::Agent;
 use agentry_kernel::event_hook::{self, ActiveHook, EventHooks, HookResponse, TriggeringEvent};
 use agentry_protocol::access::{AccessRecord, Effect};
 use agentry_protocol::inbound::Inbound;
-use agentry_runtime::inbound::event_hooks::{HookTrial, decide_locally, try_hook};
+use agentry_runtime::commands::CommandError;
+use agentry_runtime::inbound::event_hooks::{HookTrial, HookTrigger, decide_locally, try_hook};
 use agentry_runtime::inbound::trace;
 use agentry_store::{EventHookRow, Ledger};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::present;
+use super::find;
 use crate::bootstrap::{self, ProjectRuntime};
 use crate::cli_context::CliContext;
+use crate::command_faults::command_fault;
 use crate::commands::OutputFormat;
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
@@ -46,7 +48,10 @@ pub(crate) struct Options {
 
 pub(super) fn run(host: &CliContext, ledger: Ledger, options: &Options) -> Result<ExitCode, Fault> {
     let model = options.model.as_deref().map(absolute_model).transpose()?;
-    let row = present(&ledger, &options.hook)?;
+    let row = find(&ledger, &options.hook)?;
+    if row.times.deleted.is_some() {
+        return Err(command_fault(CommandError::HookDeleted(row.hook.name)));
+    }
     let inbound = event(&options.event, ledger.now())?;
     let engine = bootstrap::engine(host, ledger, &options.dir, None)?;
     let policies = engine.loaded.policies()?;
@@ -64,8 +69,9 @@ pub(super) fn run(host: &CliContext, ledger: Ledger, options: &Options) -> Resul
     told["set_off"] = json!(is_set_off);
     if record.decision.effect == Effect::Allow && is_set_off {
         let model = asked_model(&engine, model.as_deref());
-        let trial = try_hook(&engine.parts, &row, (&inbound, &record), model);
-        tell(&mut told, &row, (&inbound, &record), trial.map_err(bootstrap::fault)?);
+        let event = HookTrigger { inbound: &inbound, record: &record };
+        let trial = try_hook(&engine.parts, &row, event, model);
+        tell(&mut told, &row, event, trial.map_err(bootstrap::fault)?);
     }
     print(&told, options.format)?;
     Ok(if told.get("error").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -111,12 +117,8 @@ fn asked_model(engine: &ProjectRuntime, asked: Option<&str>) -> Result<String, S
         .map_err(|none| none.to_string())
 }
 
-fn tell(
-    told: &mut Value,
-    row: &EventHookRow,
-    (inbound, record): (&Inbound, &AccessRecord),
-    trial: HookTrial,
-) {
+fn tell(told: &mut Value, row: &EventHookRow, event: HookTrigger<'_>, trial: HookTrial) {
+    let HookTrigger { inbound, record } = event;
     told["latency_ms"] = json!(trial.finished_at.saturating_sub(trial.started_at));
     told["notes"] = json!(trial.notes);
     told["spent"] = json!(trial.spent);

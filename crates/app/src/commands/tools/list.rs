@@ -59,7 +59,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         bootstrap::definitions(host, &loaded, &directory, bootstrap::wanted_level(&loaded))?;
     let is_trusted = if bootstrap::has_ledger(host) {
         let ledger = bootstrap::open_ledger(host)?;
-        match TrustReview::at(host, &ledger, (&loaded, &definitions)).standing(agent)? {
+        match TrustReview::at(host, &ledger, &loaded, &definitions).standing(agent)? {
             TrustStatus::Trusted(_) => true,
             TrustStatus::Nothing | TrustStatus::Changed(_) | TrustStatus::Unseen => false,
         }

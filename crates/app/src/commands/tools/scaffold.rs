@@ -84,7 +84,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             .hint("only an agent with this file can list own tools; `agentry init` creates one"));
     }
     let keeping = ConfirmationKeeper::before(&ledger, &loaded)?;
-    let was_owners = was_owners(&TrustReview::at(host, &ledger, (&loaded, &definitions)), agent)?;
+    let was_owners = was_owners(&TrustReview::at(host, &ledger, &loaded, &definitions), agent)?;
     refuse_existing(&home.join("tools"), name)?;
     let (ending, text) = options.lang.template();
     let schema = home.join(format!("tools/{name}.yml"));
@@ -120,7 +120,7 @@ fn settle(
 ) -> Result<(), Fault> {
     let (loaded, definitions) = read(host, directory)?;
     let agent = choose_agent(&loaded, Path::new("."), Some(agent))?;
-    let looking = TrustReview::at(host, ledger, (&loaded, &definitions));
+    let looking = TrustReview::at(host, ledger, &loaded, &definitions);
     if was_owners {
         looking.record(looking.seen(agent)?)
     } else {
