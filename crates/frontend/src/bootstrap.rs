@@ -18,8 +18,7 @@ use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose,
 use agentry_model::weights::WeightStore;
 use agentry_protocol::RunId;
 use agentry_protocol::confinement::ConfinementLevel;
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::{Ending, Event, Mode};
+use agentry_protocol::event::{Ending, Mode};
 use agentry_runtime::definitions::definition_cache::{
     CacheInput, CacheSurface, CliSelection, Confirmation, DefinitionCache,
 };
