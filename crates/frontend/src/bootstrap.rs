@@ -280,9 +280,10 @@ fn engine_with(
 
 /// Reads the addresses that the owner trusts in a project; none if there is no ledger.
 pub fn address_trust(host: &CliContext, project: &Path) -> Result<AddressTrust, Fault> {
-    match has_ledger(host) {
-        true => AddressTrust::in_ledger(&open_ledger(host)?, project),
-        false => Ok(AddressTrust::nothing(project)),
+    if has_ledger(host) {
+        AddressTrust::in_ledger(&open_ledger(host)?, project)
+    } else {
+        Ok(AddressTrust::nothing(project))
     }
 }
 
@@ -424,4 +425,3 @@ pub fn ending_code(ending: Ending) -> u8 {
         Ending::Cancelled => 7,
     }
 }
-
