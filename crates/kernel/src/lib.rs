@@ -13,6 +13,7 @@ pub mod compaction;
 pub mod confinement;
 pub mod danger;
 pub mod event_hook;
+pub mod executor_choice;
 pub mod hook;
 pub mod hook_output;
 pub mod identity;

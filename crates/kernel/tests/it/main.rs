@@ -11,6 +11,7 @@ mod compaction;
 mod confine;
 mod event_hook;
 mod executes;
+mod executor_choice;
 mod home;
 mod links;
 mod mailbox;
