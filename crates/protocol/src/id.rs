@@ -88,6 +88,11 @@ text_type!(
     /// The key of a session, as people name it: `main`, `review`.
     SessionKey
 );
+text_type!(
+    /// The reference to a workspace. The local executor uses the path of its directory; the executor
+    /// protocol calls it a facility.
+    WorkspaceReference
+);
 record_type!(
     /// The id of a session.
     SessionId,

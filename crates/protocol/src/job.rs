@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hash::ContentHash;
 use crate::hook::HookMoment;
-use crate::id::{AgentId, CallId, EventHookId, JobId};
+use crate::id::{AgentId, CallId, EventHookId, JobId, WorkspaceReference};
 use crate::tool::ToolName;
 
 /// A job for an executor.
@@ -27,9 +27,9 @@ pub struct Job {
     pub program: String,
     /// The hash of the program's text.
     pub hash: ContentHash,
-    /// The directory that the program works in.
-    pub workspace: String,
-    /// True if no other job with a lock may work in the directory at the same time.
+    /// The workspace that the program works in.
+    pub workspace: WorkspaceReference,
+    /// True if no other job with a lock may work in the workspace at the same time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub locks: bool,
     /// The time limit, in milliseconds.
@@ -216,8 +216,8 @@ pub struct JobReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// The end of the program's standard error.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said: Option<String>,
+    #[serde(rename = "said", default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
     /// The number of processes that the program left behind; they were stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_behind: Option<usize>,

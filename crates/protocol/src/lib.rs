@@ -39,5 +39,5 @@ pub mod verdict;
 pub use hash::{ContentHash, ContentHasher};
 pub use id::{
     AccessId, AgentId, ApprovalId, CallId, EventHookId, GrantId, InvocationId, JobId, PersonaId,
-    RunId, SessionId, SessionKey, SkillId, TaskId, TokenId, TurnId, WrongId,
+    RunId, SessionId, SessionKey, SkillId, TaskId, TokenId, TurnId, WorkspaceReference, WrongId,
 };

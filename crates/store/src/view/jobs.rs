@@ -232,7 +232,7 @@ fn queued(sql: &Connection, entry: &PlacedEntry<'_>, job: &Job) -> rusqlite::Res
         params![
             job.id.as_str(),
             json(job),
-            job.workspace,
+            job.workspace.as_str(),
             job.locks,
             entry.session(),
             entry.run(),

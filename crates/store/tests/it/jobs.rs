@@ -6,7 +6,7 @@ use agentry_protocol::hook::HookChange;
 use agentry_protocol::job::{Job, JobChange, JobPurpose, JobReport, JobState, Lease};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::trust::{KnownDefinitions, TrustChange, TrustedAddresses, TrustedPrograms};
-use agentry_protocol::{AgentId, ContentHash, JobId};
+use agentry_protocol::{AgentId, ContentHash, JobId, WorkspaceReference};
 use agentry_store::{Error, JobFilter, RecordedDefinitions};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ pub(crate) fn queued(number: u128) -> Event {
             agent: AgentId::new("builder"),
             program: "tools/grade".to_owned(),
             hash: ContentHash::of(b"grade"),
-            workspace,
+            workspace: WorkspaceReference::new(workspace),
             locks: number.is_multiple_of(2),
             timeout_ms: 1_000,
         }),
