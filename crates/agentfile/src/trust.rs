@@ -10,7 +10,7 @@ use std::fmt;
 
 use agentry_protocol::hook::HookMoment;
 use agentry_protocol::{ContentHash, ContentHasher};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, HookSwitch, ToolKind};
 use crate::file_tree::{FileContent, FileTree, FileTreeEntry, lies_in};
@@ -27,7 +27,7 @@ const FILES: [&str; 4] =
 ///
 /// A program of the agent sees only these files of the directory, so it cannot load a file that is
 /// not listed here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustCoverage {
     /// Single files.
     pub files: BTreeSet<String>,

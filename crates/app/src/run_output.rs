@@ -15,12 +15,11 @@ use agentry_kernel::identity::TERMINAL;
 use agentry_model::Delta;
 use agentry_protocol::CallId;
 use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
-use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_runtime::commands::CommandContext;
 use agentry_runtime::commands::approvals::{self, AnswerRequest};
-use agentry_runtime::definitions::plan;
+use agentry_runtime::definitions::plan::{self, CallScope};
 use agentry_runtime::redact::TextEdges;
 use agentry_runtime::{Host, RunObserver};
 use agentry_tools::Workspace;
@@ -95,7 +94,7 @@ pub(crate) fn open(
         OutputMode::Text => show_text(&receiver, None),
         OutputMode::Terminal => show_text(
             &receiver,
-            Some(&TerminalAsker { parts, workspace, confinement: RefCell::default() }),
+            Some(&TerminalAsker { parts, workspace, scope: RefCell::default() }),
         ),
     });
     (Arc::new(RunOutput { sender }), shower)
@@ -160,15 +159,15 @@ fn show_text(receiver: &Receiver<OutputItem>, desk: Option<&TerminalAsker>) -> i
 struct TerminalAsker {
     parts: Arc<Host>,
     workspace: Option<Workspace>,
-    /// The confinement of the active turn.
-    confinement: RefCell<Option<Confinement>>,
+    /// The agent and the confinement of the active turn.
+    scope: RefCell<Option<CallScope>>,
 }
 
 impl TerminalAsker {
-    /// Stores the confinement of the turn, which previews of its calls need.
+    /// Stores the scope of the turn's calls, which their previews need.
     fn look_at(&self, event: &Event) {
         if let Event::TurnStarted(plan) = event {
-            self.confinement.replace(plan::confinement(plan));
+            self.scope.replace(plan::call_scope(plan));
         }
     }
 
@@ -226,8 +225,8 @@ impl TerminalAsker {
 
     /// Returns a diff of the call's effect on the workspace, with secrets redacted.
     fn preview(&self, approval: &Approval) -> Option<String> {
-        let (workspace, confinement) = (self.workspace.as_ref()?, self.confinement.borrow());
-        let preview = self.parts.preview(&approval.call, confinement.as_ref()?, workspace)?;
+        let (workspace, scope) = (self.workspace.as_ref()?, self.scope.borrow());
+        let preview = self.parts.preview(&approval.call, scope.as_ref()?, workspace)?;
         Some(self.parts.redactor.text(&preview, TextEdges::Cut).text)
     }
 }

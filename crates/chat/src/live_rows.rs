@@ -48,15 +48,14 @@ impl TerminalChat<'_> {
     /// Adds the first question to the scrollback, with all facts needed to judge it.
     fn show_question(&mut self, columns: usize) {
         let Some(turn) = &mut self.turn else { return };
-        let confinement = turn.confinement().cloned();
+        let scope = turn.call_scope().cloned();
         let Some(question) = turn.questions.front_mut() else { return };
         if !question.show() {
             return;
         }
         let parts = &self.talk.engine.parts;
         let workspace = Workspace::open(&self.talk.engine.definitions.workspace).ok();
-        let diff =
-            question::diff(parts, &question.approval, confinement.as_ref(), workspace.as_ref());
+        let diff = question::diff(parts, &question.approval, scope.as_ref(), workspace.as_ref());
         let payload = question::payload(parts, &question.approval, diff.as_deref());
         let rows = question.rows(diff.as_deref(), &payload, columns);
         self.scroll.add(Kind::Page, rows, columns);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use agentry_frontend::approval_text;
 use agentry_protocol::approval::{Approval, ApprovalAnswer, ApprovalScope};
-use agentry_protocol::confinement::Confinement;
 use agentry_protocol::tool::ToolName;
 use agentry_runtime::Host;
+use agentry_runtime::definitions::plan::CallScope;
 use agentry_runtime::redact::TextEdges;
 use agentry_tools::Workspace;
 use agentry_tools::limits::PREVIEW_CHARS_MAX;
@@ -146,11 +146,11 @@ pub(crate) fn answered(tool: &ToolName, answer: &ApprovalAnswer) -> StyledRow {
 pub(crate) fn diff(
     parts: &Host,
     approval: &Approval,
-    confinement: Option<&Confinement>,
+    scope: Option<&CallScope>,
     workspace: Option<&Workspace>,
 ) -> Option<String> {
     let preview = || {
-        let preview = parts.preview(&approval.call, confinement?, workspace?)?;
+        let preview = parts.preview(&approval.call, scope?, workspace?)?;
         Some(parts.redactor.text(&preview, TextEdges::Cut).text)
     };
     let shown: Vec<String> = approval.facts.change_summary().into_iter().chain(preview()).collect();

@@ -9,6 +9,7 @@ use std::thread;
 use agentry_frontend::bootstrap::{self, ProjectRuntime};
 use agentry_protocol::AgentId;
 use agentry_protocol::tool_call::ToolOutcome;
+use agentry_runtime::definitions::plan::CallScope;
 use agentry_sandbox::CancelToken;
 use agentry_tools::Workspace;
 
@@ -40,12 +41,12 @@ fn outcome(
 ) -> ToolOutcome {
     let confinement = engine.definitions.agent(agent);
     let confinement = confinement.and_then(|agent| engine.definitions.confinement(agent));
-    let (confinement, _) = match confinement {
-        Ok(found) => found,
+    let scope = match confinement {
+        Ok((confinement, _)) => CallScope { agent: agent.clone(), confinement },
         Err(error) => return ToolOutcome::failed(bootstrap::fault(error).plain()),
     };
     match Workspace::open(&engine.definitions.workspace) {
-        Ok(workspace) => engine.parts.shell(command, &confinement, &workspace, stop),
+        Ok(workspace) => engine.parts.shell(command, &scope, &workspace, stop),
         Err(error) => ToolOutcome::failed(format!("cannot open the workspace: {error}")),
     }
 }

@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use agentry_model::Delta;
 use agentry_protocol::approval::Approval;
-use agentry_protocol::confinement::{Confinement, Connection};
+use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::{Ending, Event};
 use agentry_protocol::message::{ModelReply, Usage};
 use agentry_protocol::tool_call::ToolOutcome;
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_runtime::SessionHandle;
-use agentry_runtime::definitions::plan;
+use agentry_runtime::definitions::plan::{self, CallScope};
 use agentry_runtime::outbound::agent_events::in_words;
 use agentry_runtime::outbound::program_text;
 
@@ -71,7 +71,7 @@ pub(crate) struct ChatTurn {
     pub(crate) cancelled: bool,
     answer: LiveAnswer,
     calls: Vec<ChatCall>,
-    confinement: Option<Confinement>,
+    scope: Option<CallScope>,
     /// True during a compaction.
     summing: bool,
 }
@@ -97,7 +97,7 @@ impl ChatTurn {
             cancelled: false,
             answer: LiveAnswer::default(),
             calls: Vec::new(),
-            confinement: None,
+            scope: None,
             summing: false,
         }
     }
@@ -144,7 +144,7 @@ impl ChatTurn {
         let mut note = |text: &str, style| scroll.note(text, style, columns);
         match &envelope.event {
             Event::TurnStarted(plan) => {
-                self.confinement = plan::confinement(plan);
+                self.scope = plan::call_scope(plan);
                 self.summing = plan.compaction.is_some();
                 if let Some(one) = &plan.compaction {
                     note(&format!("Summarizing earlier turns: {}.", one.reason.as_str()), DIM);
@@ -239,9 +239,9 @@ impl ChatTurn {
         news
     }
 
-    /// Returns the confinement of this turn's calls.
-    pub(crate) fn confinement(&self) -> Option<&Confinement> {
-        self.confinement.as_ref()
+    /// Returns the agent and the confinement of this turn's calls.
+    pub(crate) fn call_scope(&self) -> Option<&CallScope> {
+        self.scope.as_ref()
     }
 
     /// Returns the rows that may still change.

@@ -25,7 +25,7 @@ use agentry_runtime::definitions::definition_cache::{
 use agentry_runtime::definitions::plan;
 use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::environment::Environment;
-use agentry_runtime::host::executor::LocalExecutor;
+use agentry_runtime::host::executor::Executors;
 use agentry_runtime::host::spending::SpendingLimiter;
 use agentry_runtime::inbound::local_intake::LocalIntake;
 use agentry_runtime::inbound::permission_request;
@@ -249,6 +249,7 @@ fn engine_with(
     definitions.redactor = redactor.clone();
     definitions.workspace = workspace.unwrap_or_else(|| project.clone());
     let spending = loaded.library.settings.config.limits.spending.clone();
+    let tools = Arc::new(Toolset::builtin());
     let parts = Host {
         ledger,
         purse: SpendingLimiter::new(&spending, known.providers.families()),
@@ -257,7 +258,7 @@ fn engine_with(
             window: loaded.library.settings.config.limits.window,
             providers: known.providers,
         },
-        tools: Toolset::builtin(),
+        tools: tools.clone(),
         fetch: FetchRules::default(),
         enforcer,
         env: passed(host, &loaded),
@@ -265,7 +266,7 @@ fn engine_with(
         redactor,
         mail: LedgerFollower::default(),
         new_number: new_uuid_number,
-        executor: Arc::new(LocalExecutor::default()),
+        executors: Executors::local(tools),
     };
     Ok(ProjectRuntime {
         parts: Arc::new(parts),

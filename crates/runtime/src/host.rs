@@ -7,6 +7,7 @@ pub mod executor;
 pub(crate) mod ledger_follower;
 pub(crate) mod session_message;
 pub mod spending;
+pub(crate) mod tool_execution;
 
 use std::sync::Arc;
 
@@ -14,19 +15,20 @@ use agentry_agentfile::agent::AgentModels;
 use agentry_model::{Delta, Model, ModelOpenError, ProviderRegistry};
 use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
-use agentry_protocol::confinement::Confinement;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::CancelToken;
 use agentry_store::Ledger;
-use agentry_tools::{FetchRules, ToolContext, ToolLimits, Toolset, Workspace};
+use agentry_tools::{FetchRules, ToolLimits, Toolset, Workspace};
 use secrecy::SecretString;
 
+use crate::definitions::plan::CallScope;
 use crate::host::enforcer::Enforcer;
-use crate::host::executor::Executor;
+use crate::host::executor::{Executors, FetchScope, VariableReference};
 use crate::host::ledger_follower::LedgerFollower;
 use crate::host::spending::SpendingLimiter;
+use crate::host::tool_execution::ToolExecution;
 use crate::limits::WINDOW_TOKENS_ASSUMED;
 use crate::redact::Redactor;
 use crate::redact::redaction;
@@ -44,7 +46,7 @@ pub struct Host {
     /// The limit on the cost of model requests.
     pub purse: SpendingLimiter,
     /// The tools that a model may call.
-    pub tools: Toolset,
+    pub tools: Arc<Toolset>,
     /// The private addresses that `fetch` may reach.
     pub fetch: FetchRules,
     /// The sandbox of the agents' processes, or the reason why there is none.
@@ -59,8 +61,8 @@ pub struct Host {
     pub mail: LedgerFollower,
     /// Returns a unique number; later numbers are larger.
     pub new_number: fn() -> u128,
-    /// The executor for programs of agents: hooks and custom tools.
-    pub executor: Arc<dyn Executor>,
+    /// The executors for programs of agents and tool calls.
+    pub executors: Executors,
 }
 
 /// The models that a run may ask.
@@ -107,58 +109,77 @@ impl Host {
     }
 
     /// Returns the variables that a tool's program receives beside the minimal environment.
-    pub(crate) fn env_for(
+    pub(crate) fn variables_for(
         &self,
         tool: &ToolName,
         credentials: Option<&Credentials>,
-    ) -> Vec<(String, SecretString)> {
-        let plain = self.env.iter().map(|(name, value)| (name.clone(), value.as_str().into()));
-        plain.chain(self.secrets.env_for(tool, credentials)).collect()
+    ) -> Arc<[VariableReference]> {
+        let passed = self.env.iter().map(|(name, _)| VariableReference::Passed(name.clone()));
+        let secrets = self.secrets.references_for(tool, credentials).into_iter();
+        passed.chain(secrets.map(VariableReference::Secret)).collect()
+    }
+
+    /// Returns the value of a variable; None if it has none.
+    pub(crate) fn variable(&self, variable: &VariableReference) -> Option<SecretString> {
+        match variable {
+            VariableReference::Passed(name) => {
+                let passed = self.env.iter().rfind(|(passed, _)| passed == name);
+                passed.map(|(_, value)| value.as_str().into())
+            }
+            VariableReference::Secret(secret) => self.secrets.value(secret).cloned(),
+        }
     }
 
     /// Describes the change that a call would make, under the confinement of the call itself.
     pub fn preview(
         &self,
         call: &ToolCall,
-        confinement: &Confinement,
+        scope: &CallScope,
         workspace: &Workspace,
     ) -> Option<String> {
-        let confining = self.enforcer.confining(confinement, workspace.path());
-        let context = ToolContext {
+        let stop = CancelToken::new();
+        let placement = self.enforcer.placement(scope.confinement.clone(), workspace.path());
+        let execution = ToolExecution {
+            host: self,
+            agent: &scope.agent,
+            call,
+            placement: &placement,
             workspace,
-            stop: &CancelToken::new(),
-            bounds: ToolLimits::default(),
-            fetch: &self.fetch,
-            env: &[],
-            confines: confining.confines(),
-            judged: None,
+            limits: ToolLimits::default(),
+            judged_path: None,
+            fetch: FetchScope::Confinement,
+            variables: Arc::from([]),
+            stop: &stop,
         };
-        self.tools.preview(call, &context)
+        execution.preview()
     }
 
     /// Runs a command of the person at the terminal, confined like a command of the agent.
     pub fn shell(
         &self,
         command: &str,
-        confinement: &Confinement,
+        scope: &CallScope,
         workspace: &Workspace,
         stop: &CancelToken,
     ) -> ToolOutcome {
-        let confining = self.enforcer.confining(confinement, workspace.path());
         let tool = ToolName::canonical("bash");
-        let env = self.env_for(&tool, None);
-        let context = ToolContext {
-            workspace,
-            stop,
-            bounds: ToolLimits::default(),
-            fetch: &self.fetch,
-            env: &env,
-            confines: confining.confines(),
-            judged: None,
-        };
+        let variables = self.variables_for(&tool, None);
         let input = serde_json::json!({ "command": command });
         let call = ToolCall { id: CallId::from_number((self.new_number)()), tool, input };
-        redaction::outcome(&self.redactor, self.tools.run(&call, &context))
+        let placement = self.enforcer.placement(scope.confinement.clone(), workspace.path());
+        let execution = ToolExecution {
+            host: self,
+            agent: &scope.agent,
+            call: &call,
+            placement: &placement,
+            workspace,
+            limits: ToolLimits::default(),
+            judged_path: None,
+            fetch: FetchScope::Confinement,
+            variables,
+            stop,
+        };
+        redaction::outcome(&self.redactor, execution.run())
     }
 }
 

@@ -18,16 +18,19 @@ use agentry_agentfile::trust::TrustManifest;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::hook::{HookMoment, HookSpec};
 use agentry_protocol::job::{Job, JobPurpose};
-use agentry_protocol::{AgentId, ContentHash, JobId};
+use agentry_protocol::{AgentId, ContentHash, JobId, WorkspaceReference};
 use agentry_sandbox::CancelToken;
-use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use crate::definitions::Definitions;
 use crate::error::Error;
 use crate::host::Host;
-use crate::host::enforcer::TurnSandbox;
-use crate::host::executor::{Assignment, FileVariables, JobProgram, TrustRequirement};
+use crate::host::enforcer::ResolvedPlacement;
+use crate::host::executor::{
+    AgentTree, Assignment, ExecutionContext, FileVariables, HostResolver, JobOutcome, JobProgram,
+    TrustedDirectory, VariableReference,
+};
+use crate::limits::JOB_OUTPUT_BYTES_MAX;
 
 pub use tool::specs;
 pub use trial::{ToolTrial, try_tool};
@@ -39,8 +42,8 @@ pub struct Programs {
     pub agent: AgentId,
     /// The agent's directory, without links.
     pub directory: PathBuf,
-    /// The trust that the programs need.
-    pub looked: TrustRequirement,
+    /// The files that the programs can load, which the owner must trust.
+    pub tree: AgentTree,
     /// The agent's own tools, by name.
     pub tools: BTreeMap<String, AgentTool>,
     /// The enabled hooks, in the order of their declaration.
@@ -64,11 +67,11 @@ pub struct AgentTool {
 pub(crate) struct ProgramContext<'a> {
     pub(crate) host: &'a Host,
     pub(crate) about: &'a EntrySubject,
-    pub(crate) workspace: String,
-    pub(crate) confining: TurnSandbox,
-    pub(crate) env: Vec<(String, SecretString)>,
+    pub(crate) workspace: WorkspaceReference,
+    pub(crate) placement: ResolvedPlacement,
+    pub(crate) variables: Arc<[VariableReference]>,
     pub(crate) stop: &'a CancelToken,
-    pub(crate) hear: &'a dyn Fn(&str),
+    pub(crate) on_line: &'a dyn Fn(&str),
 }
 
 impl Programs {
@@ -91,7 +94,7 @@ impl Programs {
         let args = agent.values.args.iter();
         Ok(Self {
             agent: agent.id.clone(),
-            looked: TrustRequirement { directory: directory.display().to_string(), parts, hash },
+            tree: AgentTree { hash, parts },
             directory,
             tools,
             hooks,
@@ -105,39 +108,67 @@ impl Programs {
         self.hooks.iter().filter(move |hook| hook.moment == moment)
     }
 
-    /// Builds the assignment for one execution of a program.
-    fn assignment(
+    /// Runs a program as a job, and returns the id and the outcome of the job.
+    fn run(
         &self,
-        ground: &ProgramContext<'_>,
-        (purpose, program, hash): (JobPurpose, &str, &ContentHash),
-        (names, input): (FileVariables, Value),
-        timeout_ms: u64,
-    ) -> Assignment {
-        let locks = matches!(purpose, JobPurpose::Tool { .. });
+        context: &ProgramContext<'_>,
+        call: ProgramCall<'_>,
+    ) -> Result<(JobId, JobOutcome), Error> {
+        let host = context.host;
         let job = Job {
-            id: JobId::from_number((ground.host.new_number)()),
-            purpose,
+            id: JobId::from_number((host.new_number)()),
+            locks: matches!(call.purpose, JobPurpose::Tool { .. }),
+            purpose: call.purpose,
             agent: self.agent.clone(),
-            program: program.to_owned(),
-            hash: hash.clone(),
-            workspace: ground.workspace.clone(),
-            locks,
-            timeout_ms,
+            program: call.program.to_owned(),
+            hash: call.hash.clone(),
+            workspace: context.workspace.clone(),
+            timeout_ms: call.timeout_ms,
         };
-        Assignment {
+        let id = job.id.clone();
+        let assignment = Assignment {
             job,
-            program: JobProgram::File(program.to_owned()),
-            args: Vec::new(),
-            names,
-            input,
-            env: ground.env.clone(),
-            agent_directory: Some(self.directory.clone()),
-            looked: Some(self.looked.clone()),
-            confining: ground.confining.clone(),
-            artifacts: None,
+            fence: 0,
+            program: JobProgram::File { path: call.program.to_owned(), tree: self.tree.clone() },
+            args: call.args.to_vec(),
+            file_variables: call.file_variables,
+            input: call.input,
+            variables: context.variables.clone(),
+            placement: context.placement.value().clone(),
+            output_bytes_max: JOB_OUTPUT_BYTES_MAX,
+            artifacts: call.artifacts.map(str::to_owned),
+            may_call_back: false,
+        };
+        let directory = TrustedDirectory { path: &self.directory, hash: &self.tree.hash };
+        let execution = ExecutionContext {
+            resolver: &HostResolver {
+                host,
+                placement: &context.placement,
+                variables: &context.variables,
+                workspace: None,
+                directory: Some(directory),
+            },
+            stop: context.stop,
+            on_line: context.on_line,
             callback: None,
-        }
+        };
+        Ok((id, jobs::run(host, context.about, assignment, &execution)?))
     }
+}
+
+/// One execution of a program of an agent.
+struct ProgramCall<'a> {
+    purpose: JobPurpose,
+    /// The path of the program in the agent's directory.
+    program: &'a str,
+    /// The hash of the program.
+    hash: &'a ContentHash,
+    args: &'a [String],
+    file_variables: FileVariables,
+    input: Value,
+    /// The folder for files that the program leaves; None if it leaves none.
+    artifacts: Option<&'a str>,
+    timeout_ms: u64,
 }
 
 /// Returns the enabled hooks of an agent, in the order of their declaration.

@@ -9,7 +9,7 @@ use agentry_agentfile::task::Task;
 use agentry_kernel::danger;
 use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::{Event, RunInputs, RunModels, RunPlan, StepPlan, TurnPlan};
-use agentry_protocol::{ContentHash, RunId, TaskId};
+use agentry_protocol::{AgentId, ContentHash, RunId, TaskId};
 use agentry_store::{EntryFilter, Ledger};
 
 use crate::definitions::Definitions;
@@ -36,6 +36,21 @@ pub fn recorded(ledger: &Ledger, run: &RunId) -> Result<RunPlan, Error> {
 pub fn confinement(plan: &TurnPlan) -> Option<Confinement> {
     let recorded = plan.charter.pointer("/authority/confinement")?.clone();
     serde_json::from_value(recorded).ok()
+}
+
+/// The agent of a call and the confinement of the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallScope {
+    /// The agent.
+    pub agent: AgentId,
+    /// The confinement of each process of the call.
+    pub confinement: Confinement,
+}
+
+/// Returns the agent and the confinement of a turn's calls from its charter.
+pub fn call_scope(plan: &TurnPlan) -> Option<CallScope> {
+    let agent = serde_json::from_value(plan.charter.get("agent")?.clone()).ok()?;
+    Some(CallScope { agent, confinement: confinement(plan)? })
 }
 
 /// Builds the plan of a run from its request.

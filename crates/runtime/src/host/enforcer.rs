@@ -7,13 +7,14 @@ use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::{
     Attestation, Confinement, ConfinementLevel, ConfinementProfile, Connection, NetworkAccess,
 };
 use agentry_protocol::event::Event;
+use agentry_protocol::{ContentHash, RunId};
 use agentry_sandbox::{PrivateDirectory, Sandbox};
 use agentry_tools::{SandboxSession, ToolSandbox};
+use serde::{Deserialize, Serialize};
 
 /// The enforcer of all confinements of this process.
 pub enum Enforcer {
@@ -32,41 +33,84 @@ pub struct AttestedSandbox {
     /// The directory in which the homes of runs are created.
     run_homes: PathBuf,
     /// One session per confinement and workspace, so that helpers live on from turn to turn.
-    confined: Mutex<HashMap<ContentHash, Arc<SandboxSession>>>,
+    sessions: Mutex<HashMap<ContentHash, Arc<SandboxSession>>>,
 }
 
-/// The sandbox placement resolved for one turn.
+/// The place where the tools and programs of a turn run, as a value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The confinement of each process.
+    pub confinement: Confinement,
+    /// The run whose home for this authority commands use; None without such a home.
+    pub run_home: Option<RunId>,
+}
+
+/// A placement with its sandbox on this machine.
 #[derive(Clone)]
-pub(crate) enum TurnSandbox {
+pub(crate) struct ResolvedPlacement {
+    value: Arc<Placement>,
+    sandbox: TurnSandbox,
+}
+
+/// The sandbox of a placement.
+#[derive(Clone)]
+pub enum TurnSandbox {
+    /// In this session of a sandbox.
     In(Arc<SandboxSession>),
+    /// Without a sandbox, by the operator's choice.
     Off,
+    /// Nowhere: there is no sandbox, for this reason.
     Missing(Arc<str>),
 }
 
 impl Enforcer {
     /// Returns an enforcer with an attested sandbox that creates run homes in `run_homes`.
     pub fn sandbox(sandbox: Sandbox, attestation: Attestation, run_homes: PathBuf) -> Self {
-        let (sandbox, confined) = (Arc::new(sandbox), Mutex::default());
-        Self::Sandbox(Box::new(AttestedSandbox { sandbox, attestation, run_homes, confined }))
+        let (sandbox, sessions) = (Arc::new(sandbox), Mutex::default());
+        Self::Sandbox(Box::new(AttestedSandbox { sandbox, attestation, run_homes, sessions }))
     }
 
-    /// Returns the placement of a turn's tools, as `confining` does, with the run's home for this
-    /// authority. If the home cannot be created, no call runs.
-    pub(crate) fn confining_in_run(
+    /// Returns the placement of work outside of a turn.
+    pub(crate) fn placement(
+        &self,
+        confinement: Confinement,
+        workspace: &Path,
+    ) -> ResolvedPlacement {
+        let sandbox = self.sandbox_for(&confinement, workspace);
+        ResolvedPlacement::new(Placement { confinement, run_home: None }, sandbox)
+    }
+
+    /// Returns the placement of a turn's tools, with the run's home for this authority.
+    pub(crate) fn placement_in_run(
+        &self,
+        confinement: Confinement,
+        workspace: &Path,
+        homes: &RunHomes,
+    ) -> ResolvedPlacement {
+        let sandbox = self.sandbox_in_run(&confinement, workspace, homes);
+        ResolvedPlacement::new(
+            Placement { confinement, run_home: Some(homes.run.clone()) },
+            sandbox,
+        )
+    }
+
+    /// Returns the sandbox, as `sandbox_for` does, with the run's home for this authority. If the
+    /// home cannot be created, no call runs.
+    fn sandbox_in_run(
         &self,
         confinement: &Confinement,
         workspace: &Path,
         homes: &RunHomes,
     ) -> TurnSandbox {
-        let confining = self.confining(confinement, workspace);
-        let (Self::Sandbox(opened), TurnSandbox::In(confined)) = (self, &confining) else {
-            return confining;
+        let sandbox = self.sandbox_for(confinement, workspace);
+        let (Self::Sandbox(opened), TurnSandbox::In(session)) = (self, &sandbox) else {
+            return sandbox;
         };
         if confinement.home.is_some() || !opened.gives_run_home(confinement) {
-            return confining;
+            return sandbox;
         }
         match homes.home(&opened.run_homes, confinement) {
-            Ok(home) => TurnSandbox::In(Arc::new(confined.with_home(home))),
+            Ok(home) => TurnSandbox::In(Arc::new(session.with_home(home))),
             Err(error) => {
                 let place = opened.run_homes.display();
                 let why = format!("the home of the run cannot be made in {place}: {error}");
@@ -103,9 +147,9 @@ impl Enforcer {
         }
     }
 
-    /// Returns the placement of a turn's tools. A turn that began under another level, or with a
+    /// Returns the sandbox of a confinement. A turn that began under another level, or with a
     /// sandbox that is off now, is refused: it must not continue with less.
-    pub(crate) fn confining(&self, confinement: &Confinement, workspace: &Path) -> TurnSandbox {
+    fn sandbox_for(&self, confinement: &Confinement, workspace: &Path) -> TurnSandbox {
         match (self, confinement.level) {
             (Self::Off, ConfinementLevel::Off) => TurnSandbox::Off,
             (Self::Off, _) => TurnSandbox::Missing(
@@ -113,7 +157,7 @@ impl Enforcer {
             ),
             (Self::Missing(why), _) => TurnSandbox::Missing(why.as_str().into()),
             (Self::Sandbox(opened), level) if level == opened.attestation.level => {
-                TurnSandbox::In(opened.confined(confinement, workspace))
+                TurnSandbox::In(opened.session(confinement, workspace))
             }
             (Self::Sandbox(opened), level) => {
                 let now = opened.attestation.level;
@@ -128,12 +172,19 @@ impl Enforcer {
 }
 
 /// The homes of one run, one per authority (task steps may differ in agent); dropped with the run.
-#[derive(Debug, Default)]
-pub(crate) struct RunHomes(Mutex<HashMap<Option<ContentHash>, PrivateDirectory>>);
+#[derive(Debug)]
+pub(crate) struct RunHomes {
+    run: RunId,
+    homes: Mutex<HashMap<Option<ContentHash>, PrivateDirectory>>,
+}
 
 impl RunHomes {
+    pub(crate) fn new(run: RunId) -> Self {
+        Self { run, homes: Mutex::default() }
+    }
+
     fn home(&self, parent: &Path, confinement: &Confinement) -> std::io::Result<String> {
-        let mut homes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut homes = self.homes.lock().unwrap_or_else(PoisonError::into_inner);
         let home = match homes.entry(confinement.authority.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(PrivateDirectory::new_in(parent)?),
@@ -154,9 +205,9 @@ impl AttestedSandbox {
         }
     }
 
-    fn confined(&self, confinement: &Confinement, workspace: &Path) -> Arc<SandboxSession> {
+    fn session(&self, confinement: &Confinement, workspace: &Path) -> Arc<SandboxSession> {
         let key = format!("{} {}", confinement.hash(), workspace.display());
-        let mut known = self.confined.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             if let Some(home) = &confinement.home {
                 // On failure the first call reports it: the sandbox needs the home.
@@ -175,31 +226,54 @@ fn make_home(home: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home)
 }
 
-impl TurnSandbox {
-    /// Returns a copy that reports each network connection to a listener.
-    pub(crate) fn telling(
-        &self,
-        tell: impl FnOnce() -> Arc<dyn Fn(Connection) + Send + Sync>,
-    ) -> Self {
-        match self {
-            Self::In(confined) => Self::In(Arc::new(confined.telling(tell()))),
-            Self::Off | Self::Missing(_) => self.clone(),
-        }
+impl ResolvedPlacement {
+    fn new(value: Placement, sandbox: TurnSandbox) -> Self {
+        Self { value: Arc::new(value), sandbox }
     }
 
+    /// Returns a placement in which nothing runs, for this reason.
+    pub(crate) fn missing(why: &str) -> Self {
+        let value = Placement { confinement: Confinement::most_restricted(), run_home: None };
+        Self::new(value, TurnSandbox::Missing(why.into()))
+    }
+
+    /// Returns the placement as a value.
+    pub(crate) fn value(&self) -> &Arc<Placement> {
+        &self.value
+    }
+
+    /// Returns the sandbox on this machine.
+    pub(crate) fn sandbox(&self) -> &TurnSandbox {
+        &self.sandbox
+    }
+
+    /// Returns a copy that reports each network connection to a listener.
+    pub(crate) fn reporting(
+        &self,
+        listener: impl FnOnce() -> Arc<dyn Fn(Connection) + Send + Sync>,
+    ) -> Self {
+        let sandbox = match &self.sandbox {
+            TurnSandbox::In(session) => TurnSandbox::In(Arc::new(session.telling(listener()))),
+            TurnSandbox::Off | TurnSandbox::Missing(_) => self.sandbox.clone(),
+        };
+        Self { value: self.value.clone(), sandbox }
+    }
+}
+
+impl TurnSandbox {
     /// Returns the network access of the tools; None if no sandbox limits it.
     pub(crate) fn network(&self) -> Option<&NetworkAccess> {
         match self {
-            Self::In(confined) => Some(&confined.confinement().network),
+            Self::In(session) => Some(&session.confinement().network),
             Self::Missing(_) => Some(&NetworkAccess::None),
             Self::Off => None,
         }
     }
 
-    /// Returns the placement in the form that the tools take.
-    pub(crate) fn confines(&self) -> ToolSandbox<'_> {
+    /// Returns the sandbox in the form that the tools take.
+    pub(crate) fn for_tools(&self) -> ToolSandbox<'_> {
         match self {
-            Self::In(confined) => ToolSandbox::In(confined),
+            Self::In(session) => ToolSandbox::In(session),
             Self::Off => ToolSandbox::Off,
             Self::Missing(why) => ToolSandbox::Missing(why),
         }
@@ -217,7 +291,8 @@ mod tests {
             authority: Some(ContentHash::of(name.as_bytes())),
             ..Confinement::most_restricted()
         };
-        let (one, other) = (RunHomes::default(), RunHomes::default());
+        let homes = |number| RunHomes::new(RunId::from_number(number));
+        let (one, other) = (homes(1), homes(2));
         let first = one.home(parent.path(), &of("coder")).unwrap();
         assert_eq!(one.home(parent.path(), &of("coder")).unwrap(), first);
         let second = one.home(parent.path(), &of("writer")).unwrap();

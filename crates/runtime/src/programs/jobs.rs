@@ -11,55 +11,60 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
-use agentry_protocol::job::{JobChange, JobReport, JobState, Lease};
+use agentry_protocol::job::{Job, JobChange, JobReport, JobState, Lease};
 use agentry_protocol::{JobId, RunId};
 use agentry_sandbox::CancelToken;
 use agentry_store::{Error as StoreError, Ledger};
 
 use crate::error::Error;
 use crate::host::Host;
-use crate::host::executor::{Assignment, JobOutcome};
+use crate::host::executor::{Assignment, ExecutionContext, JobOutcome, JobProgram};
 use crate::limits::{JOB_LEASE_MS, JOB_LOCK_POLL_MS, JOB_LOCK_WAIT_MS_MAX, JOB_RENEW_MS};
 
 /// Runs a job to its end and records its changes.
 ///
 /// # Errors
 /// If the ledger fails to append a change.
-pub fn run(
+pub(crate) fn run(
     host: &Host,
     about: &EntrySubject,
-    assignment: &Assignment,
-    hear: &dyn Fn(&str),
-    stop: &CancelToken,
+    mut assignment: Assignment,
+    context: &ExecutionContext<'_>,
 ) -> Result<JobOutcome, Error> {
-    if let Err(why) = looked_at(&host.ledger, assignment)? {
+    if let Err(why) = check_trust(&host.ledger, &assignment, context)? {
         return Ok(JobOutcome::refused(why));
     }
-    let under = LeasedJob { ledger: &host.ledger, about, job: &assignment.job.id };
-    let lease = match under.take(host, assignment, stop)? {
-        Ok(lease) => lease,
-        Err(performed) => return Ok(performed),
+    let executor = match host.executors.for_job(&assignment) {
+        Ok(executor) => executor,
+        Err(error) => return Ok(JobOutcome::refused(error.to_string())),
     };
-    let renewing = LeaseRenewal::default();
-    let mut performed = thread::scope(|scope| {
-        let (under, renewing, lease) = (&under, &renewing, &lease);
-        scope.spawn(move || under.renew(lease, renewing, stop));
-        let performed = host.executor.perform(assignment, hear, stop);
-        renewing.end();
-        performed
+    let leased = LeasedJob { ledger: &host.ledger, about, job: &assignment.job };
+    let lease = match leased.take(&executor.facts().name, context.stop)? {
+        Ok(lease) => lease,
+        Err(outcome) => return Ok(outcome),
+    };
+    assignment.fence = lease.fence;
+    let leased = LeasedJob { ledger: &host.ledger, about, job: &assignment.job };
+    let renewal = LeaseRenewal::default();
+    let mut outcome = thread::scope(|scope| {
+        let (leased, renewal, lease, stop) = (&leased, &renewal, &lease, context.stop);
+        scope.spawn(move || leased.renew(lease, renewal, stop));
+        let outcome = executor.run_job(&assignment, context);
+        renewal.end();
+        outcome
     });
     let hide = |text: &mut String| *text = host.redactor.hide(text);
-    performed.report.why.iter_mut().for_each(hide);
-    performed.report.said.iter_mut().for_each(hide);
-    performed.report.denied.iter_mut().for_each(hide);
+    outcome.report.why.iter_mut().for_each(hide);
+    outcome.report.stderr.iter_mut().for_each(hide);
+    outcome.report.denied.iter_mut().for_each(hide);
     let ended = JobChange::Ended {
         job: assignment.job.id.clone(),
         fence: Some(lease.fence),
-        state: performed.state,
-        report: performed.report.clone(),
+        state: outcome.state,
+        report: outcome.report.clone(),
     };
-    match under.append(vec![ended]) {
-        Ok(()) => Ok(performed),
+    match leased.append(vec![ended]) {
+        Ok(()) => Ok(outcome),
         // Another process marked the job as lost; its result no longer counts.
         Err(Error::Ledger(StoreError::Fenced { .. } | StoreError::JobMoved { .. })) => {
             let mut lost = JobOutcome::refused("its lease was lost while it ran");
@@ -71,15 +76,26 @@ pub fn run(
 }
 
 /// Checks that the owner has trusted the agent's program in its present state.
-fn looked_at(ledger: &Ledger, assignment: &Assignment) -> Result<Result<(), String>, Error> {
-    // A stored text comes from a sender that was authorized to submit it.
-    let Some(looked) = &assignment.looked else { return Ok(Ok(())) };
-    let trusted = ledger.trusted(&looked.directory)?;
+fn check_trust(
+    ledger: &Ledger,
+    assignment: &Assignment,
+    context: &ExecutionContext<'_>,
+) -> Result<Result<(), String>, Error> {
+    let tree = match &assignment.program {
+        JobProgram::File { tree, .. } => tree,
+        // A stored text comes from a sender that was authorized to submit it.
+        JobProgram::Stored(_) => return Ok(Ok(())),
+    };
+    let directory = match context.resolver.agent_directory(&tree.hash) {
+        Ok(directory) => directory.display().to_string(),
+        Err(why) => return Ok(Err(why)),
+    };
+    let trusted = ledger.trusted(&directory)?;
     Ok(match trusted {
-        Some((trusted, _)) if trusted.hash == looked.hash => Ok(()),
+        Some((trusted, _)) if trusted.hash == tree.hash => Ok(()),
         Some(_) | None => Err(format!(
-            "{} is not trusted as it is now; review it with `agentry trust {}`",
-            assignment.job.program, looked.directory
+            "{} is not trusted as it is now; review it with `agentry trust {directory}`",
+            assignment.job.program
         )),
     })
 }
@@ -88,7 +104,7 @@ fn looked_at(ledger: &Ledger, assignment: &Assignment) -> Result<Result<(), Stri
 struct LeasedJob<'a> {
     ledger: &'a Ledger,
     about: &'a EntrySubject,
-    job: &'a JobId,
+    job: &'a Job,
 }
 
 impl LeasedJob<'_> {
@@ -100,21 +116,16 @@ impl LeasedJob<'_> {
     }
 
     /// Queues the job and takes its lease, once its workspace is free.
-    fn take(
-        &self,
-        host: &Host,
-        assignment: &Assignment,
-        stop: &CancelToken,
-    ) -> Result<Result<Lease, JobOutcome>, Error> {
+    fn take(&self, executor: &str, stop: &CancelToken) -> Result<Result<Lease, JobOutcome>, Error> {
+        let id = &self.job.id;
         let until = Instant::now() + Duration::from_millis(JOB_LOCK_WAIT_MS_MAX);
-        let mut queued = Some(JobChange::Queued { job: Box::new(assignment.job.clone()) });
+        let mut queued = Some(JobChange::Queued { job: Box::new(self.job.clone()) });
         loop {
             let expires_at = self.ledger.now().saturating_add(JOB_LEASE_MS);
-            let executor = host.executor.name().to_owned();
-            let lease = Lease { executor, fence: 1, expires_at };
+            let lease = Lease { executor: executor.to_owned(), fence: 1, expires_at };
             let changes = queued.iter().cloned().chain([
-                JobChange::Leased { job: self.job.clone(), lease: lease.clone() },
-                JobChange::Started { job: self.job.clone(), fence: lease.fence },
+                JobChange::Leased { job: id.clone(), lease: lease.clone() },
+                JobChange::Started { job: id.clone(), fence: lease.fence },
             ]);
             let holder = match self.append(changes.collect()) {
                 Ok(()) => return Ok(Ok(lease)),
@@ -130,20 +141,20 @@ impl LeasedJob<'_> {
             } else {
                 continue;
             };
-            let mut performed = JobOutcome::refused(why);
-            performed.state = JobState::Cancelled;
-            let (state, report) = (performed.state, performed.report.clone());
-            let (job, fence) = (self.job.clone(), None);
+            let mut outcome = JobOutcome::refused(why);
+            outcome.state = JobState::Cancelled;
+            let (state, report) = (outcome.state, outcome.report.clone());
+            let (job, fence) = (id.clone(), None);
             self.append(vec![JobChange::Ended { job, fence, state, report }])?;
-            return Ok(Err(performed));
+            return Ok(Err(outcome));
         }
     }
 
     /// Renews the lease until the job ends. If the lease is lost, the job is stopped.
-    fn renew(&self, lease: &Lease, renewing: &LeaseRenewal, stop: &CancelToken) {
-        while renewing.wait(Duration::from_millis(JOB_RENEW_MS)) {
+    fn renew(&self, lease: &Lease, renewal: &LeaseRenewal, stop: &CancelToken) {
+        while renewal.wait(Duration::from_millis(JOB_RENEW_MS)) {
             let expires_at = self.ledger.now().saturating_add(JOB_LEASE_MS);
-            let (job, fence) = (self.job.clone(), lease.fence);
+            let (job, fence) = (self.job.id.clone(), lease.fence);
             let renewed = self.append(vec![JobChange::Renewed { job, fence, expires_at }]);
             // A busy ledger gets the renewal next time; the lease lasts longer than that.
             if let Err(Error::Ledger(StoreError::Fenced { .. } | StoreError::JobMoved { .. })) =
@@ -225,3 +236,6 @@ fn lost(ledger: &Ledger, job: &JobId, why: &str) -> Result<(), Error> {
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests;

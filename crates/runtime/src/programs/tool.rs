@@ -10,12 +10,11 @@ use agentry_protocol::tool_call::{
 };
 use serde_json::{Value, json};
 
-use super::{AgentTool, ProgramContext, Programs};
+use super::{AgentTool, ProgramCall, ProgramContext, Programs};
 use crate::error::Error;
 use crate::host::Host;
-use crate::host::executor::{Artifact, FileVariables, JobOutcome, JobOutput};
+use crate::host::executor::{Artifact, Base64Bytes, FileVariables, JobOutcome, JobOutput};
 use crate::limits::{ARTIFACTS_MAX, TOOL_ANSWER_CHARS_MAX};
-use crate::programs::jobs;
 
 /// Returns the specifications of an agent's own tools.
 pub fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
@@ -36,12 +35,12 @@ impl Programs {
     /// Runs a call of one of the agent's own tools.
     pub(crate) fn call(
         &self,
-        ground: &ProgramContext<'_>,
+        context: &ProgramContext<'_>,
         tool: &AgentTool,
         call: &ToolCall,
     ) -> Result<ToolOutcome, Error> {
         let AgentTool { custom: tool, parameters } = tool;
-        let about = ground.about;
+        let about = context.about;
         let input = json!({
             "tool_name": call.tool.as_str(),
             "arguments": with_defaults(&call.input, parameters),
@@ -50,16 +49,18 @@ impl Programs {
             "call_id": call.id.as_str(),
             "args": self.args,
         });
-        let purpose = JobPurpose::Tool { tool: call.tool.clone(), call: Some(call.id.clone()) };
-        let mut assignment = self.assignment(
-            ground,
-            (purpose, &tool.program, &tool.hash),
-            (FileVariables::Tool, input),
-            tool.timeout_ms,
-        );
-        assignment.artifacts.clone_from(&tool.artifacts);
-        let performed = jobs::run(ground.host, about, &assignment, ground.hear, ground.stop)?;
-        outcome(ground.host, tool, performed)
+        let call = ProgramCall {
+            purpose: JobPurpose::Tool { tool: call.tool.clone(), call: Some(call.id.clone()) },
+            program: &tool.program,
+            hash: &tool.hash,
+            args: &[],
+            file_variables: FileVariables::Tool,
+            input,
+            artifacts: tool.artifacts.as_deref(),
+            timeout_ms: tool.timeout_ms,
+        };
+        let (_, ended) = self.run(context, call)?;
+        outcome(context.host, tool, ended)
     }
 }
 
@@ -76,8 +77,8 @@ fn with_defaults(input: &Value, parameters: &Value) -> Value {
     Value::Object(all)
 }
 
-fn outcome(host: &Host, tool: &CustomTool, performed: JobOutcome) -> Result<ToolOutcome, Error> {
-    let JobOutcome { state, report, left } = performed;
+fn outcome(host: &Host, tool: &CustomTool, ended: JobOutcome) -> Result<ToolOutcome, Error> {
+    let JobOutcome { state, report, output } = ended;
     let measured = CallMeasurements {
         exit_code: report.exit_code,
         duration_ms: report.duration_ms,
@@ -90,9 +91,9 @@ fn outcome(host: &Host, tool: &CustomTool, performed: JobOutcome) -> Result<Tool
         ToolOutcome { status, text, measured: CallMeasurements { truncated, ..measured.clone() } }
     };
     let failed = |why: &str| {
-        let said = left.stderr.trim();
-        let said = if said.is_empty() { String::new() } else { format!("\n{said}") };
-        format!("The tool did not work: {why}.{said}")
+        let stderr = output.stderr.trim();
+        let stderr = if stderr.is_empty() { String::new() } else { format!("\n{stderr}") };
+        format!("The tool did not work: {why}.{stderr}")
     };
     match state {
         JobState::Succeeded => {}
@@ -107,9 +108,9 @@ fn outcome(host: &Host, tool: &CustomTool, performed: JobOutcome) -> Result<Tool
         | JobState::Failed
         | JobState::TimedOut => return Ok(with(OutcomeStatus::Failed, failed(&why))),
     }
-    match answer(tool, &left) {
+    match answer(tool, &output) {
         Ok(mut text) => {
-            text.push_str(&kept(host, &left.artifacts)?);
+            text.push_str(&kept(host, &output.artifacts)?);
             Ok(with(OutcomeStatus::Done, text))
         }
         Err(why) => Ok(with(OutcomeStatus::Failed, failed(&why))),
@@ -117,9 +118,9 @@ fn outcome(host: &Host, tool: &CustomTool, performed: JobOutcome) -> Result<Tool
 }
 
 /// Returns the tool's answer, as the model receives it.
-fn answer(tool: &CustomTool, left: &JobOutput) -> Result<String, String> {
-    let (bytes, place) = match (&left.output, &left.stdout) {
-        (Some(output), _) => (output.as_ref().map_err(Clone::clone)?, "output file"),
+fn answer(tool: &CustomTool, output: &JobOutput) -> Result<String, String> {
+    let (Base64Bytes(bytes), place) = match (&output.file, &output.stdout) {
+        (Some(file), _) => (file.as_ref().map_err(Clone::clone)?, "output file"),
         (None, Some(stdout)) => (stdout.as_ref().map_err(Clone::clone)?, "standard output"),
         (None, None) => return Err("it ended without an answer".to_owned()),
     };
@@ -144,9 +145,10 @@ fn answer(tool: &CustomTool, left: &JobOutput) -> Result<String, String> {
 fn kept(host: &Host, artifacts: &[Artifact]) -> Result<String, Error> {
     let mut lines = String::new();
     for artifact in artifacts.iter().take(ARTIFACTS_MAX) {
-        let hash = host.ledger.keep_file(&artifact.bytes)?;
+        let Base64Bytes(bytes) = &artifact.bytes;
+        let hash = host.ledger.keep_file(bytes)?;
         let name = host.redactor.hide(&artifact.name);
-        lines.push_str(&format!("\n[artifact {name}, {} bytes, {hash}]", artifact.bytes.len()));
+        lines.push_str(&format!("\n[artifact {name}, {} bytes, {hash}]", bytes.len()));
     }
     Ok(lines)
 }

@@ -16,6 +16,7 @@ use crate::definitions::Definitions;
 use crate::definitions::trust;
 use crate::error::Error;
 use crate::host::Host;
+use crate::host::executor::reference_of;
 use crate::redact::redaction;
 
 /// The tool to call.
@@ -28,7 +29,7 @@ pub struct ToolTrial<'a> {
     pub arguments: Value,
 }
 
-/// Calls one of an agent's own tools once. Calls `hear` with each line of standard error.
+/// Calls one of an agent's own tools once. Calls `on_line` with each line of standard error.
 ///
 /// # Errors
 /// If it is untrusted, the arguments do not match, or the ledger fails to append.
@@ -36,7 +37,7 @@ pub fn try_tool(
     host: &Host,
     definitions: &Definitions,
     trial: ToolTrial<'_>,
-    hear: &dyn Fn(&str),
+    on_line: &dyn Fn(&str),
     stop: &CancelToken,
 ) -> Result<ToolOutcome, Error> {
     let ToolTrial { agent, tool, arguments } = trial;
@@ -51,17 +52,17 @@ pub fn try_tool(
     }
     trust::check_one(&host.ledger, definitions, agent)?;
     let (confinement, _) = definitions.confinement(agent)?;
-    let ground = ProgramContext {
+    let context = ProgramContext {
         host,
         about: &EntrySubject::default(),
-        workspace: definitions.workspace.display().to_string(),
-        confining: host.enforcer.confining(&confinement, &definitions.workspace),
-        env: host.env_for(tool, None),
+        workspace: reference_of(&definitions.workspace),
+        placement: host.enforcer.placement(confinement, &definitions.workspace),
+        variables: host.variables_for(tool, None),
         stop,
-        hear: &|line| hear(&host.redactor.hide(line)),
+        on_line: &|line| on_line(&host.redactor.hide(line)),
     };
     let id = CallId::from_number((host.new_number)());
     let call = ToolCall { id, tool: tool.clone(), input: arguments };
-    let outcome = programs.call(&ground, own, &call)?;
+    let outcome = programs.call(&context, own, &call)?;
     Ok(redaction::outcome(&host.redactor, outcome))
 }

@@ -12,6 +12,7 @@ use agentry_kernel::authority::allows_credential;
 use agentry_protocol::access::Credentials;
 use agentry_protocol::tool::ToolName;
 use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
 
@@ -36,8 +37,20 @@ pub struct Secret {
     pub variable: String,
 }
 
+/// A secret for one of its receivers, without the value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecretReference {
+    /// The name in the settings.
+    pub name: String,
+    /// The receiver that may have the value.
+    pub receiver: SecretReceiver,
+    /// The environment variable in which the receiver finds it.
+    pub variable: String,
+}
+
 /// A receiver of a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SecretReceiver {
     /// A tool, by its name.
     Tool(ToolName),
@@ -53,17 +66,34 @@ impl SecretRegistry {
         Self { all, hidden }
     }
 
-    /// Returns a tool's variables, limited to the allowed credentials; None allows all.
-    pub fn env_for(
+    /// Returns references to a tool's secrets, limited to the allowed credentials; None allows all.
+    pub fn references_for(
         &self,
         tool: &ToolName,
         credentials: Option<&Credentials>,
-    ) -> Vec<(String, SecretString)> {
+    ) -> Vec<SecretReference> {
         let receiver = SecretReceiver::Tool(tool.clone());
-        self.given(|secret| {
+        let is_allowed = |secret: &&Secret| {
             secret.receivers.contains(&receiver)
                 && credentials.is_none_or(|one| allows_credential(one, &secret.name))
-        })
+        };
+        let reference = |secret: &Secret| SecretReference {
+            name: secret.name.clone(),
+            receiver: receiver.clone(),
+            variable: secret.variable.clone(),
+        };
+        self.all.iter().filter(is_allowed).map(reference).collect()
+    }
+
+    /// Returns the value of a secret; None if there is no such secret for its receiver.
+    pub fn value(&self, reference: &SecretReference) -> Option<&SecretString> {
+        let SecretReference { name, receiver, variable } = reference;
+        let is_same = |secret: &&Secret| {
+            secret.name == *name
+                && secret.variable == *variable
+                && secret.receivers.contains(receiver)
+        };
+        self.all.iter().find(is_same).map(|secret| &secret.value)
     }
 
     /// Returns the variables of an MCP server.
@@ -88,11 +118,7 @@ impl SecretRegistry {
     }
 
     fn of(&self, receiver: &SecretReceiver) -> Vec<(String, SecretString)> {
-        self.given(|secret| secret.receivers.contains(receiver))
-    }
-
-    fn given(&self, may: impl Fn(&Secret) -> bool) -> Vec<(String, SecretString)> {
-        let theirs = self.all.iter().filter(|secret| may(secret));
+        let theirs = self.all.iter().filter(|secret| secret.receivers.contains(receiver));
         theirs.map(|secret| (secret.variable.clone(), secret.value.clone())).collect()
     }
 }
@@ -153,6 +179,16 @@ mod tests {
         given.iter().map(|(name, value)| format!("{name}={}", value.expose_secret())).collect()
     }
 
+    fn resolved(
+        secrets: &SecretRegistry,
+        tool: &ToolName,
+        credentials: Option<&Credentials>,
+    ) -> Vec<String> {
+        let references = secrets.references_for(tool, credentials).into_iter();
+        let value = |one: &SecretReference| secrets.value(one).unwrap().clone();
+        shown(references.map(|one| (one.variable.clone(), value(&one))).collect())
+    }
+
     #[test]
     fn a_secret_goes_to_those_it_is_for_and_to_nobody_else() {
         let secrets = SecretRegistry::new(
@@ -163,7 +199,7 @@ mod tests {
             ],
             Vec::new(),
         );
-        let tool = |name: &str| shown(secrets.env_for(&ToolName::canonical(name), None));
+        let tool = |name: &str| resolved(&secrets, &ToolName::canonical(name), None);
         assert_eq!(tool("bash"), ["GITHUB=ghp-123456"]);
         assert_eq!(tool("read_file"), [""; 0]);
         assert_eq!(tool("github"), [""; 0]);
@@ -188,13 +224,36 @@ mod tests {
             Credentials::Named(names.iter().map(traced).collect())
         };
         let bash = ToolName::canonical("bash");
-        let given = |credentials: &Credentials| shown(secrets.env_for(&bash, Some(credentials)));
+        let given = |credentials: &Credentials| resolved(&secrets, &bash, Some(credentials));
         assert_eq!(given(&named(&[])), [""; 0]);
         // The name must match the secret, and the tool must be one of its receivers.
         assert_eq!(given(&named(&["github", "other", "DEPLOY"])), ["GITHUB=ghp-123456"]);
         let all = ["GITHUB=ghp-123456", "DEPLOY=dep-123456"];
         assert_eq!(given(&Credentials::All(from.clone())), all);
-        assert_eq!(shown(secrets.env_for(&bash, None)), all);
+        assert_eq!(resolved(&secrets, &bash, None), all);
+    }
+
+    #[test]
+    fn a_reference_gives_a_value_to_a_receiver_of_the_secret_only() {
+        let secrets = SecretRegistry::new(
+            vec![secret("github", "ghp-123456", &["tool:bash"])],
+            vec![("hidden".to_owned(), "abcdefgh".into())],
+        );
+        let reference = secrets.references_for(&ToolName::canonical("bash"), None).remove(0);
+        assert_eq!(secrets.value(&reference).unwrap().expose_secret(), "ghp-123456");
+        let other = |name: &str, receiver: &str, variable: &str| SecretReference {
+            name: name.to_owned(),
+            receiver: receiver.parse().unwrap(),
+            variable: variable.to_owned(),
+        };
+        for wrong in [
+            other("github", "tool:fetch", "GITHUB"),
+            other("github", "mcp:bash", "GITHUB"),
+            other("github", "tool:bash", "PATH"),
+            other("hidden", "tool:bash", "HIDDEN"),
+        ] {
+            assert!(secrets.value(&wrong).is_none(), "{wrong:?}");
+        }
     }
 
     #[test]

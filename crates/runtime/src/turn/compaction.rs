@@ -193,7 +193,7 @@ impl Runner<'_> {
         };
         let (mut turn, moves) = Turn::begin(charter, &plan, Vec::new()).map_err(halted)?;
         let mut session = self.session(underway, &id, at)?;
-        session.workers.confine(&turn.charter().authority, &underway.held.homes);
+        session.workers.confine(turn.charter(), &underway.held.homes);
         session.workers.quiet = true;
         let started = Event::TurnStarted(Box::new(plan));
         session.record_and_perform(&mut turn, vec![started], None, moves)?;

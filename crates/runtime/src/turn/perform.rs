@@ -10,11 +10,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use agentry_kernel::authority::Authority;
+use agentry_kernel::charter::Charter;
 use agentry_kernel::tokens::{self, TokenCounter};
 use agentry_kernel::turn::Turn;
 use agentry_model::{Model, ModelAnswer, ModelQuery, RetryNotice};
-use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
 use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Event, Permit};
@@ -22,13 +21,14 @@ use agentry_protocol::hook::{HookChange, HookMoment, HookSpec};
 use agentry_protocol::message::{ModelReply, ModelRequest, SealedContent, Usage};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
+use agentry_protocol::{AgentId, CallId};
 use agentry_sandbox::CancelToken;
 use agentry_tools::{ToolLimits, Workspace, normalize_arguments};
 
 use crate::canonical_json::canonical;
 use crate::definitions::load_skill::{self, SkillTexts};
 use crate::error::Error;
-use crate::host::enforcer::{RunHomes, TurnSandbox};
+use crate::host::enforcer::{ResolvedPlacement, RunHomes};
 use crate::host::session_message::SessionMessage;
 use crate::host::spending::SpendReservation;
 use crate::host::{RunObserver, SharedHost};
@@ -47,7 +47,7 @@ pub(crate) struct TurnEffects {
     pub(crate) model: Arc<dyn Model>,
     pub(crate) workspace: Arc<Workspace>,
     /// The permissions of tools; set when the turn is known.
-    powers: TurnPermissions,
+    permissions: TurnPermissions,
     /// The skills and programs of the agent.
     own: AgentExtensions,
     pub(crate) witness: Arc<dyn RunObserver>,
@@ -76,8 +76,10 @@ struct AgentExtensions {
 /// The permissions of the tools of a turn.
 #[derive(Clone)]
 struct TurnPermissions {
-    /// The sandbox in which they run.
-    confining: TurnSandbox,
+    /// The agent that calls them.
+    agent: AgentId,
+    /// The place where they run.
+    placement: ResolvedPlacement,
     /// The credentials that they may use; None allows all.
     credentials: Option<Credentials>,
 }
@@ -130,13 +132,14 @@ impl TurnEffects {
         let (skills, binding) = (Arc::new(skills), Arc::new(binding));
         let own = AgentExtensions { skills, programs, asked_to_end: BTreeSet::new(), binding };
         let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
-        let confining = TurnSandbox::Missing("the turn has not begun".into());
-        let powers = TurnPermissions { confining, credentials: None };
+        let placement = ResolvedPlacement::missing("the turn has not begun");
+        let agent = AgentId::new("");
+        let permissions = TurnPermissions { agent, placement, credentials: None };
         Self {
             host,
             model,
             workspace,
-            powers,
+            permissions,
             own,
             witness,
             news,
@@ -153,12 +156,14 @@ impl TurnEffects {
         &self.own.binding
     }
 
-    /// Sets the sandbox and credentials for the tools of the turn.
-    pub(crate) fn confine(&mut self, authority: &Authority, homes: &RunHomes) {
+    /// Sets the agent, the placement and the credentials for the tools of the turn.
+    pub(crate) fn confine(&mut self, charter: &Charter, homes: &RunHomes) {
         let (enforcer, workspace) = (&self.host.enforcer, self.workspace.path());
-        let confining = enforcer.confining_in_run(&authority.confinement, workspace, homes);
-        let credentials = authority.bounds.as_ref().map(|bounds| bounds.credentials.clone());
-        self.powers = TurnPermissions { confining, credentials };
+        let (agent, confinement) = (charter.agent.clone(), charter.confinement().clone());
+        let placement = enforcer.placement_in_run(confinement, workspace, homes);
+        let bounds = charter.authority.bounds.as_ref();
+        let credentials = bounds.map(|bounds| bounds.credentials.clone());
+        self.permissions = TurnPermissions { agent, placement, credentials };
     }
 
     /// Asks the model, after reserving the maximum cost of the dearest candidate.
@@ -305,7 +310,7 @@ impl TurnEffects {
         EffectWorker {
             host: self.host.clone(),
             workspace: self.workspace.clone(),
-            powers: self.powers.clone(),
+            permissions: self.permissions.clone(),
             binding: self.own.binding.clone(),
             news: self.news.clone(),
             witness: self.witness.clone(),

@@ -90,6 +90,7 @@ impl Runner<'_> {
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
         let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
+        let held = RunResources::new(id.clone(), ownership, following);
         let underway = ActiveRun {
             id,
             session,
@@ -101,7 +102,7 @@ impl Runner<'_> {
             shaped: None,
             left_hooks: VecDeque::new(),
             alone,
-            held: RunResources::new(ownership, following),
+            held,
         };
         self.steps(underway, 0)
     }
@@ -172,7 +173,7 @@ impl Runner<'_> {
             shaped: None,
             left_hooks: left_hooks(&entries),
             alone: false,
-            held: RunResources::new(ownership, following),
+            held: RunResources::new(run.clone(), ownership, following),
         };
         let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
         if open.is_none() && cancelled() {

@@ -87,7 +87,7 @@ pub(crate) struct RunResources {
 }
 
 impl RunResources {
-    pub(crate) fn new(ownership: SessionLock, following: SessionSubscription) -> Self {
-        Self { homes: RunHomes::default(), _ownership: ownership, _following: following }
+    pub(crate) fn new(run: RunId, ownership: SessionLock, following: SessionSubscription) -> Self {
+        Self { homes: RunHomes::new(run), _ownership: ownership, _following: following }
     }
 }

@@ -134,7 +134,7 @@ impl Runner<'_> {
         plan.parent_hash = self.hash_of(plan.parent.as_ref())?;
         let (mut turn, moves) = Turn::begin(charter, &plan, history).map_err(halted)?;
         let mut session = self.session(underway, &id, at)?;
-        session.workers.confine(&turn.charter().authority, &underway.held.homes);
+        session.workers.confine(turn.charter(), &underway.held.homes);
         let early = self.early(underway, plan.parent.as_ref())?;
         session.record_and_perform(
             &mut turn,
@@ -164,7 +164,7 @@ impl Runner<'_> {
         }
         let mut session = self.session(underway, id, at)?;
         session.taken = taken;
-        session.workers.confine(&turn.charter().authority, &underway.held.homes);
+        session.workers.confine(turn.charter(), &underway.held.homes);
         session.workers.quiet = turn.is_compaction();
         let since = ledger.turn(id)?.map_or(0, |row| row.started_seq);
         for input in self.untaken(&underway.session, since, &session.taken)? {

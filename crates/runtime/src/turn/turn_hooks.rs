@@ -7,6 +7,7 @@
 
 mod apply;
 
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use serde_json::Value;
 use crate::definitions;
 use crate::error::Error;
 use crate::host::Host;
+use crate::host::executor::reference_of;
 use crate::limits::{HOOK_CANCEL_LOOK_MS, TURN_ENTRIES_MAX};
 use crate::programs::input::{HookContext, HookTopic, input, recent};
 use crate::programs::{self, ProgramContext, Programs};
@@ -222,14 +224,14 @@ impl Runner<'_> {
             mode: charter.first_mode().as_str(),
         };
         let stop = CancelToken::new();
-        let ground = ProgramContext {
+        let context = ProgramContext {
             host: &self.host,
             about: &about,
-            workspace: cwd.clone(),
-            confining: self.host.enforcer.confining(charter.confinement(), workspace),
-            env: Vec::new(),
+            workspace: reference_of(workspace),
+            placement: self.host.enforcer.placement(charter.confinement().clone(), workspace),
+            variables: Arc::from([]),
             stop: &stop,
-            hear: &|_| {},
+            on_line: &|_| {},
         };
         let given = input(spec.moment, &facts, &around.subject);
         let since = self.host.ledger.last_seq()?;
@@ -237,7 +239,7 @@ impl Runner<'_> {
         let (ledger, run) = (&self.host.ledger, &underway.id);
         thread::scope(|scope| {
             scope.spawn(|| end_if_cancelled(ledger, (run, since), &stop, &over));
-            let ran = around.programs.hook(&ground, spec, given).map(HookExecution::Fresh);
+            let ran = around.programs.hook(&context, spec, given).map(HookExecution::Fresh);
             over.stop();
             ran
         })

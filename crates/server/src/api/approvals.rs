@@ -5,7 +5,6 @@
 use agentry_kernel::legible_text::{payload, to_legible};
 use agentry_kernel::permission_request::name_of;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
-use agentry_protocol::confinement::Confinement;
 use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
 use agentry_protocol::tool::{Risk, ToolName};
@@ -13,7 +12,7 @@ use agentry_protocol::{ApprovalId, TurnId};
 use agentry_runtime::commands::CommandContext;
 use agentry_runtime::commands::approvals::{self, AnswerRequest};
 use agentry_runtime::definitions::definition_cache::DefinitionSnapshot;
-use agentry_runtime::definitions::plan;
+use agentry_runtime::definitions::plan::{self, CallScope};
 use agentry_runtime::redact::TextEdges;
 use agentry_runtime::report::source_location::{
     DefinitionLocation, SourceQuote, SourceReader, StageFinding,
@@ -381,8 +380,8 @@ fn diff(site: &ServerState, row: &ApprovalRow) -> Option<String> {
     }
     let run = ledger.run(row.run.as_ref()?).ok().flatten()?;
     let workspace = Workspace::open(std::path::Path::new(&run.workspace)).ok()?;
-    let confinement = confinement(ledger, row.turn.as_ref()?)?;
-    let preview = site.parts.preview(&row.approval.call, &confinement, &workspace);
+    let scope = call_scope(ledger, row.turn.as_ref()?)?;
+    let preview = site.parts.preview(&row.approval.call, &scope, &workspace);
     let preview = preview.map(|preview| site.parts.redactor.text(&preview, TextEdges::Cut).text);
     let parts: Vec<String> =
         row.approval.facts.change_summary().into_iter().chain(preview).collect();
@@ -391,17 +390,18 @@ fn diff(site: &ServerState, row: &ApprovalRow) -> Option<String> {
     Some(text)
 }
 
-/// Returns the confinement of a turn's calls.
-fn confinement(ledger: &Ledger, turn: &TurnId) -> Option<Confinement> {
+/// Returns the agent and the confinement of a turn's calls.
+fn call_scope(ledger: &Ledger, turn: &TurnId) -> Option<CallScope> {
     let seq = ledger.turn(turn).ok().flatten()?.started_seq;
     let Event::TurnStarted(plan) = ledger.entry(seq).ok().flatten()?.event else { return None };
-    plan::confinement(&plan)
+    plan::call_scope(&plan)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
+    use agentry_protocol::confinement::Confinement;
     use agentry_protocol::envelope::{Draft, EntrySubject};
     use agentry_protocol::{ContentHash, RunId, SessionId};
     use serde_json::json;
@@ -436,7 +436,7 @@ mod tests {
         add(
             ledger,
             json!({"type": "turn_started", "prompt": "go", "charter": {
-                "authority": {"confinement": Confinement::most_restricted()},
+                "agent": "helper", "authority": {"confinement": Confinement::most_restricted()},
             }}),
         );
         let ruling = json!({"verdict": "ask", "findings": [
@@ -473,8 +473,9 @@ mod tests {
         assert_eq!((said("agent"), said("reason")), (json!("helper"), json!("no rule fits")));
         assert_eq!(said("digest"), json!(ContentHash::of(b"ls")));
         assert_eq!(said("findings")[0]["rule"], json!("a.yml:7"));
-        let confinement = confinement(&ledger, &TurnId::from_number(1));
-        assert_eq!(confinement, Some(Confinement::most_restricted()));
+        let scope = call_scope(&ledger, &TurnId::from_number(1)).unwrap();
+        assert_eq!(scope.confinement, Confinement::most_restricted());
+        assert_eq!(scope.agent.as_str(), "helper");
         assert_eq!(
             next(&ledger, &row).unwrap(),
             Some(format!("agentry resume {}", run.unwrap().id))

@@ -14,21 +14,21 @@ use agentry_agentfile::file_tree::{self, FileTree, FileTreeEntry};
 use agentry_agentfile::trust;
 use agentry_protocol::ContentHasher;
 
-use super::TrustRequirement;
+use super::AgentTree;
 use crate::definitions::tree_reader;
 
 /// Reads the files that a trust covers; fails if they differ from their trusted state.
-pub(super) fn read_verified(looked: &TrustRequirement) -> Result<FileTree, String> {
-    let tree = tree_reader::read_parts(Path::new(&looked.directory), &looked.parts)
-        .map_err(|error| format!("{} cannot be read: {error}", looked.directory))?;
-    let (_, hash) = trust::covered(&tree, &looked.parts).map_err(|unknown| unknown.to_string())?;
-    if hash == looked.hash {
+pub(super) fn read_verified(directory: &Path, trusted: &AgentTree) -> Result<FileTree, String> {
+    let tree = tree_reader::read_parts(directory, &trusted.parts)
+        .map_err(|error| format!("{} cannot be read: {error}", directory.display()))?;
+    let (_, hash) = trust::covered(&tree, &trusted.parts).map_err(|unknown| unknown.to_string())?;
+    if hash == trusted.hash {
         return Ok(tree);
     }
     Err(format!(
         "the programs in {} have changed since they were trusted, so none was run; see \
          `agentry trust {0}`",
-        looked.directory
+        directory.display()
     ))
 }
 
@@ -81,7 +81,7 @@ mod tests {
     use tempfile::TempDir;
 
     /// Returns a directory with a hook and the file that it loads, and its trust.
-    fn scene() -> (TempDir, TrustRequirement) {
+    fn scene() -> (TempDir, AgentTree) {
         let place = tempfile::tempdir().unwrap();
         for (path, text) in [
             ("agent.yml", "name: a\n"),
@@ -102,14 +102,13 @@ mod tests {
             TrustCoverage { files: texts(&["agent.yml"]), folders: texts(&["hooks", "lib"]) };
         let tree = tree_reader::read_parts(place.path(), &parts).unwrap();
         let (_, hash) = trust::covered(&tree, &parts).unwrap();
-        let directory = place.path().display().to_string();
-        (place, TrustRequirement { directory, parts, hash })
+        (place, AgentTree { hash, parts })
     }
 
     #[test]
     fn a_copy_has_what_the_trust_covers_and_nothing_else() {
-        let (place, looked) = scene();
-        let tree = read_verified(&looked).unwrap();
+        let (place, trusted) = scene();
+        let tree = read_verified(place.path(), &trusted).unwrap();
         let to = tempfile::tempdir().unwrap();
         let copy = to.path().join("copy");
         write(&tree, place.path(), &copy).unwrap();
@@ -140,25 +139,28 @@ mod tests {
             },
         ];
         for (at, change) in changes.into_iter().enumerate() {
-            let (place, mut looked) = scene();
-            looked.parts.files.insert("agentry.toml".to_owned());
-            assert!(read_verified(&looked).is_ok(), "{at}");
+            let (place, mut trusted) = scene();
+            trusted.parts.files.insert("agentry.toml".to_owned());
+            assert!(read_verified(place.path(), &trusted).is_ok(), "{at}");
             change(place.path());
-            assert!(read_verified(&looked).is_err(), "{at}");
+            assert!(read_verified(place.path(), &trusted).is_err(), "{at}");
         }
-        let (place, looked) = scene();
+        let (place, trusted) = scene();
         fs::write(place.path().join("notes/other.sh"), "changed").unwrap();
-        assert!(read_verified(&looked).is_ok(), "what it does not cover does not count");
+        assert!(
+            read_verified(place.path(), &trusted).is_ok(),
+            "what it does not cover does not count"
+        );
     }
 
     #[test]
     fn a_large_file_is_copied_whole_and_compared() {
-        let (place, mut looked) = scene();
+        let (place, mut trusted) = scene();
         let large = place.path().join("lib/large");
         fs::write(&large, vec![b'x'; 3 * 1024 * 1024]).unwrap();
-        let tree = tree_reader::read_parts(place.path(), &looked.parts).unwrap();
-        looked.hash = trust::covered(&tree, &looked.parts).unwrap().1;
-        let tree = read_verified(&looked).unwrap();
+        let tree = tree_reader::read_parts(place.path(), &trusted.parts).unwrap();
+        trusted.hash = trust::covered(&tree, &trusted.parts).unwrap().1;
+        let tree = read_verified(place.path(), &trusted).unwrap();
         let to = tempfile::tempdir().unwrap();
         write(&tree, place.path(), &to.path().join("one")).unwrap();
         assert_eq!(fs::metadata(to.path().join("one/lib/large")).unwrap().len(), 3 * 1024 * 1024);

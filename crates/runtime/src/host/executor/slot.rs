@@ -16,10 +16,8 @@ use agentry_protocol::ContentHash;
 use agentry_sandbox::PrivateDirectory;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
-use super::Artifact;
-use crate::limits::{
-    ARTIFACTS_BYTES_MAX, ARTIFACTS_DEPTH_MAX, ARTIFACTS_MAX, JOB_OUTPUT_BYTES_MAX,
-};
+use super::{Artifact, Base64Bytes};
+use crate::limits::{ARTIFACTS_BYTES_MAX, ARTIFACTS_DEPTH_MAX, ARTIFACTS_MAX};
 
 /// The prefix of the copies of agents' programs; the hash of their files follows.
 const COPY: &str = "agent-";
@@ -178,7 +176,7 @@ impl Slot {
     }
 
     /// Reads the output file; None if there is none, an error text if it cannot be read.
-    pub(super) fn read_output(&self) -> Option<Result<Vec<u8>, String>> {
+    pub(super) fn read_output(&self, bytes_max: usize) -> Option<Result<Vec<u8>, String>> {
         let own = match open_directory(CWD, &self.own()) {
             Ok(own) => own,
             Err(error) => {
@@ -186,7 +184,7 @@ impl Slot {
             }
         };
         match open_regular(&own, OsStr::new(OUTPUT)) {
-            Ok(file) => Some(read_whole(file, JOB_OUTPUT_BYTES_MAX, "its output file")),
+            Ok(file) => Some(read_whole(file, bytes_max, "its output file")),
             Err(SlotReadError::Missing) => None,
             Err(SlotReadError::Other(why)) => Some(Err(format!("its output file is {why}"))),
         }
@@ -303,7 +301,7 @@ impl ArtifactCollection {
             match read {
                 Ok(bytes) => {
                     self.bytes += bytes.len();
-                    self.artifacts.push(Artifact { name: shown, bytes });
+                    self.artifacts.push(Artifact { name: shown, bytes: Base64Bytes(bytes) });
                 }
                 Err(why) => self.notes.push(format!("left out: {why}")),
             }
@@ -314,13 +312,14 @@ impl ArtifactCollection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::JOB_OUTPUT_BYTES_MAX;
     use std::os::unix::fs::symlink;
 
     #[test]
     fn only_a_regular_file_of_bounded_size_is_read() {
         let slot = Slot::new(None).unwrap();
-        let why = || slot.read_output().unwrap().unwrap_err();
-        assert!(slot.read_output().is_none());
+        let why = || slot.read_output(JOB_OUTPUT_BYTES_MAX).unwrap().unwrap_err();
+        assert!(slot.read_output(JOB_OUTPUT_BYTES_MAX).is_none());
         symlink("/etc/passwd", slot.output()).unwrap();
         assert!(why().contains("a link"));
         slot.clear().unwrap();
@@ -337,7 +336,10 @@ mod tests {
         std::fs::write(slot.output(), vec![b'x'; JOB_OUTPUT_BYTES_MAX + 1]).unwrap();
         assert!(why().contains("more than"));
         std::fs::write(slot.output(), vec![b'x'; JOB_OUTPUT_BYTES_MAX]).unwrap();
-        assert_eq!(slot.read_output().unwrap().unwrap().len(), JOB_OUTPUT_BYTES_MAX);
+        assert_eq!(
+            slot.read_output(JOB_OUTPUT_BYTES_MAX).unwrap().unwrap().len(),
+            JOB_OUTPUT_BYTES_MAX
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use agentry_protocol::event_hook::{
 use agentry_protocol::inbound::Inbound;
 use agentry_protocol::inbound_request::RunOverrides;
 use agentry_protocol::job::{Job, JobPurpose, JobState};
-use agentry_protocol::{AgentId, ContentHash, JobId};
+use agentry_protocol::{AgentId, ContentHash, JobId, WorkspaceReference};
 use agentry_sandbox::CancelToken;
 use agentry_store::{EventHookRow, HookEventRow, InvocationRow, InvocationStatus};
 use serde_json::{Value, json};
@@ -25,8 +25,11 @@ use super::HookRunner;
 use super::hook_callback::HookCallback;
 use crate::error::Error;
 use crate::host::SharedHost;
-use crate::host::executor::{Assignment, Callback, FileVariables, JobProgram};
-use crate::limits::HOOKS_SIDE_BY_SIDE_MAX;
+use crate::host::executor::{
+    Assignment, Base64Bytes, Callback, ExecutionContext, FileVariables, HostResolver, JobOutcome,
+    JobProgram,
+};
+use crate::limits::{HOOKS_SIDE_BY_SIDE_MAX, JOB_OUTPUT_BYTES_MAX};
 use crate::programs::jobs;
 
 /// The result of running a hook's program.
@@ -206,13 +209,13 @@ fn run(
 ) -> Result<HookTrial, Error> {
     let started_at = host.ledger.now();
     let text = host.ledger.kept_file(&hook.program.hash)?;
-    let asking = hook.program.model.then(|| Arc::new(HookCallback::new(host.clone(), model)));
+    let callback = hook.program.model.then(|| Arc::new(HookCallback::new(host.clone(), model)));
     let confinement = Confinement {
         level: host.enforcer.level(),
         authority: Some(ContentHash::of(hook.id.as_str().as_bytes())),
         ..Confinement::most_restricted()
     };
-    let workspace = std::env::temp_dir();
+    let placement = host.enforcer.placement(confinement, &std::env::temp_dir());
     let assignment = Assignment {
         job: Job {
             id: JobId::from_number((host.new_number)()),
@@ -220,43 +223,60 @@ fn run(
             agent: hook.created_by.agent.clone().unwrap_or_else(|| AgentId::new("")),
             program: hook.program.path.clone(),
             hash: hook.program.hash.clone(),
-            workspace: "/tmp".to_owned(),
+            workspace: WorkspaceReference::new("/tmp"),
             locks: false,
             timeout_ms: hook.program.timeout_ms,
         },
-        program: JobProgram::Stored(text),
+        fence: 0,
+        program: JobProgram::Stored(Base64Bytes(text)),
         args: Vec::new(),
-        names: FileVariables::Hook,
+        file_variables: FileVariables::Hook,
         input,
-        env: Vec::new(),
-        agent_directory: None,
-        looked: None,
-        confining: host.enforcer.confining(&confinement, &workspace),
+        variables: Arc::from([]),
+        placement: placement.value().clone(),
+        output_bytes_max: JOB_OUTPUT_BYTES_MAX,
         artifacts: None,
-        callback: asking.clone().map(|asking| asking as Arc<dyn Callback>),
+        may_call_back: callback.is_some(),
     };
-    let performed =
-        jobs::run(host, &EntrySubject::default(), &assignment, &|_| {}, &CancelToken::new())?;
-    let spent = asking.map(|asking| asking.spent()).unwrap_or_default();
+    let questions = callback.clone().map(|callback| callback as Arc<dyn Callback>);
+    let context = ExecutionContext {
+        resolver: &HostResolver {
+            host,
+            placement: &placement,
+            variables: &[],
+            workspace: None,
+            directory: None,
+        },
+        stop: &CancelToken::new(),
+        on_line: &|_| {},
+        callback: questions.as_ref(),
+    };
+    let outcome = jobs::run(host, &EntrySubject::default(), assignment, &context)?;
+    let spent = callback.map(|callback| callback.spent()).unwrap_or_default();
     let finished_at = host.ledger.now();
-    let mut notes = Vec::new();
-    let answer = match (performed.state, &performed.left.output, &performed.left.stdout) {
-        (JobState::Succeeded, Some(output), _) | (JobState::Succeeded, None, Some(output)) => {
-            output.clone().and_then(|bytes| {
-                let answered = event_hook::answer(&bytes).map_err(|why| why.to_string())?;
-                notes = answered.notes;
-                Ok(answered.result)
-            })
-        }
-        (JobState::Succeeded, None, None) => Err("it ended without an answer".to_owned()),
-        (_, _, _) => {
-            let why = performed.report.why.unwrap_or_else(|| "it failed".to_owned());
-            let said = performed.report.said.unwrap_or_default();
-            Err(if said.is_empty() { why } else { format!("{why}: {}", said.trim()) })
-        }
-    };
+    let (answer, notes) = answer(outcome);
     let hide = |text: String| host.redactor.hide(&text);
     Ok(HookTrial { answer: answer.map_err(hide), notes, spent, started_at, finished_at })
+}
+
+/// Returns the answer of a program, or the reason why there is none, and the dropped parts.
+fn answer(outcome: JobOutcome) -> (Result<FireResult, String>, Vec<String>) {
+    let mut notes = Vec::new();
+    let output = outcome.output.file.or(outcome.output.stdout);
+    let answer = match (outcome.state, output) {
+        (JobState::Succeeded, Some(output)) => output.and_then(|Base64Bytes(bytes)| {
+            let answer = event_hook::answer(&bytes).map_err(|why| why.to_string())?;
+            notes = answer.notes;
+            Ok(answer.result)
+        }),
+        (JobState::Succeeded, None) => Err("it ended without an answer".to_owned()),
+        (_, _) => {
+            let why = outcome.report.why.unwrap_or_else(|| "it failed".to_owned());
+            let stderr = outcome.report.stderr.unwrap_or_default();
+            Err(if stderr.is_empty() { why } else { format!("{why}: {}", stderr.trim()) })
+        }
+    };
+    (answer, notes)
 }
 
 /// Runs a hook by hand on a made-up event, as if it had arrived from this principal.

@@ -16,12 +16,14 @@ use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec,
 };
 use agentry_sandbox::{CancelToken, denied_paths};
-use agentry_tools::{ToolContext, ToolLimits, Workspace};
+use agentry_tools::{ToolLimits, Workspace};
 
 use super::{HookCall, TurnPermissions};
 use crate::error::Error;
-use crate::host::enforcer::TurnSandbox;
+use crate::host::enforcer::{ResolvedPlacement, TurnSandbox};
+use crate::host::executor::{FetchScope, reference_of};
 use crate::host::session_message::SessionMessage;
+use crate::host::tool_execution::ToolExecution;
 use crate::host::{RunObserver, SharedHost};
 use crate::programs::input::{self, HookContext, HookTopic};
 use crate::programs::{AgentTool, ProgramContext, Programs};
@@ -32,7 +34,7 @@ use crate::turn::call_facts::CallFactResolver;
 pub(super) struct EffectWorker {
     pub(super) host: SharedHost,
     pub(super) workspace: Arc<Workspace>,
-    pub(super) powers: TurnPermissions,
+    pub(super) permissions: TurnPermissions,
     pub(super) binding: Arc<CallFactResolver>,
     pub(super) news: Sender<SessionMessage>,
     pub(super) witness: Arc<dyn RunObserver>,
@@ -47,13 +49,13 @@ impl EffectWorker {
     /// redactor does not recognize a part of a secret.
     pub(super) fn redacted_outcome(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
         let mut outcome = redaction::outcome(&self.host.redactor, outcome);
-        let TurnSandbox::In(confined) = &self.powers.confining else { return outcome };
+        let TurnSandbox::In(session) = self.permissions.placement.sandbox() else { return outcome };
         if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
             return outcome;
         }
         let cwd = call.input.get("cwd").and_then(serde_json::Value::as_str).unwrap_or_default();
         let cwd = self.workspace.path().join(cwd);
-        for denied in denied_paths(&outcome.text, confined.confinement(), &cwd) {
+        for denied in denied_paths(&outcome.text, session.confinement(), &cwd) {
             let line = denied.to_string();
             outcome.text.push_str(&format!("\n[{line}]"));
             outcome.measured.denied.push(line);
@@ -61,9 +63,9 @@ impl EffectWorker {
         outcome
     }
 
-    /// Returns the sandbox, with reports of a call's connections to the session.
-    fn confining(&self, call: &CallId) -> TurnSandbox {
-        self.powers.confining.telling(|| {
+    /// Returns the placement of a call, with reports of its connections to the session.
+    fn placement(&self, call: &CallId) -> ResolvedPlacement {
+        self.permissions.placement.reporting(|| {
             let (news, call, host) = (self.news.clone(), call.clone(), self.host.clone());
             Arc::new(move |connection| {
                 let connection = redaction::connection(&host.redactor, connection);
@@ -81,20 +83,20 @@ impl EffectWorker {
         tool: &AgentTool,
         call: &ToolCall,
     ) -> Result<ToolOutcome, Error> {
-        let hear = |line: &str| {
+        let on_line = |line: &str| {
             let line = self.host.redactor.hide(line);
             self.witness.on_progress(&self.about, &call.id, &line);
         };
-        let ground = ProgramContext {
+        let context = ProgramContext {
             host: &self.host,
             about: &self.about,
-            workspace: self.workspace.path().display().to_string(),
-            confining: self.confining(&call.id),
-            env: self.host.env_for(&call.tool, self.powers.credentials.as_ref()),
+            workspace: reference_of(self.workspace.path()),
+            placement: self.placement(&call.id),
+            variables: self.host.variables_for(&call.tool, self.permissions.credentials.as_ref()),
             stop: &self.stop,
-            hear: &hear,
+            on_line: &on_line,
         };
-        programs.call(&ground, tool, call)
+        programs.call(&context, tool, call)
     }
 
     /// Runs a hook of the agent.
@@ -122,17 +124,17 @@ impl EffectWorker {
             Some(call) => HookTopic::Call(call, consulted.outcome.as_ref()),
             None => HookTopic::Finish { again: consulted.again },
         };
-        let ground = ProgramContext {
+        let context = ProgramContext {
             host: &self.host,
             about: &self.about,
-            workspace: cwd.clone(),
-            confining: self.powers.confining.clone(),
-            env: Vec::new(),
+            workspace: reference_of(self.workspace.path()),
+            placement: self.permissions.placement.clone(),
+            variables: Arc::from([]),
             stop: &self.stop,
-            hear: &|_| {},
+            on_line: &|_| {},
         };
         let given = input::input(consulted.hook.moment, &facts, &subject);
-        let report = programs.hook(&ground, &consulted.hook, given)?;
+        let report = programs.hook(&context, &consulted.hook, given)?;
         Ok(HookReport { facts: self.facts_of_changed(consulted, &report.result), ..report })
     }
 
@@ -147,23 +149,32 @@ impl EffectWorker {
         Some(Box::new(self.binding.facts(&ToolCall { input, ..call })))
     }
 
+    /// Makes a call of a built-in tool with the executor of the agent.
     pub(super) fn run(&self, call: &ToolCall, judged: Option<&ResolvedPath>) -> ToolOutcome {
-        let confining = self.confining(&call.id);
-        let fetch = match (confining.network(), self.any_host) {
-            (Some(network), false) => self.host.fetch.clone().within(network),
-            (Some(_) | None, _) => self.host.fetch.clone(),
-        };
-        let env = self.host.env_for(&call.tool, self.powers.credentials.as_ref());
-        let context = ToolContext {
+        let permissions = &self.permissions;
+        let placement = self.placement(&call.id);
+        let execution = ToolExecution {
+            host: &self.host,
+            agent: &permissions.agent,
+            call,
+            placement: &placement,
             workspace: &self.workspace,
+            limits: self.bounds,
+            judged_path: judged,
+            fetch: if self.any_host { FetchScope::AnyHost } else { FetchScope::Confinement },
+            variables: self.host.variables_for(&call.tool, permissions.credentials.as_ref()),
             stop: &self.stop,
-            bounds: self.bounds,
-            fetch: &fetch,
-            env: &env,
-            confines: confining.confines(),
-            judged,
         };
-        run(&self.host, &context, call)
+        let begun = Instant::now();
+        let mut outcome = execution.run();
+        let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if outcome.measured.duration_ms.is_none() {
+            outcome.measured = CallMeasurements { duration_ms: Some(duration), ..outcome.measured };
+        }
+        if self.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
+            outcome.status = OutcomeStatus::Stopped;
+        }
+        outcome
     }
 }
 
@@ -171,17 +182,4 @@ impl EffectWorker {
 pub(super) fn missing_agent_report() -> HookReport {
     let why = "the agent does not load any more, so its hooks cannot run".to_owned();
     HookReport { job: None, result: HookResult::Failed { why }, notes: Vec::new(), facts: None }
-}
-
-fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOutcome {
-    let begun = Instant::now();
-    let mut outcome = host.tools.run(call, context);
-    let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if outcome.measured.duration_ms.is_none() {
-        outcome.measured = CallMeasurements { duration_ms: Some(duration), ..outcome.measured };
-    }
-    if context.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
-        outcome.status = OutcomeStatus::Stopped;
-    }
-    outcome
 }
