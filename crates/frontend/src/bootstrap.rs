@@ -251,6 +251,7 @@ fn engine_with(
     definitions.workspace = workspace.unwrap_or_else(|| project.clone());
     let spending = loaded.library.settings.config.limits.spending.clone();
     let parts = Host {
+        follower: LedgerFollower::new(ledger.clone()),
         ledger,
         purse: SpendingLimiter::new(&spending, known.providers.families()),
         models: HostModels {
@@ -264,7 +265,6 @@ fn engine_with(
         env: passed(host, &loaded),
         secrets,
         redactor,
-        mail: LedgerFollower::default(),
         new_number: new_uuid_number,
         executor: Arc::new(LocalExecutor::default()),
     };
@@ -425,4 +425,3 @@ pub fn ending_code(ending: Ending) -> u8 {
         Ending::Cancelled => 7,
     }
 }
-
