@@ -352,7 +352,7 @@ pub(super) fn ledger_bytes(ledger: &Ledger) -> u64 {
 
 fn process(site: &ServerState) -> ProcessHealth {
     let (rss_bytes, threads) = process_usage();
-    let (started_at, streams) = (site.started, site.hub.listeners() as u64);
+    let (started_at, streams) = (site.started, site.hub.subscriber_count() as u64);
     ProcessHealth { started_at, rss_bytes, streams, threads }
 }
 
