@@ -66,7 +66,7 @@ async function say(about, step, text, slow) {
 
 function ask(about) {
   const call = { id: id('call'), tool: 'bash', input: { command: 'cargo fmt --all && git commit -am "format"' } };
-  const ruling = { verdict: 'ask', findings: [{ stage: 'rules', verdict: 'ask', why: 'no approval rule matches, so a person is asked' }] };
+  const ruling = { verdict: 'ask', findings: [{ stage: 'rules', verdict: 'ask', why: 'no approval rule matches, so it needs approval' }] };
   append(about, { type: 'call_proposed', call, ruling });
   append(about, { type: 'approval_asked', id: id('apr'), call, ruling, digest: `blake3:${call.id}` });
 }

@@ -29,8 +29,8 @@ const definition = [
   field('texts', 'instructions', sections[0].text, at(17)), field('texts', 'soul', '276 bytes', at(1, '.agentry/agents/builder/SOUL.md')),
   field('models', 'choice 1', 'anthropic/claude-sonnet-4-5', at(4)), field('models', 'choice 2', 'openai/gpt-5-mini', at(5)), field('models', 'choice 3', 'local/smollm2-135m', at(5)),
   ...['read_file: low', 'write_file: medium', 'edit_file: medium', 'glob: low', 'grep: low', 'bash: high', 'web_fetch: medium'].map((one) => field('tools', one.split(': ')[0], `${one.split(': ')[1]} risk`, at(6))),
-  field('approval', 'read_file', 'goes ahead', at(8)), field('approval', 'grep', 'goes ahead', at(9)), field('approval', 'bash', 'goes ahead when command starts with `cargo test`', at(10)),
-  field('approval', 'edit_file', 'is denied when path starts with `src/checkout`', at(11)), field('approval', '(anything else)', 'a person is asked'),
+  field('approval', 'read_file', 'allowed', at(8)), field('approval', 'grep', 'allowed', at(9)), field('approval', 'bash', 'allowed when command starts with `cargo test`', at(10)),
+  field('approval', 'edit_file', 'is denied when path starts with `src/checkout`', at(11)), field('approval', '(anything else)', 'needs approval'),
   field('access', 'mode', 'full'), field('access', 'shell timeout', '15000 ms', at(14, 'agentry.toml')), field('access', 'self_modify', 'false'),
 ];
 const tool = (name, verdict, why) => ({ name, verdict, why });
@@ -39,8 +39,8 @@ const detail = {
   personas: [{ id: 'plain', name: 'Plain', description: 'Says what it did and nothing else', isDefault: true }, { id: 'reviewer', name: 'Reviewer', description: 'Looks for what is wrong first', isDefault: false }],
   tools: [
     tool('read_file', 'allow', `a rule allows it (\`${AGENT}:9\`)`), tool('grep', 'allow', `a rule allows it (\`${AGENT}:10\`)`), tool('glob', 'allow', 'it only looks at names'),
-    tool('bash', 'ask', 'only commands that begin with `cargo test` are allowed without a question'), tool('edit_file', 'ask', 'no approval rule matches, so a person is asked'),
-    tool('write_file', 'ask', 'no approval rule matches, so a person is asked'), tool('web_fetch', 'deny', 'the confinement has no network'), tool('load_skill', 'allow', 'it only reads skills of the agent'),
+    tool('bash', 'ask', 'only commands that begin with `cargo test` are allowed without a question'), tool('edit_file', 'ask', 'no approval rule matches, so it needs approval'),
+    tool('write_file', 'ask', 'no approval rule matches, so it needs approval'), tool('web_fetch', 'deny', 'the confinement has no network'), tool('load_skill', 'allow', 'it only reads skills of the agent'),
   ],
   skills: [{ id: 'careful-edit', description: 'Change code that many callers depend on or few tests cover.' }, { id: 'fix-a-bug', description: 'Find the cause of a failure, and show that it is gone.' }],
   tasks: [{ id: 'release', description: 'Look at everything that a release needs, and write the notes.' }],

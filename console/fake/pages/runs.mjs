@@ -105,7 +105,7 @@ export default [
     await wait(300);
     if (params.id !== 'run_release0001') return { body: { identical: true, moves: entries.filter((entry) => entry.runId === params.id && /asked|proposed|started|refused/.test(entry.event.type)).length, recorded: null, today: null } };
     const proposed = entries.find((entry) => entry.runId === params.id && entry.event.type === 'call_proposed' && entry.event.call.id === 'call_r2');
-    const today = { ...proposed.event, ruling: { verdict: 'ask', findings: [{ stage: 'rules', verdict: 'ask', why: 'no approval rule matches, so a person is asked' }] } };
+    const today = { ...proposed.event, ruling: { verdict: 'ask', findings: [{ stage: 'rules', verdict: 'ask', why: 'no approval rule matches, so it needs approval' }] } };
     const recorded = { ...proposed.event, ruling: { verdict: 'allow', findings: [{ stage: 'rules', verdict: 'allow', why: 'a rule allows it', rule: '.agentry/agents/builder/AGENT.md:11' }] } };
     return { body: { identical: false, moves: 4, recorded: JSON.stringify(recorded), today: JSON.stringify(today) } };
   }],

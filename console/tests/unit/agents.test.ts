@@ -36,8 +36,8 @@ describe('the bar of a prompt', () => {
 describe('fields of a definition', () => {
   it('stand in their groups, even if two have the same name', () => {
     const field = (group: string, field: string, value: string): Field => ({ group, field, value, origin: null, saidBy: null });
-    const found = grouped([field('tools', 'bash', 'high risk'), field('approval', 'bash', 'goes ahead'), field('tools', 'glob', 'low risk'), field('own words', 'x', 'y')]);
-    expect(found.map(({ title, fields }) => [title, fields.map((one) => one.value)])).toEqual([['Tools', ['high risk', 'low risk']], ['Approval of calls', ['goes ahead']], ['Own words', ['y']]]);
+    const found = grouped([field('tools', 'bash', 'high risk'), field('approval', 'bash', 'allowed'), field('tools', 'glob', 'low risk'), field('own words', 'x', 'y')]);
+    expect(found.map(({ title, fields }) => [title, fields.map((one) => one.value)])).toEqual([['Tools', ['high risk', 'low risk']], ['Approval of calls', ['allowed']], ['Own words', ['y']]]);
   });
 
   it('know the directory of a file', () => {

@@ -123,7 +123,7 @@ impl Snapshots {
     fn forget(&self, repository: &Repository, before: &Commit<'_>) -> Result<(), git2::Error> {
         match before.parent(0) {
             Ok(earlier) => repository
-                .reference(&self.reference, earlier.id(), true, "agentry: taken back")
+                .reference(&self.reference, earlier.id(), true, "agentry: reverted")
                 .map(|_| ()),
             Err(_) => repository.find_reference(&self.reference)?.delete(),
         }

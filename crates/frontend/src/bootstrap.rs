@@ -18,8 +18,7 @@ use agentry_kernel::model_choice::{ModelPreferences, SelectableProvider, choose,
 use agentry_model::weights::WeightStore;
 use agentry_protocol::RunId;
 use agentry_protocol::confinement::ConfinementLevel;
-use agentry_protocol::envelope::{Draft, EntrySubject};
-use agentry_protocol::event::{Ending, Event, Mode};
+use agentry_protocol::event::{Ending, Mode};
 use agentry_runtime::definitions::definition_cache::{
     CacheInput, CacheSurface, CliSelection, Confirmation, DefinitionCache,
 };
@@ -281,9 +280,10 @@ fn engine_with(
 
 /// Reads the addresses that the owner trusts in a project; none if there is no ledger.
 pub fn address_trust(host: &CliContext, project: &Path) -> Result<AddressTrust, Fault> {
-    match has_ledger(host) {
-        true => AddressTrust::in_ledger(&open_ledger(host)?, project),
-        false => Ok(AddressTrust::nothing(project)),
+    if has_ledger(host) {
+        AddressTrust::in_ledger(&open_ledger(host)?, project)
+    } else {
+        Ok(AddressTrust::nothing(project))
     }
 }
 

@@ -103,16 +103,16 @@ fn otherwise(
     match (expected, came.verdict) {
         (ExpectedVerdict::Ask, Verdict::Ask) => None,
         (ExpectedVerdict::Ask, Verdict::Allow | Verdict::Deny) => {
-            Some(format!("it must be asked, but goes ahead: {}", came.why))
+            Some(format!("it must need approval, but is allowed: {}", came.why))
         }
         (ExpectedVerdict::Allow, Verdict::Allow) => match came.rule {
             Some(other) if !std::ptr::eq(rule, other) => {
-                Some(format!("it goes ahead by the rule at {}, not by this one", other.origin))
+                Some(format!("the rule at {} allows it, not this one", other.origin))
             }
             Some(_) | None => None,
         },
         (ExpectedVerdict::Allow, Verdict::Ask | Verdict::Deny) => {
-            Some(format!("it must go ahead, but is asked: {}", came.why))
+            Some(format!("it must be allowed, but needs approval: {}", came.why))
         }
     }
 }
@@ -138,23 +138,22 @@ fn by(rule: &ApprovalRule) -> RuleVerdict<'_> {
 }
 
 fn nobody<'a>() -> RuleVerdict<'a> {
-    let why = "no approval rule matches, so a person is asked".to_owned();
+    let why = "no approval rule matches, so it needs approval".to_owned();
     RuleVerdict { verdict: Verdict::Ask, rule: None, why }
 }
 
 /// Describes a rule on one line.
 fn words(rule: &ApprovalRule) -> String {
-    let verb = if rule.allow { "a rule lets" } else { "a rule asks about" };
-    let rest = if rule.allow { " go ahead" } else { "" };
+    let verb = if rule.allow { "a rule allows" } else { "a rule asks about" };
     if rule.when.is_empty() {
-        return format!("{verb} every `{}`{rest}", rule.subject);
+        return format!("{verb} every `{}`", rule.subject);
     }
     let conditions: Vec<String> = rule
         .when
         .iter()
         .map(|(argument, matcher)| format!("`{argument}` {}", condition(matcher)))
         .collect();
-    shortened(&format!("{verb} `{}`{rest} when {}", rule.subject, conditions.join(" and ")))
+    shortened(&format!("{verb} `{}` when {}", rule.subject, conditions.join(" and ")))
 }
 
 fn condition(matcher: &Matcher) -> String {
@@ -392,12 +391,12 @@ impl<'a> ShellCall<'a, '_> {
     ) -> String {
         let why = match (parts, open.first()) {
             (Err(why), _) => format!("the command is not fully understood ({why})"),
-            (Ok(_), Some((part, _))) => self.bar(rule, part).unwrap_or_else(|| {
-                format!("no rule lets its part `{}` go ahead by itself", part.text)
-            }),
+            (Ok(_), Some((part, _))) => self
+                .bar(rule, part)
+                .unwrap_or_else(|| format!("no rule allows its part `{}`", part.text)),
             (Ok(_), None) => "it runs no command".to_owned(),
         };
-        shortened(&format!("a rule fits the text, but {why}, so a person is asked"))
+        shortened(&format!("a rule matches the text, but {why}, so it needs approval"))
     }
 }
 

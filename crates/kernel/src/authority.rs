@@ -324,7 +324,7 @@ impl Authority {
         if !self.is_unconfined() {
             return None;
         }
-        let why = "the sandbox is off, so a person is asked about each call".to_owned();
+        let why = "the sandbox is off, so each call needs approval".to_owned();
         let rule = Some("sandbox.enabled".to_owned());
         Some(Finding { stage: Stage::Sandbox, verdict: Verdict::Ask, why, rule })
     }
@@ -372,13 +372,13 @@ impl Authority {
             let (verdict, why) = match &facts.opaque {
                 _ if said => (
                     Verdict::Ask,
-                    "the mode of the shell is allowlist and the list is empty, so a person is asked \
-                     about each command; list allowedPrefixes, or set the mode to full"
+                    "the mode of the shell is allowlist and the list is empty, so each \
+                     command needs approval; list allowedPrefixes, or set the mode to full"
                         .to_owned(),
                 ),
                 Some(why) => (
                     Verdict::Ask,
-                    format!("the command is not fully understood ({why}), so a person is asked"),
+                    format!("the command is not fully understood ({why}), so it needs approval"),
                 ),
                 None => (Verdict::Allow, "the approval rules are the list of commands".to_owned()),
             };
@@ -397,13 +397,13 @@ impl Authority {
             }
             (_, AllowlistMatch::Outside { why, .. }) => {
                 let why =
-                    format!("the command is not fully understood ({why}), so a person is asked");
+                    format!("the command is not fully understood ({why}), so it needs approval");
                 finding(Verdict::Ask, why)
             }
             (AllowlistMatch::Beyond { command, why }, _)
             | (_, AllowlistMatch::Beyond { command, why }) => {
                 let why = format!(
-                    "the command `{command}` begins with an allowed prefix, but {why}, so a person is asked"
+                    "the command `{command}` begins with an allowed prefix, but {why}, so it needs approval"
                 );
                 finding(Verdict::Ask, why)
             }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use agentry_protocol::access::{Decision, Delivery, SessionChoice};
 use agentry_protocol::inbound::{Inbound, PeerKind};
-use agentry_protocol::inbound_request::{RequestField, RequestTarget, RunOverrides};
+use agentry_protocol::inbound_request::{RequestField, RouteTarget, RunOverrides};
 use agentry_protocol::intake::{QueuePreferences, QueueSettings, SenderKind, UnrunReason};
 use agentry_protocol::principal::{Principal, PrincipalKind};
 use agentry_protocol::{ContentHash, SessionKey, TurnId};
@@ -168,14 +168,14 @@ fn destination(
         Some(_) if principal.kind != PrincipalKind::Owner => {
             return Err("only the owner says where a message goes".to_owned());
         }
-        Some(RequestTarget::Session { session, persona: named }) => {
+        Some(RouteTarget::Session { session, persona: named }) => {
             return Ok((SessionKey::new(session), None, named.clone().or(persona)));
         }
-        Some(RequestTarget::Thread { thread, persona: named }) => {
+        Some(RouteTarget::Thread { thread, persona: named }) => {
             let key = SessionKey::new(format!("fork-{}", slug(inbound.event_id.as_str())));
             return Ok((key, Some(TurnId::new(thread)), named.clone().or(persona)));
         }
-        Some(RequestTarget::Persona { persona: name }) => {
+        Some(RouteTarget::Persona { persona: name }) => {
             let key = SessionKey::new(format!("{}:main", slug(name)));
             return Ok((key, None, Some(name.clone())));
         }
@@ -209,14 +209,14 @@ fn delivery(inbound: &Inbound) -> Result<Option<Delivery>, String> {
 }
 
 /// Returns the destination that the sender chose. Fails if the entry records one that is none.
-fn target(inbound: &Inbound) -> Result<Option<&RequestTarget>, String> {
+fn target(inbound: &Inbound) -> Result<Option<&RouteTarget>, String> {
     let Some(value) = inbound.metadata.recorded(RequestField::Target) else { return Ok(None) };
     let names = match &inbound.request().target {
         Some(
-            RequestTarget::Session { session: place, persona }
-            | RequestTarget::Thread { thread: place, persona },
+            RouteTarget::Session { session: place, persona }
+            | RouteTarget::Thread { thread: place, persona },
         ) => [Some(place), persona.as_ref()],
-        Some(RequestTarget::Persona { persona }) => [Some(persona), None],
+        Some(RouteTarget::Persona { persona }) => [Some(persona), None],
         None => [None, None],
     };
     let is_name = |name: &String| {

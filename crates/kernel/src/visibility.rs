@@ -50,6 +50,8 @@ pub fn can_see_message(viewer: Viewer<'_>, message: &Inbound) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use agentry_protocol::inbound::{ChannelAddress, Sender};
+
     use super::*;
 
     #[test]
@@ -65,14 +67,10 @@ mod tests {
 
     #[test]
     fn a_message_is_seen_by_the_owner_and_by_the_key_that_sent_it() {
-        let message = |channel: &str, sender: &str| -> Inbound {
-            serde_json::from_value(serde_json::json!({
-                "event_id": "e1", "source_ts": 0,
-                "place": { "channel": channel, "peer_kind": "direct" },
-                "sender": { "sender_id": sender },
-                "body": { "content": "hi", "content_type": "text" },
-            }))
-            .unwrap()
+        let message = |channel: &str, sender: &str| {
+            let sender = Sender { sender_id: sender.to_owned(), sender_name: None };
+            let place = ChannelAddress::of_peer(channel, "p");
+            Inbound::new("e1", 0, place, sender).unwrap().with_text("hi")
         };
         let sees = |viewer, channel, sender| can_see_message(viewer, &message(channel, sender));
         assert!(sees(Viewer::Owner, "telegram", "x"));

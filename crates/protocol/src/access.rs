@@ -16,11 +16,10 @@ use crate::principal::Principal;
 
 mod bounds;
 mod grant;
-mod terms;
 
+pub use crate::access_terms::{Delivery, DisclosureLevel, Effect, UnknownWord};
 pub use bounds::{Bounds, RequestLimits, RequestQuota};
 pub use grant::{Grant, GrantConditions, PrincipalQuery, Resource, WrongResource};
-pub use terms::{Delivery, DisclosureLevel, Effect, UnknownWord};
 
 /// The access decision about one event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

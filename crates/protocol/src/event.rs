@@ -201,7 +201,7 @@ pub enum Event {
         /// The ruling of all stages about the call.
         ruling: Ruling,
     },
-    /// Move: a person is asked to approve a call.
+    /// Move: a call needs the approval of a person.
     ApprovalAsked(Box<Approval>),
     /// Move: a call starts. Recorded before the tool runs.
     CallStarted {

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::TaskId;
-use crate::access::Delivery;
-use crate::event::Mode;
+use crate::access_terms::Delivery;
+use crate::id::TaskId;
+use crate::mode::Mode;
 
 /// A part of a request, by its name in the recorded metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl RequestField {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InboundRequest {
     /// The destination; only the owner's counts.
-    pub target: Option<RequestTarget>,
+    pub target: Option<RouteTarget>,
     /// The delivery to a busy session.
     pub delivery: Option<Delivery>,
     /// The options of the run that answers; only the owner's count.
@@ -63,7 +63,7 @@ pub struct InboundRequest {
 /// A destination that the owner chose, and perhaps the persona that answers there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub enum RequestTarget {
+pub enum RouteTarget {
     /// A session, by its key.
     Session {
         /// The key of the session.
@@ -128,7 +128,7 @@ impl InboundMetadata {
         Self { fields, request: InboundRequest::default() }
     }
 
-    /// Reads recorded metadata. Every entry is read here, whatever version wrote it.
+    /// Reads recorded metadata. Every entry is read here, for all versions that wrote one.
     pub fn from_record(fields: Map<String, Value>) -> Self {
         let request = InboundRequest::read(&fields);
         Self { fields, request }
@@ -195,7 +195,7 @@ impl InboundRequest {
         let word = value(RequestField::Delivery).and_then(Value::as_str);
         Self {
             target: value(RequestField::Target)
-                .and_then(|value| RequestTarget::deserialize(value).ok()),
+                .and_then(|value| RouteTarget::deserialize(value).ok()),
             delivery: word.and_then(|word| word.parse().ok()),
             run: value(RequestField::Run).and_then(|value| RunOverrides::deserialize(value).ok()),
             is_program: value(RequestField::Program).and_then(Value::as_bool) == Some(true),
@@ -242,7 +242,7 @@ mod tests {
 
     fn whole() -> InboundRequest {
         InboundRequest {
-            target: Some(RequestTarget::Session {
+            target: Some(RouteTarget::Session {
                 session: "main".to_owned(),
                 persona: Some("atlas".to_owned()),
             }),

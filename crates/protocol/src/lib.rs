@@ -7,6 +7,7 @@
 #![deny(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 pub mod access;
+mod access_terms;
 pub mod agent_event;
 pub mod approval;
 pub mod call_facts;
@@ -24,6 +25,7 @@ pub mod intake;
 pub mod job;
 pub mod limits;
 pub mod message;
+mod mode;
 mod plan;
 pub mod principal;
 pub mod protected;

@@ -14,6 +14,7 @@ use crate::hook::TurnShape;
 use crate::id::{AgentId, ApprovalId, TaskId, TurnId};
 use crate::inbound::EventId;
 use crate::message::Image;
+pub use crate::mode::Mode;
 
 /// The plan of a run; the immutable part of its record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,28 +74,6 @@ pub struct RunModels {
     /// The fallbacks, in the order in which they are tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
-}
-
-/// The mode of a turn: with the gate, or without it inside of the sandbox.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Mode {
-    /// The gate asks a person. Files and wires say `structured`.
-    #[default]
-    #[serde(rename = "structured", alias = "supervised")]
-    Supervised,
-    /// Calls run unless the guard objects; a check ends the work. Files and wires say `wiggum`.
-    #[serde(rename = "wiggum", alias = "autonomous")]
-    Autonomous,
-}
-
-impl Mode {
-    /// Returns the word for files and wires.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Supervised => "structured",
-            Self::Autonomous => "wiggum",
-        }
-    }
 }
 
 /// A step of a run.

@@ -11,6 +11,7 @@ use agentry_protocol::intake::DeliveryError;
 use serde::{Deserialize, Serialize};
 
 mod adapter;
+mod adapter_context;
 mod adapter_log;
 mod adapter_protocol;
 mod clock;

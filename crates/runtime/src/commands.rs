@@ -1,7 +1,7 @@
 //! The acts of a person or program from outside: each is checked, recorded, and returned.
 //!
 //! The command line, the server and the chat call these functions; they themselves only parse and
-//! show. So an act has the same checks and the same entry, whatever way it comes.
+//! show. So an act has the same checks and the same entry on all surfaces.
 //!
 //! Must never: print, or record an act that one of its checks refuses.
 

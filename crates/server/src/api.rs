@@ -16,6 +16,7 @@ mod metrics;
 mod models;
 mod policies;
 mod provenance;
+mod resource_usage;
 mod resume;
 mod runs;
 mod sessions;

@@ -158,7 +158,7 @@ fn not_there(text: &str, old: &str, path: &str) -> String {
         ),
         None => String::new(),
     };
-    format!("old_string does not stand in `{path}`.{hint} Read the file again and copy it exactly.")
+    format!("`old_string` was not found in {path}.{hint} Read the file again and copy it exactly.")
 }
 
 fn lines_of(text: &str, found: &[usize]) -> Vec<usize> {

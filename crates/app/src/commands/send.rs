@@ -13,7 +13,7 @@ use std::sync::Arc;
 use agentry_kernel::identity::LOCAL;
 use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, PeerKind, Sender};
 use agentry_protocol::inbound_request::{
-    InboundMetadata, InboundRequest, RequestField, RequestTarget,
+    InboundMetadata, InboundRequest, RequestField, RouteTarget,
 };
 use agentry_runtime::channel::InboundAcceptance;
 use agentry_runtime::definitions::definition_cache::{CliSelection, Confirmation};
@@ -116,11 +116,11 @@ struct SenderOptions {
 }
 
 impl TargetOptions {
-    fn requested(&self) -> Option<RequestTarget> {
+    fn requested(&self) -> Option<RouteTarget> {
         let Self { session, thread, persona } = self.clone();
-        let session = session.map(|session| RequestTarget::Session { session, persona: None });
-        let thread = thread.map(|thread| RequestTarget::Thread { thread, persona: None });
-        let persona = persona.map(|persona| RequestTarget::Persona { persona });
+        let session = session.map(|session| RouteTarget::Session { session, persona: None });
+        let thread = thread.map(|thread| RouteTarget::Thread { thread, persona: None });
+        let persona = persona.map(|persona| RouteTarget::Persona { persona });
         session.or(thread).or(persona)
     }
 }

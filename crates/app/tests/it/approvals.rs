@@ -36,7 +36,7 @@ fn a_call_that_asks_stops_the_run_and_the_other_goes_on() {
     apr_1  waiting  bash  run_1
       {"command":"touch made"}
       10 characters, 10 bytes; hash 37fe082a5756
-      why: no approval rule matches, so a person is asked (built-in)
+      why: no approval rule matches, so it needs approval (built-in)
     "#);
     assert!(!story.path("made").exists());
     let id = waiting(&story).remove(0);

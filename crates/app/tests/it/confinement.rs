@@ -94,7 +94,7 @@ fn explaining_says_that_the_sandbox_is_off() {
     assert!(story.run(explain).starts_with("exit 0\n"));
     let text = story.run(&format!("{OFF} {explain}"));
     assert!(text.starts_with("exit 4\n"), "{text}");
-    let line = "sandbox      ask    the sandbox is off, so a person is asked about each call";
+    let line = "sandbox      ask    the sandbox is off, so each call needs approval";
     assert!(text.contains(line), "{text}");
     assert!(text.ends_with("verdict: ask, by the stage sandbox\n"), "{text}");
 }

@@ -59,7 +59,7 @@ fn a_call_that_goes_ahead_names_the_rule() {
     input        allow  the arguments fit the tool's schema
     scope        allow  `bash` is one of the agent's tools
     tool access  allow  the mode of the shell is full [environment SHELL_TOOL_MODE]
-    rules        allow  a rule lets `bash` go ahead when `command` starts with "git " [p/.agentry/agents/builder/AGENT.md:8]
+    rules        allow  a rule allows `bash` when `command` starts with "git " [p/.agentry/agents/builder/AGENT.md:8]
     danger       allow  the guard against dangerous acts has no objection
 
     verdict: allow
@@ -79,7 +79,7 @@ fn a_call_that_is_asked_says_why() {
     input        allow  the arguments fit the tool's schema
     scope        allow  `bash` is one of the agent's tools
     tool access  allow  the mode of the shell is full [environment SHELL_TOOL_MODE]
-    rules        ask    a rule fits the text, but no rule lets its part `ls` go ahead by itself, so a person is asked [p/.agentry/agents/builder/AGENT.md:8]
+    rules        ask    a rule matches the text, but no rule allows its part `ls`, so it needs approval [p/.agentry/agents/builder/AGENT.md:8]
     danger       allow  the guard against dangerous acts has no objection
 
     verdict: ask, by the stage rules
@@ -94,7 +94,7 @@ fn a_call_that_is_asked_says_why() {
     input        allow  the arguments fit the tool's schema
     scope        allow  `write_file` is one of the agent's tools
     tool access  allow  tool-access has it switched on
-    rules        ask    no approval rule matches, so a person is asked
+    rules        ask    no approval rule matches, so it needs approval
     danger       allow  the guard against dangerous acts has no objection
 
     verdict: ask, by the stage rules
@@ -113,8 +113,8 @@ fn a_list_of_commands_that_was_left_empty_asks_whatever_the_rules_say() {
     registered   allow  this host has the tool `bash`
     input        allow  the arguments fit the tool's schema
     scope        allow  `bash` is one of the agent's tools
-    tool access  ask    the mode of the shell is allowlist and the list is empty, so a person is asked about each command; list allowedPrefixes, or set the mode to full [environment SHELL_TOOL_MODE]
-    rules        allow  a rule lets `bash` go ahead when `command` starts with "git " [p/.agentry/agents/builder/AGENT.md:8]
+    tool access  ask    the mode of the shell is allowlist and the list is empty, so each command needs approval; list allowedPrefixes, or set the mode to full [environment SHELL_TOOL_MODE]
+    rules        allow  a rule allows `bash` when `command` starts with "git " [p/.agentry/agents/builder/AGENT.md:8]
     danger       allow  the guard against dangerous acts has no objection
 
     verdict: ask, by the stage tool access
@@ -133,7 +133,7 @@ fn a_dangerous_call_is_denied_whatever_the_rules_say() {
     input        allow  the arguments fit the tool's schema
     scope        allow  `bash` is one of the agent's tools
     tool access  allow  the mode of the shell is full [environment SHELL_TOOL_MODE]
-    rules        allow  a rule lets `bash` go ahead when `command` matches "^rm" [p/.agentry/agents/builder/AGENT.md:12]
+    rules        allow  a rule allows `bash` when `command` matches "^rm" [p/.agentry/agents/builder/AGENT.md:12]
     danger       deny   it reaches everything on the machine [built-in delete_root]
 
     verdict: deny, by the stage danger
@@ -258,7 +258,7 @@ fn check_reports_an_example_that_comes_out_otherwise() {
     3 | tools: [Read, Write, Bash, WebSearch]
       |                            ^^^^^^^^^
 
-    error[E0444]: it must be asked, but goes ahead: a rule lets `bash` go ahead when `command` starts with "git "
+    error[E0444]: it must need approval, but is allowed: a rule allows `bash` when `command` starts with "git "
       --> p/.agentry/agents/builder/AGENT.md:11:45
        |
     11 |       examples: {allow: [git status], ask: [git log, git status; ls]}

@@ -55,7 +55,7 @@ fn an_approval_is_answered_with_yes() {
     insta::assert_snapshot!(events(&ran.out), @r#"
     init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
-    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
+    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so it needs approval"
     tool_result status="completed" output="[no output]" outcome="done" exitCode=0
     text content="Made."
     done stopReason="end_turn" result="Made."
@@ -86,7 +86,7 @@ fn an_approval_is_answered_with_no_and_the_agent_is_told_why() {
     insta::assert_snapshot!(events(&ran.out), @r#"
     init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
-    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
+    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so it needs approval"
     tool_result status="failed" output="A person said no: not today" outcome="refused"
     tool_use toolName="bash" input={"command":"echo then"}
     tool_result status="completed" output="then\n" outcome="done" exitCode=0
@@ -94,7 +94,7 @@ fn an_approval_is_answered_with_no_and_the_agent_is_told_why() {
     done stopReason="end_turn" result="As you wish."
     init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
-    approval_gate gateId="apr_2" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
+    approval_gate gateId="apr_2" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so it needs approval"
     error code="bad_line" message="line 4: apr_1 does not wait for an answer: it was answered with no" recoverable=true
     tool_result status="failed" output="A person said no." outcome="refused"
     tool_use toolName="bash" input={"command":"echo then"}
@@ -180,7 +180,7 @@ fn the_mode_is_switched_to_wiggum_and_the_waiting_call_goes_ahead() {
     Some(0)
     init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
-    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
+    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so it needs approval"
     tool_result status="completed" output="[no output]" outcome="done" exitCode=0
     text content="{\"done\": true}"
     done stopReason="end_turn"
@@ -210,7 +210,7 @@ fn the_mode_is_switched_to_structured_and_the_next_call_is_asked() {
     error code="bad_line" message="line 3: it is not JSON: expected value at line 1 column 1" recoverable=true
     tool_result status="completed" output="open" outcome="done" exitCode=0
     tool_use toolName="bash" input={"command":"touch made"}
-    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
+    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so it needs approval"
     error code="waiting_for_approval" message="waiting for approval: apr_1" recoverable=true
     "#);
     all_is_recorded(&story);
@@ -318,7 +318,7 @@ fn a_run_that_waits_when_the_input_ends_lets_go() {
     insta::assert_snapshot!(events, @r#"
     init agent="builder" mode="structured" confinement="ns"
     tool_use toolName="bash" input={"command":"touch made"}
-    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so a person is asked"
+    approval_gate gateId="apr_1" toolName="bash" input={"command":"touch made"} reason="no approval rule matches, so it needs approval"
     error code="waiting_for_approval" message="waiting for approval: apr_1" recoverable=true
     "#);
     let waiting = crate::record::waiting(&story);

@@ -156,7 +156,7 @@ fn the_first_rule_that_matches_decides_and_false_stops_later_ones() {
     let allowed = decide(&rules, "t", &json!({"a": 2}));
     let line = allowed.rule.map(|rule| rule.origin.line);
     assert_eq!((allowed.verdict, line), (Verdict::Allow, Some(3)));
-    assert_eq!(allowed.why, "a rule lets every `t` go ahead");
+    assert_eq!(allowed.why, "a rule allows every `t`");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn git() -> Value {
 fn a_rule_for_a_beginning_allows_a_plain_command() {
     assert_eq!(
         shell(git(), "git status"),
-        "allow 1 a rule lets `bash` go ahead when `command` starts with \"git \""
+        "allow 1 a rule allows `bash` when `command` starts with \"git \""
     );
     check_shell(git(), "git log --oneline", Verdict::Allow);
     check_shell(git(), "ls", Verdict::Ask);
@@ -226,8 +226,8 @@ fn a_rule_for_a_beginning_carries_nothing_behind_it() {
         check_shell(git(), command, Verdict::Ask);
     }
     let why = shell(git(), "git status; rm -rf x");
-    let expected = "ask 1 a rule fits the text, but no rule lets its part `rm -rf x` go ahead by itself, \
-                    so a person is asked";
+    let expected = "ask 1 a rule matches the text, but no rule allows its part `rm -rf x`, \
+                    so it needs approval";
     assert_eq!(why, expected);
 }
 
@@ -243,8 +243,8 @@ fn an_option_that_makes_more_of_a_program_must_be_named_by_the_rule() {
     check_shell(rule(json!({"matches": "^find "})), "find . -name x", Verdict::Allow);
     check_shell(rule(json!({"matches": "^find "})), "find . -delete", Verdict::Ask);
     let why = shell(rule(json!({"startsWith": "sed "})), edit);
-    let expected = "ask 1 a rule fits the text, but `-i` makes more of `sed -i s/a/b/ notes.txt` than \
-                    the rule names, so a person is asked";
+    let expected = "ask 1 a rule matches the text, but `-i` makes more of `sed -i s/a/b/ notes.txt` than \
+                    the rule names, so it needs approval";
     assert_eq!(why, expected);
 }
 
@@ -343,10 +343,10 @@ fn examples_are_tried_with_all_rules_in_order() {
     assert_eq!(
         defects(&bad),
         [
-            "1/0: it must go ahead, but is asked: \
+            "1/0: it must be allowed, but needs approval: \
              a rule asks about `bash` when `command` starts with \"git push\"",
-            "1/2: it must be asked, but goes ahead: \
-             a rule lets `bash` go ahead when `command` starts with \"git \"",
+            "1/2: it must need approval, but is allowed: \
+             a rule allows `bash` when `command` starts with \"git \"",
         ]
     );
 }
@@ -358,7 +358,7 @@ fn an_example_must_go_ahead_by_the_rule_that_has_it() {
         {"subject": "t", "allow": true, "when": {"a": {"in": [1, 2]}}},
     ]);
     let rules = with_examples(list, json!([{"a": 1}, {"a": 2}]), json!([]));
-    let expected = ["1/0: it goes ahead by the rule at AGENT.md:1:1, not by this one"];
+    let expected = ["1/0: the rule at AGENT.md:1:1 allows it, not this one"];
     assert_eq!(defects(&rules), expected);
 }
 

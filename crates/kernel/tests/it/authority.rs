@@ -124,7 +124,7 @@ fn a_call_goes_through_all_stages_in_order() {
          input: allow: the arguments fit the tool's schema\n\
          scope: allow: `bash` is one of the agent's tools\n\
          tool access: allow: the mode of the shell is full [environment SHELL_TOOL_MODE]\n\
-         rules: allow: a rule lets `bash` go ahead when `command` starts with \"git \" \
+         rules: allow: a rule allows `bash` when `command` starts with \"git \" \
          [.agentry/agents/builder/AGENT.md:7]\n\
          danger: allow: the guard against dangerous acts has no objection"
     );
@@ -281,10 +281,10 @@ fn a_skill_cannot_give_a_tool_that_the_agent_does_not_have() {
 #[test]
 fn the_rules_of_the_skill_that_was_loaded_last_decide() {
     let authority = authority(WITH_SKILLS);
-    let expected = "rules: allow: a rule lets every `bash` go ahead \
+    let expected = "rules: allow: a rule allows every `bash` \
                     [.agentry/skills/ship/SKILL.md:6]";
     check(&authority, &bash("ls"), &["ship"], expected);
-    let expected = "rules: ask: no approval rule matches, so a person is asked";
+    let expected = "rules: ask: no approval rule matches, so it needs approval";
     check(&authority, &bash("ls"), &[], expected);
     // The skill has rules, so the agent's rule for reading does not count.
     check(&authority, &call("Read", json!({"path": "a"})), &["ship"], expected);
@@ -470,7 +470,7 @@ fn a_command_outside_of_the_list_is_denied() {
     }
 }
 
-/// A word that is not known yet may turn out to be allowed, so a person is asked.
+/// A word that is not known yet may turn out to be allowed, so it needs approval.
 #[test]
 fn a_command_with_an_unknown_word_is_asked_about_and_one_that_is_known_denied() {
     let authority = with_access(LISTED);

@@ -188,7 +188,7 @@ fn one_gate(mode: Mode) -> Dialogue {
     dialogue(mode, &[spec(HookMoment::PreToolUse, "gate")])
 }
 
-const NOBODY: &str = "no approval rule matches, so a person is asked";
+const NOBODY: &str = "no approval rule matches, so it needs approval";
 
 #[test]
 fn a_call_waits_for_its_hooks_and_a_yes_opens_nothing() {

@@ -14,7 +14,7 @@ use agentry_protocol::inbound::{
     Attachment, ChannelAddress, Inbound, InboundContent, PeerKind, Sender,
 };
 use agentry_protocol::inbound_request::{
-    InboundMetadata, InboundRequest, RequestField, RequestTarget, RunOverrides,
+    InboundMetadata, InboundRequest, RequestField, RouteTarget, RunOverrides,
 };
 use agentry_protocol::intake::{
     Entity, EntityKind, Identity, QueuePreferences, SenderKind, UnrunReason,
@@ -210,7 +210,7 @@ fn recorded(inbound: &Inbound, name: &str, value: Value) -> Inbound {
 
 #[test]
 fn an_old_entry_and_a_new_one_take_the_same_way() {
-    let session = |persona: Option<&str>| RequestTarget::Session {
+    let session = |persona: Option<&str>| RouteTarget::Session {
         session: "side".to_owned(),
         persona: persona.map(str::to_owned),
     };
@@ -230,7 +230,7 @@ fn an_old_entry_and_a_new_one_take_the_same_way() {
             "target",
             json!({"thread": "trn_1"}),
             InboundRequest {
-                target: Some(RequestTarget::Thread { thread: "trn_1".to_owned(), persona: None }),
+                target: Some(RouteTarget::Thread { thread: "trn_1".to_owned(), persona: None }),
                 ..none()
             },
         ),
@@ -238,7 +238,7 @@ fn an_old_entry_and_a_new_one_take_the_same_way() {
             "target",
             json!({"persona": "atlas"}),
             InboundRequest {
-                target: Some(RequestTarget::Persona { persona: "atlas".to_owned() }),
+                target: Some(RouteTarget::Persona { persona: "atlas".to_owned() }),
                 ..none()
             },
         ),

@@ -353,5 +353,4 @@ impl CallValueParser<'_> {
 }
 
 #[cfg(test)]
-#[path = "function_gemma_tests.rs"]
 mod tests;

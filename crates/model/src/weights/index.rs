@@ -73,7 +73,7 @@ fn chosen(links: Vec<IndexLink>, wheel: &Wheel) -> Result<IndexLink, PullError> 
     }
     offered.retain(|link| !link.yanked);
     let link = offered.into_iter().next();
-    let link = link.ok_or_else(|| bad(format!("{} was taken back (yanked)", wheel.file)))?;
+    let link = link.ok_or_else(|| bad(format!("{} was yanked", wheel.file)))?;
     match &link.sha256 {
         Some(found) if *found != wheel.sha256 => Err(PullError::Digest {
             what: format!("{} as the package index offers it", wheel.file),
@@ -294,7 +294,7 @@ mod tests {
         let error = choose(vec![link("m-2.0.whl", None, false)]).unwrap_err();
         assert_eq!(error, "the package index does not have it: it has no m-1.0.whl");
         let error = choose(vec![link("m-1.0.whl", None, true)]).unwrap_err();
-        assert!(error.ends_with("m-1.0.whl was taken back (yanked)"), "{error}");
+        assert!(error.ends_with("m-1.0.whl was yanked"), "{error}");
         let error = choose(vec![link("m-1.0.whl", Some("cd"), false)]).unwrap_err();
         assert!(error.ends_with(&format!("expected sha256 {right}, found cd")), "{error}");
     }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::terms::DisclosureLevel;
+use crate::access_terms::DisclosureLevel;
 use crate::id::GrantId;
 use crate::limits::RESOURCE_BYTES_MAX;
 

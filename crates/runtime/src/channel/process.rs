@@ -13,7 +13,7 @@ use std::{io, thread};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use secrecy::ExposeSecret;
 
-use super::adapter::AdapterContext;
+use super::adapter_context::AdapterContext;
 use super::clock::Latch;
 use super::config::{AdapterConfig, StartError};
 use super::line_reader;

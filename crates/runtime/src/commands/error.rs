@@ -52,7 +52,7 @@ pub enum CommandError {
          write the variable that has it instead (`agentry secret list`)"
     )]
     SecretInArguments,
-    /// A grant for nobody.
+    /// A grant without a receiver.
     #[error("a grant needs a receiver")]
     GrantWithoutReceiver,
     /// A grant of nothing.

@@ -38,7 +38,7 @@ pub struct GrantRevocation {
 /// Gives a grant.
 ///
 /// # Errors
-/// If it is for nobody, of nothing, or for no time.
+/// If it has no receiver, no resource or no duration.
 pub fn give(context: CommandContext<'_>, request: GrantRequest) -> Result<Grant, CommandError> {
     let GrantRequest { receiver, resources, conditions, lasts_ms, reason, by } = request;
     if receiver == PrincipalQuery::default() {

@@ -220,7 +220,7 @@ fn a_grant_is_given_and_revoked_once() {
     scene.refused("a grant needs at least one resource", || give(grant(mom(), &[])));
     let short = GrantRequest { lasts_ms: Some(0), ..grant(mom(), &["tool:bash"]) };
     scene.refused("a grant lasts at least a millisecond", || give(short));
-    let given = give(grant(mom(), &["tool:bash", "data:facts"])).unwrap();
+    let given = give(grant(mom(), &["tool:bash", "data:full"])).unwrap();
     assert_eq!((given.created_at, given.expires_at), (NOW, Some(NOW + 1_000)));
     assert_eq!(given.reason.as_deref(), Some("she knows [secret pass]"));
     assert_eq!(scene.ledger.grant(&given.id).unwrap().as_ref(), Some(&given));

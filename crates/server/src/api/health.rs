@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::metrics;
 use super::models::PLAYED;
+use super::resource_usage::{ledger_bytes, process_usage};
 use crate::api_error::ApiError;
 use crate::route::{ApiRequest, ApiRoute, NoParams, RouteAccess};
 use crate::state::ServerState;
@@ -342,29 +343,10 @@ fn ledger(ledger: &Ledger) -> Result<LedgerHealth, ApiError> {
     })
 }
 
-/// Returns the size of the ledger with its write-ahead log, in bytes.
-pub(super) fn ledger_bytes(ledger: &Ledger) -> u64 {
-    let path = ledger.home().ledger();
-    let beside = path.with_extension("sqlite3-wal");
-    let size = |path: &std::path::Path| path.metadata().map_or(0, |metadata| metadata.len());
-    size(&path) + size(&beside)
-}
-
 fn process(site: &ServerState) -> ProcessHealth {
     let (rss_bytes, threads) = process_usage();
     let (started_at, streams) = (site.started, site.hub.subscriber_count() as u64);
     ProcessHealth { started_at, rss_bytes, streams, threads }
-}
-
-/// Returns resident memory in bytes and the number of threads, if the system reports them.
-pub(super) fn process_usage() -> (Option<u64>, Option<u64>) {
-    const KIBIBYTE: u64 = 1024;
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let number = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    (number("VmRSS:").map(|kibibytes| kibibytes * KIBIBYTE), number("Threads:"))
 }
 
 fn hooks(ledger: &Ledger) -> Result<HookHealth, ApiError> {

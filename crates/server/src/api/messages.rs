@@ -13,7 +13,7 @@ use agentry_protocol::TaskId;
 use agentry_protocol::access::UnknownWord;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, Sender};
-use agentry_protocol::inbound_request::{InboundRequest, RequestTarget, RunOverrides};
+use agentry_protocol::inbound_request::{InboundRequest, RouteTarget, RunOverrides};
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::InboundAcceptance;
 use agentry_runtime::inbound::receive::receive;
@@ -255,10 +255,10 @@ fn request(
     }
     let target = match place {
         MessageTarget::NewSession => {
-            Some(RequestTarget::Session { session: format!("http-{source}"), persona: agent })
+            Some(RouteTarget::Session { session: format!("http-{source}"), persona: agent })
         }
-        MessageTarget::Session(session) => Some(RequestTarget::Session { session, persona: agent }),
-        MessageTarget::PolicyRoute => agent.map(|persona| RequestTarget::Persona { persona }),
+        MessageTarget::Session(session) => Some(RouteTarget::Session { session, persona: agent }),
+        MessageTarget::PolicyRoute => agent.map(|persona| RouteTarget::Persona { persona }),
     };
     let mode = mode.map(|mode| mode.authorize(caller)).transpose()?;
     let (task, inputs) = task.unzip();

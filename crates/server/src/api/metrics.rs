@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use agentry_runtime::Enforcer;
 
-use super::health::{ledger_bytes, process_usage};
+use super::resource_usage::{ledger_bytes, process_usage};
 use crate::api_error::ApiError;
 use crate::route::{ApiRequest, ApiResponse};
 use crate::state::ServerState;

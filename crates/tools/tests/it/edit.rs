@@ -76,12 +76,12 @@ fn a_text_that_is_not_there_is_a_failure_with_a_hint() {
     check_fails(
         "one\n",
         input("two", "2"),
-        "old_string does not stand in `a.txt`. Read the file again and copy it exactly.",
+        "`old_string` was not found in a.txt. Read the file again and copy it exactly.",
     );
     check_fails(
         "x\n\tfn a() {\n}\n",
         input("  fn a() {\n}", "2"),
-        "old_string does not stand in `a.txt`. Line 2 begins like it but differs in white space or \
+        "`old_string` was not found in a.txt. Line 2 begins like it but differs in white space or \
          in what follows. Read the file again and copy it exactly.",
     );
 }
