@@ -251,6 +251,7 @@ fn engine_with(
     let spending = loaded.library.settings.config.limits.spending.clone();
     let tools = Arc::new(Toolset::builtin());
     let parts = Host {
+        follower: LedgerFollower::new(ledger.clone()),
         ledger,
         purse: SpendingLimiter::new(&spending, known.providers.families()),
         models: HostModels {
@@ -264,7 +265,6 @@ fn engine_with(
         env: passed(host, &loaded),
         secrets,
         redactor,
-        mail: LedgerFollower::default(),
         new_number: new_uuid_number,
         executors: Executors::local(tools),
     };

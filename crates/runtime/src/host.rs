@@ -57,8 +57,8 @@ pub struct Host {
     pub secrets: SecretRegistry,
     /// Removes all values of secrets from recorded and displayed texts.
     pub redactor: Arc<Redactor>,
-    /// Delivers new ledger entries to the sessions that follow it.
-    pub mail: LedgerFollower,
+    /// Delivers new ledger entries to all their subscribers in this process.
+    pub follower: LedgerFollower,
     /// Returns a unique number; later numbers are larger.
     pub new_number: fn() -> u128,
     /// The executors for programs of agents and tool calls.

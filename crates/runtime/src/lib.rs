@@ -31,7 +31,7 @@ pub use definitions::definition_source::DefinitionSource;
 pub use definitions::load_skill::spec as load_skill_spec;
 pub use error::Error;
 pub use host::enforcer::Enforcer;
-pub use host::ledger_follower::LedgerFollower;
+pub use host::ledger_follower::{EntryListener, LedgerFollower, LedgerSubscription};
 pub use host::session_message::{Attendance, SessionHandle, SessionInbox};
 pub use host::{Host, HostModels, ModelNameResolver, NoticeSink, RunObserver};
 pub use run_request::{AdmittedPrompt, RunRequest, RunSettings};

@@ -65,8 +65,10 @@ pub const RETOLD_CALL_CHARS_MAX: usize = 200;
 pub const RETOLD_CALLS_MAX: usize = 50;
 /// The most entries of a turn that are read when it resumes.
 pub const TURN_ENTRIES_MAX: usize = 1_000_000;
-/// The longest wait of a ledger follower before it checks whether a subscriber is left.
-pub const TAIL_LOOK_TIME_MAX: Duration = Duration::from_millis(200);
+/// The most entries that the ledger follower reads at once for a subscriber that is behind.
+pub const CATCH_UP_ENTRIES_MAX: usize = 1_000;
+/// The time after which the ledger follower asks a listener without room again.
+pub const LISTENER_ROOM_WAIT: Duration = Duration::from_millis(10);
 
 /// The shortest value of a secret, in characters; shorter values occur in any text.
 pub const SECRET_CHARS_MIN: usize = 6;

@@ -1,34 +1,40 @@
 //! Sends ledger entries, and deltas of answers in progress, to all subscribers of event streams.
 //!
-//! One thread follows the ledger, and only while there are subscribers. A slow one is disconnected;
-//! it loses nothing, since a client can read the ledger from any entry on.
+//! The hub subscribes to the follower of the ledger while it has subscribers itself; its thread sends
+//! the entries on. A slow subscriber is disconnected; it loses nothing, since a client can read the
+//! ledger from any entry on.
 //!
 //! Must never: wait for a subscriber, or send an entry twice.
 
+mod entry_queue;
 mod frame;
+mod partial_answers;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use agentry_frontend::output::log_line;
-use agentry_protocol::envelope::EntrySubject;
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{AccessChange, IntakeStage};
 use agentry_protocol::token::Token;
 use agentry_protocol::{RunId, SessionId, TokenId};
-use agentry_store::{EntryFilter, Error as StoreError, Ledger};
+use agentry_runtime::{LedgerFollower, LedgerSubscription};
+use agentry_store::{EntryFilter, Ledger};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use self::entry_queue::{EntryQueue, HubMessage};
 pub(crate) use self::frame::{CloseReason, DeltaKind, StreamDelta, StreamEntry, StreamFrame};
+use self::partial_answers::PartialAnswers;
 use super::api_error::{ApiError, ApiErrorCode};
 use crate::limits::{
-    HUB_LOOK_TIME_MAX, PARTIAL_BYTES_MAX, STREAM_FRAMES_MAX, STREAM_WAITING_BYTES_MAX, STREAMS_MAX,
-    STREAMS_PER_KEY_MAX,
+    HUB_RETRY_TIME, STREAM_FRAMES_MAX, STREAM_WAITING_BYTES_MAX, STREAMS_MAX, STREAMS_PER_KEY_MAX,
 };
 
 /// The subject of a subscription.
@@ -44,27 +50,46 @@ pub(crate) enum Topic {
     Inbound(EventId),
 }
 
+/// The frames that a subscriber receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamContent {
+    /// Entries of the ledger only.
+    Entries,
+    /// Entries, and the deltas of answers in progress and of progress output.
+    EntriesAndDeltas,
+}
+
 /// Sends ledger entries and deltas to the subscribers.
 pub struct StreamHub {
     ledger: Ledger,
+    follower: LedgerFollower,
+    queue: EntryQueue,
     state: Mutex<State>,
-    wanted: Condvar,
     dropped: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    listeners: HashMap<u64, StreamSubscriber>,
+    subscribers: HashMap<u64, StreamSubscriber>,
     by_topic: HashMap<Topic, HashSet<u64>>,
-    next: u64,
+    next_number: u64,
     /// The number of open streams per key, including those that are about to close.
     open: HashMap<Option<TokenId>, usize>,
-    /// The last entry sent; none without subscribers. The first subscriber sets it; it is cleared
-    /// with the last one: a gap between the two would send old entries again.
-    after_seq: Option<u64>,
-    /// The text so far of each answer in progress.
-    partial: HashMap<RunId, StreamDelta>,
+    /// The hub's subscription to the ledger; None without subscribers. The first subscriber begins
+    /// it, and it ends in one step with the last one, together with its position: a gap between the
+    /// two would send old entries again.
+    following: Option<HubSubscription>,
+    partial: PartialAnswers,
     is_closed: bool,
+}
+
+/// The hub's subscription to all entries of the ledger; dropping it ends it.
+struct HubSubscription {
+    /// The number that its messages carry; those of an earlier subscription are ignored.
+    number: u64,
+    /// The last entry sent.
+    after_seq: u64,
+    _subscription: LedgerSubscription,
 }
 
 struct StreamSubscriber {
@@ -72,7 +97,7 @@ struct StreamSubscriber {
     frames: mpsc::Sender<StreamFrame>,
     /// The bytes that wait to be sent to this subscriber.
     waiting: Arc<AtomicUsize>,
-    wants_pieces: bool,
+    content: StreamContent,
     token: Option<TokenId>,
 }
 
@@ -135,21 +160,23 @@ impl Drop for StreamSubscription {
     fn drop(&mut self) {
         let mut state = self.hub.state();
         state.remove(self.number);
-        state.let_go(&self.token);
+        state.release_place(&self.token);
     }
 }
 
 impl StreamHub {
     /// Starts the hub's thread, which ends when the hub is closed.
-    pub fn start(ledger: Ledger) -> std::io::Result<Arc<Self>> {
+    pub fn start(ledger: Ledger, follower: LedgerFollower) -> std::io::Result<Arc<Self>> {
+        let (queue, messages) = EntryQueue::new();
         let hub = Arc::new(Self {
             ledger,
+            follower,
+            queue,
             state: Mutex::default(),
-            wanted: Condvar::new(),
             dropped: AtomicU64::new(0),
         });
         let working = hub.clone();
-        thread::Builder::new().name("streams".to_owned()).spawn(move || working.work())?;
+        thread::Builder::new().name("streams".to_owned()).spawn(move || working.work(&messages))?;
         Ok(hub)
     }
 
@@ -157,7 +184,7 @@ impl StreamHub {
     pub(crate) fn subscribe(
         self: &Arc<Self>,
         topic: Topic,
-        wants_pieces: bool,
+        content: StreamContent,
         token: Option<&Token>,
     ) -> Result<StreamSubscription, ApiError> {
         let until = token.and_then(|token| token.expires_at).map(|at| {
@@ -171,33 +198,40 @@ impl StreamHub {
             return Err(ApiError::new(ApiErrorCode::Unavailable, "the server is stopping"));
         }
         state.must_have_room(&token)?;
-        let after_seq = match state.after_seq {
-            Some(after_seq) => after_seq,
-            None => self.ledger.last_seq()?,
-        };
-        state.after_seq = Some(after_seq);
-        let number = state.next;
-        state.next += 1;
-        let partial = if wants_pieces {
-            state.partial.values().filter(|one| is_about(&topic, &one.about)).cloned().collect()
-        } else {
-            Vec::new()
+        let number = state.next_number;
+        state.next_number += 1;
+        let after_seq = self.follow(&mut state, number)?;
+        let partial = match content {
+            StreamContent::Entries => Vec::new(),
+            StreamContent::EntriesAndDeltas => state.partial.about(|about| is_about(&topic, about)),
         };
         state.by_topic.entry(topic.clone()).or_default().insert(number);
         let waiting = Arc::new(AtomicUsize::new(0));
-        let listener = StreamSubscriber {
+        let subscriber = StreamSubscriber {
             topics: vec![topic],
             frames: sender,
             waiting: waiting.clone(),
-            wants_pieces,
+            content,
             token: token.clone(),
         };
-        state.listeners.insert(number, listener);
+        state.subscribers.insert(number, subscriber);
         *state.open.entry(token.clone()).or_default() += 1;
         drop(state);
-        self.wanted.notify_all();
         let hub = self.clone();
         Ok(StreamSubscription { hub, number, after_seq, frames, waiting, token, until, partial })
+    }
+
+    /// Returns the last entry sent; subscribes the hub to the ledger for its first subscriber.
+    fn follow(&self, state: &mut State, number: u64) -> Result<u64, ApiError> {
+        if let Some(following) = &state.following {
+            return Ok(following.after_seq);
+        }
+        let after_seq = self.ledger.last_seq()?;
+        let listener = self.queue.listener(number);
+        let filter = EntryFilter::default();
+        let subscription = self.follower.subscribe(filter, after_seq, listener)?;
+        state.following = Some(HubSubscription { number, after_seq, _subscription: subscription });
+        Ok(after_seq)
     }
 
     /// Subscribes to a run too. Returns the entry up to which the client must read the run from the
@@ -205,7 +239,8 @@ impl StreamHub {
     pub(crate) fn subscribe_to_run(&self, listening: &StreamSubscription, run: RunId) -> u64 {
         let mut state = self.state();
         state.add(listening.number, Topic::Run(run));
-        state.after_seq.unwrap_or(listening.after_seq).max(listening.after_seq)
+        let sent = state.following.as_ref().map_or(0, |following| following.after_seq);
+        sent.max(listening.after_seq)
     }
 
     /// Closes all streams and refuses new subscribers.
@@ -214,12 +249,12 @@ impl StreamHub {
         state.is_closed = true;
         state.end_all(CloseReason::Stopping);
         drop(state);
-        self.wanted.notify_all();
+        self.queue.close();
     }
 
     /// Returns the number of subscribers.
-    pub(crate) fn listeners(&self) -> usize {
-        self.state().listeners.len()
+    pub(crate) fn subscriber_count(&self) -> usize {
+        self.state().subscribers.len()
     }
 
     /// Returns the number of subscribers that were disconnected because they were too slow.
@@ -231,38 +266,46 @@ impl StreamHub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self) {
-        loop {
-            let idle = |state: &mut State| state.after_seq.is_none() && !state.is_closed;
-            let state = self.wanted.wait_while(self.state(), idle);
-            let state = state.unwrap_or_else(PoisonError::into_inner);
-            let Some(after_seq) = state.after_seq.filter(|_| !state.is_closed) else { return };
-            drop(state);
-            if let Err(error) = self.hand_out(after_seq) {
-                log_line(&format!("event streams closed: cannot read the ledger: {error}"));
-                self.state().end_all(CloseReason::Stopping);
-                thread::sleep(HUB_LOOK_TIME_MAX);
+    fn work(&self, messages: &Receiver<HubMessage>) {
+        for message in messages {
+            match message {
+                HubMessage::Entries(number, entries) => {
+                    let count = entries.len();
+                    self.deliver(number, entries);
+                    self.queue.taken(count);
+                }
+                HubMessage::Failed(number, reason) => {
+                    self.fail(number, &reason);
+                    // Clients that come back at once must not fill the log.
+                    thread::sleep(HUB_RETRY_TIME);
+                }
+                HubMessage::Closed => return,
             }
         }
     }
 
-    /// Sends entries until there are no subscribers.
-    fn hand_out(&self, after_seq: u64) -> Result<(), StoreError> {
-        let mut tail = self.ledger.tail(after_seq, EntryFilter::default())?;
-        loop {
-            let entries = tail.next(HUB_LOOK_TIME_MAX)?;
-            let mut state = self.state();
-            for envelope in entries {
-                let dropped = state.hand_out(StreamEntry::new(envelope));
-                self.dropped.fetch_add(dropped, Ordering::Relaxed);
-            }
-            if state.listeners.is_empty() || state.is_closed {
-                // The next subscriber begins at the end of the ledger as it is then.
-                state.after_seq = None;
-                return Ok(());
-            }
-            state.after_seq = Some(tail.after_seq());
+    /// Sends the entries of a subscription of the hub to the subscribers.
+    fn deliver(&self, number: u64, entries: Vec<Arc<Envelope>>) {
+        let mut state = self.state();
+        for envelope in entries {
+            // Clients read the entries of an earlier subscription from the ledger. This one may end
+            // at any entry, with the last subscriber.
+            let is_current = |one: &&mut HubSubscription| one.number == number;
+            let Some(following) = state.following.as_mut().filter(is_current) else { return };
+            following.after_seq = envelope.seq;
+            let dropped = state.deliver(StreamEntry::new(envelope));
+            self.dropped.fetch_add(dropped, Ordering::Relaxed);
         }
+    }
+
+    /// Closes all streams: a subscription of the hub failed.
+    fn fail(&self, number: u64, reason: &str) {
+        let mut state = self.state();
+        if state.following.as_ref().is_none_or(|following| following.number != number) {
+            return;
+        }
+        log_line(&format!("event streams closed: cannot read the ledger: {reason}"));
+        state.end_all(CloseReason::Stopping);
     }
 
     /// Forgets the text so far of a run: the answer is in the ledger now, or was dropped.
@@ -271,10 +314,11 @@ impl StreamHub {
     }
 
     /// Sends a delta to its subscribers that want deltas, and keeps the text so far.
-    pub(super) fn publish_delta(&self, piece: StreamDelta) {
+    pub(super) fn publish_delta(&self, delta: StreamDelta) {
         let mut state = self.state();
-        state.keep(&piece);
-        let dropped = state.send(&piece.about.clone(), true, &StreamFrame::Delta(Arc::new(piece)));
+        state.partial.keep(&delta);
+        let numbers = state.numbers(&delta.about);
+        let dropped = state.send_to(numbers, &StreamFrame::Delta(Arc::new(delta)));
         self.dropped.fetch_add(dropped, Ordering::Relaxed);
     }
 }
@@ -297,7 +341,8 @@ impl State {
         Ok(())
     }
 
-    fn let_go(&mut self, token: &Option<TokenId>) {
+    /// Gives back the place of a stream.
+    fn release_place(&mut self, token: &Option<TokenId>) {
         if let Some(count) = self.open.get_mut(token) {
             *count -= 1;
             if *count == 0 {
@@ -307,15 +352,18 @@ impl State {
     }
 
     fn add(&mut self, number: u64, topic: Topic) {
-        if let Some(listener) = self.listeners.get_mut(&number) {
-            listener.topics.push(topic.clone());
+        if let Some(subscriber) = self.subscribers.get_mut(&number) {
+            subscriber.topics.push(topic.clone());
             self.by_topic.entry(topic).or_default().insert(number);
         }
     }
 
     fn remove(&mut self, number: u64) {
-        let Some(listener) = self.listeners.remove(&number) else { return };
-        for topic in listener.topics {
+        let Some(subscriber) = self.subscribers.remove(&number) else { return };
+        if self.subscribers.is_empty() {
+            self.following = None;
+        }
+        for topic in subscriber.topics {
             if let Some(all) = self.by_topic.get_mut(&topic) {
                 all.remove(&number);
                 if all.is_empty() {
@@ -326,16 +374,16 @@ impl State {
     }
 
     fn end_all(&mut self, bye: CloseReason) {
-        for listener in self.listeners.values() {
-            listener.frames.try_send(StreamFrame::Close(bye)).unwrap_or_default();
+        for subscriber in self.subscribers.values() {
+            subscriber.frames.try_send(StreamFrame::Close(bye)).unwrap_or_default();
         }
-        self.listeners.clear();
+        self.subscribers.clear();
         self.by_topic.clear();
-        self.after_seq = None;
+        self.following = None;
     }
 
     /// Sends an entry; returns the number of subscribers that were too slow for it.
-    fn hand_out(&mut self, recorded: StreamEntry) -> u64 {
+    fn deliver(&mut self, recorded: StreamEntry) -> u64 {
         let envelope = &recorded.envelope;
         if let Event::Access(AccessChange::TokenRevoked { token, .. }) = &envelope.event {
             self.end(token);
@@ -356,20 +404,20 @@ impl State {
         let frame = StreamFrame::Entry(Arc::new(recorded));
         let mut numbers = self.numbers(&about);
         numbers.extend(of);
-        self.send_to(numbers, false, &frame)
+        self.send_to(numbers, &frame)
     }
 
     fn end(&mut self, token: &TokenId) {
-        let held = |listener: &StreamSubscriber| listener.token.as_ref() == Some(token);
+        let held = |subscriber: &StreamSubscriber| subscriber.token.as_ref() == Some(token);
         let numbers: Vec<u64> = self
-            .listeners
+            .subscribers
             .iter()
-            .filter(|(_, listener)| held(listener))
+            .filter(|(_, subscriber)| held(subscriber))
             .map(|(number, _)| *number)
             .collect();
         for number in numbers {
-            if let Some(listener) = self.listeners.get(&number) {
-                listener
+            if let Some(subscriber) = self.subscribers.get(&number) {
+                subscriber
                     .frames
                     .try_send(StreamFrame::Close(CloseReason::Revoked))
                     .unwrap_or_default();
@@ -378,20 +426,17 @@ impl State {
         }
     }
 
-    fn send(&mut self, about: &EntrySubject, is_piece: bool, frame: &StreamFrame) -> u64 {
-        let numbers = self.numbers(about);
-        self.send_to(numbers, is_piece, frame)
-    }
-
-    fn send_to(&mut self, numbers: HashSet<u64>, is_piece: bool, frame: &StreamFrame) -> u64 {
+    /// Sends a frame; returns the number of subscribers that were too slow for it.
+    fn send_to(&mut self, numbers: HashSet<u64>, frame: &StreamFrame) -> u64 {
+        let is_delta = matches!(frame, StreamFrame::Delta(_));
         let mut slow = Vec::new();
         for number in numbers {
-            let Some(listener) = self.listeners.get(&number) else { continue };
-            if is_piece && !listener.wants_pieces {
+            let Some(subscriber) = self.subscribers.get(&number) else { continue };
+            if is_delta && subscriber.content == StreamContent::Entries {
                 continue;
             }
             // A missed delta is harmless; a missed entry is not.
-            if !listener.send(frame) && !is_piece {
+            if !subscriber.send(frame) && !is_delta {
                 slow.push(number);
             }
         }
@@ -405,36 +450,6 @@ impl State {
         let run = about.run.clone().map(Topic::Run);
         let topics = [Some(Topic::All), session, run].into_iter().flatten();
         topics.filter_map(|topic| self.by_topic.get(&topic)).flatten().copied().collect()
-    }
-
-    /// Keeps the text so far, for clients that subscribe later.
-    fn keep(&mut self, piece: &StreamDelta) {
-        let Some(run) = &piece.about.run else { return };
-        match &piece.said {
-            DeltaKind::Text(text) => {
-                let kept = self.partial.entry(run.clone()).or_insert_with(|| StreamDelta {
-                    said: DeltaKind::Text(String::new()),
-                    whole: true,
-                    ..piece.clone()
-                });
-                if kept.asked != piece.asked {
-                    *kept = StreamDelta {
-                        said: DeltaKind::Text(String::new()),
-                        whole: true,
-                        ..piece.clone()
-                    };
-                }
-                if let DeltaKind::Text(all) = &mut kept.said
-                    && all.len() + text.len() <= PARTIAL_BYTES_MAX
-                {
-                    all.push_str(text);
-                }
-            }
-            DeltaKind::Restart => {
-                self.partial.remove(run);
-            }
-            DeltaKind::Thinking(_) | DeltaKind::Progress(_) => {}
-        }
     }
 }
 
@@ -485,7 +500,8 @@ mod tests {
     fn scene() -> Scene {
         let home = tempfile::tempdir().expect("a temporary directory can be made");
         let ledger = Ledger::open(home.path(), Arc::new(|| 7)).expect("a ledger can be made");
-        let hub = StreamHub::start(ledger.clone()).expect("a thread can be started");
+        let hub = StreamHub::start(ledger.clone(), LedgerFollower::new(ledger.clone()))
+            .expect("a thread can be started");
         Scene { ledger, hub, home }
     }
 
@@ -514,9 +530,9 @@ mod tests {
     #[test]
     fn who_does_not_keep_up_is_let_go_and_harms_nobody() {
         let Scene { ledger, hub, home: _home } = scene();
-        let mut slow = hub.subscribe(Topic::All, false, None).unwrap();
+        let mut slow = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
         let session = Topic::Session(SessionId::from_number(1));
-        let mut quick = hub.subscribe(session, false, None).unwrap();
+        let mut quick = hub.subscribe(session, StreamContent::Entries, None).unwrap();
         let half = STREAM_FRAMES_MAX / 2;
         let mut heard = Vec::new();
         for _ in 0..4 {
@@ -524,7 +540,7 @@ mod tests {
             heard.extend(seqs(&mut quick, half));
         }
         assert_eq!(heard, (1..=4 * half as u64).collect::<Vec<u64>>());
-        assert_eq!((hub.dropped(), hub.listeners()), (1, 1));
+        assert_eq!((hub.dropped(), hub.subscriber_count()), (1, 1));
         // The frames queued for the slow one are complete up to the point where it was removed.
         let got = seqs(&mut slow, usize::MAX);
         assert_eq!(got, (1..=STREAM_FRAMES_MAX as u64).collect::<Vec<u64>>());
@@ -534,8 +550,8 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
     fn what_waits_for_a_slow_listener_is_bounded_in_bytes() {
         let Scene { ledger, hub, home: _home } = scene();
-        let slow = hub.subscribe(Topic::All, false, None).unwrap();
-        let mut quick = hub.subscribe(Topic::All, false, None).unwrap();
+        let slow = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
+        let mut quick = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
         let about = EntrySubject::default();
         let event = Event::PromptReceived { content: "x".repeat(20_000) };
         let draft = Draft { cause: None, about, event };
@@ -544,7 +560,7 @@ mod tests {
             ledger.append(vec![draft.clone()]).expect("it is recorded");
             assert_eq!(seqs(&mut quick, 1).len(), 1);
         }
-        assert_eq!((hub.dropped(), hub.listeners()), (1, 1));
+        assert_eq!((hub.dropped(), hub.subscriber_count()), (1, 1));
         let waiting = slow.waiting.load(Ordering::Relaxed);
         assert!(waiting <= STREAM_WAITING_BYTES_MAX + 100_000, "{waiting} bytes");
         hub.close();
@@ -554,16 +570,17 @@ mod tests {
     fn a_key_has_so_many_streams_and_each_that_ends_gives_its_place_back() {
         let Scene { hub, home: _home, .. } = scene();
         let mut open: Vec<StreamSubscription> = (0..STREAMS_PER_KEY_MAX)
-            .map(|_| hub.subscribe(Topic::All, false, None).unwrap())
+            .map(|_| hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap())
             .collect();
-        let refusal = hub.subscribe(Topic::All, false, None).map(drop).unwrap_err();
+        let refusal =
+            hub.subscribe(Topic::All, StreamContent::Entries, None).map(drop).unwrap_err();
         assert_eq!(refusal.code, ApiErrorCode::RateLimited);
         // A removed subscriber counts as open until it is dropped.
         let first = open.remove(0);
         hub.state().remove(first.number);
-        assert!(hub.subscribe(Topic::All, false, None).is_err());
+        assert!(hub.subscribe(Topic::All, StreamContent::Entries, None).is_err());
         drop(first);
-        assert!(hub.subscribe(Topic::All, false, None).is_ok());
+        assert!(hub.subscribe(Topic::All, StreamContent::Entries, None).is_ok());
         drop(open);
         assert!(hub.state().open.is_empty());
         hub.close();
@@ -573,20 +590,20 @@ mod tests {
     fn a_listener_begins_where_the_ledger_is_and_hears_each_entry_once() {
         let Scene { ledger, hub, home: _home } = scene();
         let before = add(&ledger, 3);
-        let mut first = hub.subscribe(Topic::All, false, None).unwrap();
+        let mut first = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
         assert_eq!(first.after_seq, before);
         let last = add(&ledger, 2);
         assert_eq!(seqs(&mut first, 2), [before + 1, last]);
         drop(first);
-        assert_eq!(hub.listeners(), 0);
+        assert_eq!(hub.subscriber_count(), 0);
         add(&ledger, 5);
-        let mut again = hub.subscribe(Topic::All, false, None).unwrap();
+        let mut again = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
         let next = add(&ledger, 1);
         let count = usize::try_from(next - again.after_seq).unwrap();
         let heard = seqs(&mut again, count);
         assert_eq!(heard.last(), Some(&next));
         hub.close();
-        assert!(hub.subscribe(Topic::All, false, None).is_err());
+        assert!(hub.subscribe(Topic::All, StreamContent::Entries, None).is_err());
     }
 
     /// A client that subscribed as the last one left got the whole past again.
@@ -594,9 +611,9 @@ mod tests {
     fn a_listener_hears_nothing_that_it_is_to_read_in_the_ledger() {
         let Scene { ledger, hub, home: _home } = scene();
         let before = add(&ledger, 3);
-        let mut listening = hub.subscribe(Topic::All, false, None).unwrap();
+        let mut listening = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
         for envelope in ledger.read_from(0, &EntryFilter::default(), 3).unwrap() {
-            hub.state().hand_out(StreamEntry::new(envelope));
+            hub.state().deliver(StreamEntry::new(Arc::new(envelope)));
         }
         let new = add(&ledger, 1);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
@@ -604,6 +621,39 @@ mod tests {
             panic!("it hears of the new one");
         };
         assert_eq!((listening.after_seq, heard.envelope.seq), (before, new));
+        hub.close();
+    }
+
+    /// The thread of the hub finds messages of a subscription that ended with its last subscriber.
+    #[test]
+    fn messages_of_an_earlier_subscription_of_the_hub_reach_no_subscriber() {
+        let Scene { ledger, hub, home: _home } = scene();
+        let first = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
+        let earlier = first.number;
+        drop(first);
+        assert!(hub.state().following.is_none());
+        let mut again = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
+        add(&ledger, 1);
+        assert_eq!(seqs(&mut again, 1), [1]);
+        let old = ledger.read_from(0, &EntryFilter::default(), 1).unwrap();
+        hub.deliver(earlier, old.into_iter().map(Arc::new).collect());
+        hub.fail(earlier, "an old failure");
+        add(&ledger, 1);
+        assert_eq!(seqs(&mut again, 1), [2]);
+        hub.close();
+    }
+
+    #[test]
+    fn a_failure_of_the_ledger_closes_all_streams_and_new_ones_can_follow() {
+        let Scene { ledger, hub, home: _home } = scene();
+        let mut closed = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
+        hub.fail(closed.number, "a test");
+        let frame = closed.frames.blocking_recv();
+        assert!(matches!(frame, Some(StreamFrame::Close(CloseReason::Stopping))));
+        assert!(closed.frames.blocking_recv().is_none());
+        let mut next = hub.subscribe(Topic::All, StreamContent::Entries, None).unwrap();
+        let new = add(&ledger, 1);
+        assert_eq!(seqs(&mut next, 1), [new]);
         hub.close();
     }
 
@@ -615,11 +665,13 @@ mod tests {
         for text in ["Hel", "lo"] {
             audience.on_delta(&about, 5, &Delta::Text(text.to_owned()));
         }
-        let late = hub.subscribe(Topic::Run(RunId::from_number(1)), true, None).unwrap();
-        let said: Vec<&DeltaKind> = late.partial.iter().map(|piece| &piece.said).collect();
+        let late = hub
+            .subscribe(Topic::Run(RunId::from_number(1)), StreamContent::EntriesAndDeltas, None)
+            .unwrap();
+        let said: Vec<&DeltaKind> = late.partial.iter().map(|delta| &delta.said).collect();
         assert_eq!(said, [&DeltaKind::Text("Hello".to_owned())]);
         audience.on_delta(&about, 5, &Delta::Restart);
-        let later = hub.subscribe(Topic::All, true, None).unwrap();
+        let later = hub.subscribe(Topic::All, StreamContent::EntriesAndDeltas, None).unwrap();
         assert!(later.partial.is_empty());
         hub.close();
     }

@@ -48,8 +48,10 @@ pub const STREAMS_PER_KEY_MAX: usize = 200;
 pub const STREAM_PAGE_ENTRIES: usize = 16;
 /// The maximum time without data on a stream; then a comment is sent.
 pub const STREAM_QUIET_TIME_MAX: Duration = Duration::from_secs(15);
-/// The maximum time that the hub waits for entries before it checks for clients.
-pub const HUB_LOOK_TIME_MAX: Duration = Duration::from_secs(1);
+/// The maximum number of entries that wait for the hub; further ones wait in the ledger.
+pub const HUB_ENTRIES_WAITING_MAX: usize = 1_000;
+/// The pause of the hub after a failure of the ledger closed all streams.
+pub const HUB_RETRY_TIME: Duration = Duration::from_secs(1);
 /// The maximum text of an active reply that is kept for late clients, in bytes.
 pub const PARTIAL_BYTES_MAX: usize = 256 * 1024;
 /// The maximum size of a request body, in bytes.

@@ -137,7 +137,7 @@ async fn feed_entries(
         }
         // While the client reads slowly, hold only the shortened JSON; the entries may be long.
         let page: Vec<sse::Event> =
-            page.into_iter().map(|envelope| entry(&StreamEntry::new(envelope))).collect();
+            page.into_iter().map(|envelope| entry(&StreamEntry::new(Arc::new(envelope)))).collect();
         for event in page {
             out.send(event).await?;
         }

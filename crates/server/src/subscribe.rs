@@ -14,7 +14,7 @@ use super::api::messages::{self, PromptBody};
 use super::api::visibility;
 use super::api_error::{ApiError, ApiErrorCode};
 use super::blocking::blocking;
-use super::hub::Topic;
+use super::hub::{StreamContent, Topic};
 use super::route::{NoParams, RawRequest, read_body, read_query};
 use super::sse::{self, Kind, LineId, SseStream};
 use super::state::ServerState;
@@ -76,8 +76,12 @@ fn entries(site: &ServerState, raw: &RawRequest) -> Result<EntryStream, ApiError
             .hint("name one of your sessions or runs"));
         }
     };
-    let listening =
-        site.hub.subscribe(topic, query.deltas.unwrap_or(false), raw.caller.token.as_ref())?;
+    let content = if query.deltas.unwrap_or(false) {
+        StreamContent::EntriesAndDeltas
+    } else {
+        StreamContent::Entries
+    };
+    let listening = site.hub.subscribe(topic, content, raw.caller.token.as_ref())?;
     let last = raw.header(LAST_EVENT).map(|text| {
         text.parse::<u64>().map_err(|_| ApiError::invalid("Last-Event-ID is not a sequence number"))
     });
@@ -93,8 +97,8 @@ fn run(site: &ServerState, raw: &RawRequest) -> Result<RunStream, ApiError> {
     let NoParams {} = read_query(&raw.query)?;
     let row = visibility::visible_run(site, &raw.caller, raw.part(0))?;
     let after = line_id(raw)?;
-    let listening =
-        site.hub.subscribe(Topic::Run(row.id.clone()), true, raw.caller.token.as_ref())?;
+    let (topic, content) = (Topic::Run(row.id.clone()), StreamContent::EntriesAndDeltas);
+    let listening = site.hub.subscribe(topic, content, raw.caller.token.as_ref())?;
     Ok((listening, row.id, after))
 }
 
@@ -113,8 +117,8 @@ fn listen_to(
     event: EventId,
 ) -> Result<MessageStream, ApiError> {
     let after = line_id(raw)?;
-    let listening =
-        site.hub.subscribe(Topic::Inbound(event.clone()), true, raw.caller.token.as_ref())?;
+    let (topic, content) = (Topic::Inbound(event.clone()), StreamContent::EntriesAndDeltas);
+    let listening = site.hub.subscribe(topic, content, raw.caller.token.as_ref())?;
     Ok((listening, event, after))
 }
 

@@ -3,7 +3,7 @@
 //! Must never: lose a failed commit.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -35,6 +35,15 @@ pub(crate) enum Poison {
     Unknown(String),
 }
 
+/// The entry that a tail waits for: the first of a stream after a number.
+pub(crate) struct AwaitedEntry<'a> {
+    pub(crate) after_seq: u64,
+    /// The stream; None means both.
+    pub(crate) stream: Option<LedgerStream>,
+    /// The flag that ends the wait.
+    pub(crate) is_woken: &'a AtomicBool,
+}
+
 impl CommitSignal {
     /// Returns the number of commits.
     pub(crate) fn commits(&self) -> u64 {
@@ -49,16 +58,27 @@ impl CommitSignal {
         })
     }
 
-    /// Waits until an entry of the stream follows `seq`, the writer fails, or the time is over.
-    pub(crate) fn wait_after(&self, seq: u64, stream: Option<LedgerStream>, time: Duration) {
-        let only_inputs = stream == Some(LedgerStream::World);
+    /// Waits until the entry is written, the waker is used, the writer fails, or the time is over.
+    pub(crate) fn wait_for(&self, awaited: &AwaitedEntry<'_>, time: Duration) {
+        let only_inputs = awaited.stream == Some(LedgerStream::World);
         let nothing_new = |state: &mut State| {
             let last = if only_inputs { state.last_input_seq } else { state.last_seq };
-            last <= seq && state.poison.is_none()
+            let is_woken = awaited.is_woken.load(Ordering::Relaxed);
+            last <= awaited.after_seq && state.poison.is_none() && !is_woken
         };
         let woken = if only_inputs { &self.came_in } else { &self.changed };
         let waited = woken.wait_timeout_while(self.state(), time, nothing_new);
         drop(waited.expect("nobody panics while holding the state"));
+    }
+
+    /// Ends the wait of the caller that owns the flag.
+    pub(crate) fn wake(&self, is_woken: &AtomicBool) {
+        // Under the lock, or a caller between its check and its wait would miss it.
+        let state = self.state();
+        is_woken.store(true, Ordering::Relaxed);
+        drop(state);
+        self.changed.notify_all();
+        self.came_in.notify_all();
     }
 
     /// Sets the number of the last entry when the ledger is opened.

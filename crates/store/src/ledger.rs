@@ -50,6 +50,17 @@ pub struct EntryFilter {
     pub stream: Option<LedgerStream>,
 }
 
+impl EntryFilter {
+    /// Returns true if an entry matches every field that is set.
+    pub fn matches(&self, envelope: &Envelope) -> bool {
+        let about = &envelope.about;
+        self.stream.is_none_or(|stream| stream == envelope.stream)
+            && (self.session.is_none() || self.session == about.session)
+            && (self.run.is_none() || self.run == about.run)
+            && (self.turn.is_none() || self.turn == about.turn)
+    }
+}
+
 pub(crate) struct LedgerInner {
     pub(crate) home: Home,
     pub(crate) path: PathBuf,

@@ -64,7 +64,7 @@ pub use loss::AcceptedLoss;
 pub use reservation::{Reservation, SpendingLimits, SpendingOverrun, SpendingPeriod};
 pub use spending::day_of;
 pub use status::{ApprovalStatus, InboundStatus, InvocationStatus};
-pub use tail::Tail;
+pub use tail::{Tail, TailWaker};
 pub use verify::VerificationReport;
 pub use view::{
     ApprovalRow, AuditFilter, AuditRow, CallRow, CallStatus, DecisionCount, DecisionGrouping,

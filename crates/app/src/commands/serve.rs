@@ -123,7 +123,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     allow_many_files();
     let bound = options.listen.into_options().bind(|name| host.environment.variable(name))?;
     let channels = channels::start(host, &parts, &settings, &project)?;
-    let hub = StreamHub::start(parts.ledger.clone())
+    let hub = StreamHub::start(parts.ledger.clone(), parts.follower.clone())
         .map_err(|error| Fault::new(Blame::Machine, format!("cannot start a thread: {error}")))?;
     let furniture = DispatcherOptions {
         host: parts.clone(),

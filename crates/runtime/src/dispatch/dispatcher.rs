@@ -182,7 +182,7 @@ impl Dispatcher {
 
     /// Works until it was stopped and no run is active, or until its one event is settled.
     pub fn work(mut self) -> Result<(), Error> {
-        let _looking = active_session::watch_world(&self.host, self.words.0.clone())?;
+        let _following = active_session::follow_world(&self.host, self.words.0.clone())?;
         if self.scope == DispatcherScope::All {
             for session in active_session::unfinished(&self.host.ledger)? {
                 self.with(&session, MailboxInput::Ticked)?;

@@ -1,187 +1,334 @@
-//! Delivers new world entries to this process's running sessions and to its world listeners.
+//! Delivers new ledger entries to all their subscribers in this process: sessions, the dispatcher
+//! and event streams.
 //!
-//! One thread follows the ledger for all of them; it ends when the last subscriber leaves.
+//! One thread reads the end of the ledger once for all of them, and only while there are any. Each
+//! subscriber has its own position. One that is behind the thread, because it begins at an earlier
+//! entry or had no room, gets the entries in between a page at a time; the others do not wait.
 //!
-//! Must never: deliver an entry twice, out of order, or to another session.
+//! Must never: deliver an entry twice, out of order, or against a filter; wait for a subscriber.
 
-use std::collections::HashMap;
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use agentry_protocol::SessionId;
 use agentry_protocol::envelope::{Envelope, LedgerStream};
-use agentry_store::{EntryFilter, Ledger, Tail};
+use agentry_store::{EntryFilter, Error as StoreError, Ledger, Tail, TailWaker};
 
 use crate::error::Error;
-use crate::host::session_message::SessionMessage;
-use crate::limits::{TAIL_LOOK_TIME_MAX, TURN_ENTRIES_MAX};
+use crate::limits::{CATCH_UP_ENTRIES_MAX, LISTENER_ROOM_WAIT};
 use crate::spawn;
 
-/// The follower of the ledger that all subscribers of this process share.
-#[derive(Clone, Default)]
-pub struct LedgerFollower(Arc<Mutex<LedgerSubscribers>>);
+/// The reason that a listener gets for the end of its subscription after it panicked.
+const LISTENER_PANIC: &str = "the receiver of the ledger's entries panicked";
+/// The reason that all listeners get if the thread itself panicked.
+const FOLLOWER_PANIC: &str = "the follower of the ledger panicked";
 
-/// The subscribers and the position of the follower thread.
-#[derive(Default)]
-struct LedgerSubscribers {
-    sessions: HashMap<SessionId, SessionSubscriber>,
-    lookouts: HashMap<u64, WorldListener>,
-    /// True while the follower thread runs; it ends when no subscriber is left.
-    goes: bool,
-    next_number: u64,
-    /// The sequence number up to which all entries were delivered.
-    after_seq: u64,
-}
-
-struct SessionSubscriber {
-    number: u64,
-    after_seq: u64,
-    news: Sender<SessionMessage>,
-}
-
-/// A listener that receives all world entries, or the reason why no more will come.
-pub(crate) type WorldListener = Box<dyn Fn(Result<&[Envelope], &str>) + Send>;
-
-/// A subscription to all world entries; dropping it ends it.
-pub(crate) struct WorldSubscription {
-    mail: LedgerFollower,
-    number: u64,
-}
-
-impl Drop for WorldSubscription {
-    fn drop(&mut self) {
-        self.mail.round().lookouts.remove(&self.number);
+/// The receiver of the entries of one subscription.
+///
+/// One thread calls all listeners, so a call must queue the entries and return, and use neither its
+/// subscription nor the follower. Under this condition no subscriber delays another. A listener
+/// that has no room, or panics, harms none but itself: it gets the entries later, or no more.
+pub trait EntryListener: Send {
+    /// Returns true if entries can be delivered now. The thread asks again after a short time.
+    fn has_room(&self) -> bool {
+        true
     }
+
+    /// Queues the next entries of the subscription, in order; never none.
+    fn deliver(&self, entries: &[Arc<Envelope>]);
+
+    /// Receives the reason why no more entries follow.
+    fn fail(&self, reason: &str);
 }
 
-/// A session's subscription to its world entries; dropping it ends it.
-pub(crate) struct SessionSubscription {
-    mail: LedgerFollower,
-    session: SessionId,
+/// The follower of a ledger. Clones share one thread and its subscribers.
+#[derive(Clone)]
+pub struct LedgerFollower {
+    ledger: Ledger,
+    state: Arc<Mutex<FollowerState>>,
+}
+
+#[derive(Default)]
+struct FollowerState {
+    subscribers: BTreeMap<u64, LedgerSubscriber>,
+    next_number: u64,
+    /// Ends the wait of the thread; None while no thread runs.
+    waker: Option<TailWaker>,
+}
+
+struct LedgerSubscriber {
+    filter: EntryFilter,
+    /// The matching entries up to this one were delivered, or precede the subscription.
+    after_seq: u64,
+    listener: Box<dyn EntryListener>,
+}
+
+/// A subscription to entries of the ledger. Dropping it ends it; no entry is delivered after that.
+pub struct LedgerSubscription {
+    follower: LedgerFollower,
     number: u64,
 }
 
-impl Drop for SessionSubscription {
+impl Drop for LedgerSubscription {
     fn drop(&mut self) {
-        let mut round = self.mail.round();
-        if round.sessions.get(&self.session).is_some_and(|one| one.number == self.number) {
-            round.sessions.remove(&self.session);
+        let mut state = self.follower.state();
+        let removed = state.subscribers.remove(&self.number);
+        if state.subscribers.is_empty() {
+            // The thread ends, and lets go of the ledger.
+            state.waker.iter().for_each(TailWaker::wake);
         }
+        drop(state);
+        drop(removed);
     }
 }
 
 impl LedgerFollower {
-    /// Subscribes a session to its world entries after `after_seq`.
-    pub(crate) fn follow(
+    /// Returns a follower that has no subscriber and no thread.
+    pub fn new(ledger: Ledger) -> Self {
+        Self { ledger, state: Arc::default() }
+    }
+
+    /// Subscribes a listener to the matching entries after `after_seq`; starts the thread if there
+    /// is none.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read, or the thread cannot be started.
+    pub fn subscribe(
         &self,
-        ledger: &Ledger,
-        session: &SessionId,
+        filter: EntryFilter,
         after_seq: u64,
-        news: Sender<SessionMessage>,
-    ) -> Result<SessionSubscription, Error> {
-        let mut round = self.round();
-        self.see_that_it_goes(&mut round, ledger, after_seq)?;
-        // Entries that the thread delivered to earlier subscribers already.
-        let mut seen = after_seq;
-        if round.after_seq > after_seq {
-            let stream = Some(LedgerStream::World);
-            let filter =
-                EntryFilter { session: Some(session.clone()), stream, ..EntryFilter::default() };
-            for envelope in ledger.read_from(after_seq, &filter, TURN_ENTRIES_MAX)? {
-                seen = envelope.seq;
-                bring(&news, envelope);
+        listener: Box<dyn EntryListener>,
+    ) -> Result<LedgerSubscription, Error> {
+        let mut state = self.state();
+        match &state.waker {
+            // The thread may wait in a stream that is not enough for the new subscriber.
+            Some(waker) => waker.wake(),
+            None => {
+                let thread = self.thread(&mut state, after_seq)?;
+                let started = spawn::start("ledger-follower".to_owned(), move || thread.run());
+                started.inspect_err(|_| state.waker = None)?;
             }
         }
-        let number = round.next_number;
-        round.next_number += 1;
-        let one = SessionSubscriber { number, after_seq: seen, news };
-        round.sessions.insert(session.clone(), one);
-        Ok(SessionSubscription { mail: self.clone(), session: session.clone(), number })
+        let number = state.next_number;
+        state.next_number += 1;
+        state.subscribers.insert(number, LedgerSubscriber { filter, after_seq, listener });
+        Ok(LedgerSubscription { follower: self.clone(), number })
     }
 
-    /// Subscribes a listener to all world entries from now on; earlier ones may be among them.
-    pub(crate) fn watch(
-        &self,
-        ledger: &Ledger,
-        lookout: WorldListener,
-    ) -> Result<WorldSubscription, Error> {
-        let after_seq = ledger.last_seq()?;
-        let mut round = self.round();
-        self.see_that_it_goes(&mut round, ledger, after_seq)?;
-        let number = round.next_number;
-        round.next_number += 1;
-        round.lookouts.insert(number, lookout);
-        Ok(WorldSubscription { mail: self.clone(), number })
+    fn thread(&self, state: &mut FollowerState, after_seq: u64) -> Result<FollowerThread, Error> {
+        let tail = self.ledger.tail(after_seq, EntryFilter::default())?;
+        state.waker = Some(tail.waker());
+        Ok(FollowerThread { follower: self.clone(), tail, stream: None })
     }
 
-    fn see_that_it_goes(
-        &self,
-        round: &mut LedgerSubscribers,
-        ledger: &Ledger,
-        after_seq: u64,
-    ) -> Result<(), Error> {
-        if !round.goes {
-            let filter =
-                EntryFilter { stream: Some(LedgerStream::World), ..EntryFilter::default() };
-            let tail = ledger.tail(after_seq, filter)?;
-            round.after_seq = after_seq;
-            self.start(tail)?;
-            round.goes = true;
+    /// Ends all subscriptions and tells each listener why. The next subscriber starts a new thread.
+    fn fail(&self, reason: &str) {
+        let mut state = self.state();
+        state.waker = None;
+        for subscriber in std::mem::take(&mut state.subscribers).into_values() {
+            subscriber.fail(reason);
         }
-        Ok(())
     }
 
-    fn start(&self, mut tail: Tail) -> Result<(), Error> {
-        let mail = self.clone();
-        let work = move || {
-            loop {
-                let came = tail.next(TAIL_LOOK_TIME_MAX);
-                let mut round = mail.round();
-                match came {
-                    Ok(envelopes) => {
-                        round.after_seq = tail.after_seq();
-                        if !envelopes.is_empty() {
-                            round.lookouts.values().for_each(|see| see(Ok(&envelopes)));
-                        }
-                        envelopes.into_iter().for_each(|envelope| round.bring(envelope));
-                    }
-                    Err(error) => round.tell_all(&error.to_string()),
-                }
-                if round.sessions.is_empty() && round.lookouts.is_empty() {
-                    round.goes = false;
-                    return;
-                }
+    fn state(&self) -> MutexGuard<'_, FollowerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FollowerState {
+    /// Delivers to one subscriber; a listener that panics is removed.
+    fn deliver(&mut self, number: u64, entries: &[Arc<Envelope>], until_seq: u64) {
+        let Some(subscriber) = self.subscribers.get_mut(&number) else { return };
+        match subscriber.deliver(entries) {
+            DeliveryOutcome::Delivered => {
+                subscriber.after_seq = subscriber.after_seq.max(until_seq);
             }
+            DeliveryOutcome::NoRoom => {}
+            DeliveryOutcome::Panicked => self.remove(number, LISTENER_PANIC),
+        }
+    }
+
+    fn remove(&mut self, number: u64, reason: &str) {
+        if let Some(subscriber) = self.subscribers.remove(&number) {
+            subscriber.fail(reason);
+        }
+    }
+
+    /// Returns the narrowest stream that has the entries of all subscribers; None means all.
+    fn stream(&self) -> Option<LedgerStream> {
+        let world = Some(LedgerStream::World);
+        world.filter(|_| self.subscribers.values().all(|one| one.filter.stream == world))
+    }
+}
+
+/// The end of an attempt to deliver entries to a listener.
+enum DeliveryOutcome {
+    Delivered,
+    NoRoom,
+    Panicked,
+}
+
+impl LedgerSubscriber {
+    fn deliver(&self, entries: &[Arc<Envelope>]) -> DeliveryOutcome {
+        if entries.is_empty() {
+            return DeliveryOutcome::Delivered;
+        }
+        let delivery = || {
+            let has_room = self.listener.has_room();
+            if has_room {
+                self.listener.deliver(entries);
+            }
+            has_room
         };
-        spawn::start("inputs".to_owned(), work)
-    }
-
-    fn round(&self) -> MutexGuard<'_, LedgerSubscribers> {
-        self.0.lock().unwrap_or_else(|one| one.into_inner())
-    }
-}
-
-impl LedgerSubscribers {
-    fn bring(&mut self, envelope: Envelope) {
-        let Some(session) = &envelope.about.session else { return };
-        let Some(one) = self.sessions.get(session) else { return };
-        if envelope.seq > one.after_seq {
-            bring(&one.news, envelope);
+        match catch_unwind(AssertUnwindSafe(delivery)) {
+            Ok(true) => DeliveryOutcome::Delivered,
+            Ok(false) => DeliveryOutcome::NoRoom,
+            Err(_) => DeliveryOutcome::Panicked,
         }
     }
 
-    fn tell_all(&mut self, why: &str) {
-        // The follower failed: each subscriber hears the reason and is removed.
-        for (_, one) in self.sessions.drain() {
-            one.news.send(SessionMessage::Fatal(why.to_owned())).unwrap_or_default();
+    fn fail(&self, reason: &str) {
+        // A listener that panics here too gets no more, so that the others hear the reason.
+        catch_unwind(AssertUnwindSafe(|| self.listener.fail(reason))).unwrap_or(());
+    }
+}
+
+/// The thread that reads the ledger for all subscribers.
+struct FollowerThread {
+    follower: LedgerFollower,
+    tail: Tail,
+    /// The stream that the tail reads; None means all.
+    stream: Option<LedgerStream>,
+}
+
+/// The work of one pass of the thread.
+struct FollowerPass {
+    /// The subscribers behind the thread that have room.
+    backlogs: Vec<SubscriberBacklog>,
+    /// The longest wait for new entries.
+    wait: Duration,
+}
+
+/// The entries that a subscriber did not get yet and that the thread has passed.
+struct SubscriberBacklog {
+    number: u64,
+    filter: EntryFilter,
+    after_seq: u64,
+}
+
+/// Entries that the tail returned, with the positions of the tail before and after.
+struct TailBatch {
+    after_seq: u64,
+    until_seq: u64,
+    entries: Vec<Arc<Envelope>>,
+}
+
+impl FollowerThread {
+    fn run(mut self) {
+        let follower = self.follower.clone();
+        if catch_unwind(AssertUnwindSafe(move || self.follow())).is_err() {
+            // Otherwise the subscribers would wait for a thread that is gone.
+            follower.fail(FOLLOWER_PANIC);
         }
-        for (_, see) in self.lookouts.drain() {
-            see(Err(why));
+    }
+
+    /// Delivers entries until there is no subscriber, or the ledger cannot be read.
+    fn follow(&mut self) {
+        while let Some(pass) = self.begin() {
+            for backlog in &pass.backlogs {
+                self.catch_up(backlog);
+            }
+            match self.read(pass.wait) {
+                Ok(batch) => self.deliver(batch),
+                Err(error) => return self.follower.fail(&error.to_string()),
+            }
+        }
+    }
+
+    /// Returns the work of the next pass. None ends the thread: there is no subscriber.
+    fn begin(&mut self) -> Option<FollowerPass> {
+        let mut state = self.follower.state();
+        if state.subscribers.is_empty() {
+            // In one step with the check, so that the next subscriber starts a new thread.
+            state.waker = None;
+            return None;
+        }
+        // Sessions and the dispatcher need the world stream only, and its tail sleeps while agents
+        // work. So the thread reads all entries only while a subscriber, such as the event
+        // streams, wants them; then it decodes each entry once instead of once per reader.
+        self.stream = state.stream();
+        self.tail.set_stream(self.stream);
+        let position = self.tail.after_seq();
+        let behind = state.subscribers.iter().filter(|(_, one)| one.after_seq < position);
+        let (ready, full): (Vec<_>, Vec<_>) = behind.partition(|(_, one)| one.listener.has_room());
+        let backlog = |(number, one): (&u64, &LedgerSubscriber)| SubscriberBacklog {
+            number: *number,
+            filter: one.filter.clone(),
+            after_seq: one.after_seq,
+        };
+        let backlogs: Vec<SubscriberBacklog> = ready.into_iter().map(backlog).collect();
+        let wait = match (backlogs.is_empty(), full.is_empty()) {
+            (false, _) => Duration::ZERO,
+            (true, false) => LISTENER_ROOM_WAIT,
+            // A new subscriber, and the end of the last one, wake the tail.
+            (true, true) => Duration::MAX,
+        };
+        Some(FollowerPass { backlogs, wait })
+    }
+
+    /// Delivers a page of the entries that a subscriber missed, up to the position of the thread.
+    fn catch_up(&self, backlog: &SubscriberBacklog) {
+        let SubscriberBacklog { number, filter, after_seq } = backlog;
+        let position = self.tail.after_seq();
+        // Without the lock: the others subscribe and leave while the page is read.
+        let page = self.follower.ledger.read_from(*after_seq, filter, CATCH_UP_ENTRIES_MAX);
+        let mut state = self.follower.state();
+        match page {
+            Ok(mut page) => {
+                page.retain(|envelope| envelope.seq <= position);
+                let is_last = page.len() < CATCH_UP_ENTRIES_MAX;
+                let last = page.last().filter(|_| !is_last);
+                let until_seq = last.map_or(position, |envelope| envelope.seq);
+                let page: Vec<Arc<Envelope>> = page.into_iter().map(Arc::new).collect();
+                state.deliver(*number, &page, until_seq);
+            }
+            // The others may not need the entry that cannot be read.
+            Err(error) => state.remove(*number, &error.to_string()),
+        }
+    }
+
+    /// Waits for the next entries.
+    fn read(&mut self, wait: Duration) -> Result<TailBatch, StoreError> {
+        let after_seq = self.tail.after_seq();
+        let entries = self.tail.next(wait)?.into_iter().map(Arc::new).collect();
+        Ok(TailBatch { after_seq, until_seq: self.tail.after_seq(), entries })
+    }
+
+    /// Delivers entries to all subscribers that have everything before them.
+    fn deliver(&self, batch: TailBatch) {
+        let TailBatch { after_seq, until_seq, entries } = batch;
+        let world = Some(LedgerStream::World);
+        let of_world = entries.iter().filter(|one| one.stream == LedgerStream::World);
+        let of_world: Vec<Arc<Envelope>> = of_world.cloned().collect();
+        let mut state = self.follower.state();
+        let numbers: Vec<u64> = state.subscribers.keys().copied().collect();
+        for number in numbers {
+            let Some(one) = state.subscribers.get(&number) else { continue };
+            // A subscriber that came while the tail waited may need a stream that was not read;
+            // like one that is behind, it gets these entries from its backlog.
+            let is_read = self.stream.is_none() || one.filter.stream == world;
+            if !is_read || one.after_seq < after_seq {
+                continue;
+            }
+            let of_stream = if one.filter.stream == world { &of_world } else { &entries };
+            let is_new =
+                |entry: &&Arc<Envelope>| entry.seq > one.after_seq && one.filter.matches(entry);
+            let new: Vec<Arc<Envelope>> = of_stream.iter().filter(is_new).cloned().collect();
+            state.deliver(number, &new, until_seq);
         }
     }
 }
 
-/// Sends an input to a session; a session that has ended needs none.
-fn bring(news: &Sender<SessionMessage>, envelope: Envelope) {
-    news.send(SessionMessage::Input(Box::new(envelope))).unwrap_or_default();
-}
+#[cfg(test)]
+mod tests;

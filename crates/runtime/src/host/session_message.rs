@@ -2,10 +2,17 @@
 //!
 //! Must never: look into a message; the session loop does.
 
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use agentry_protocol::envelope::Envelope;
+use agentry_protocol::SessionId;
+use agentry_protocol::envelope::{Envelope, LedgerStream};
 use agentry_protocol::event::Event;
+use agentry_store::EntryFilter;
+
+use crate::error::Error;
+use crate::host::ledger_follower::{EntryListener, LedgerFollower, LedgerSubscription};
+use crate::spawn;
 
 /// A message to the session loop.
 pub(crate) enum SessionMessage {
@@ -59,5 +66,33 @@ impl SessionInbox {
     /// Returns a handle that sends messages to the session.
     pub fn handle(&self) -> SessionHandle {
         SessionHandle(self.sender.clone())
+    }
+
+    /// Subscribes the inbox to the world entries about a session after `after_seq`.
+    pub(crate) fn follow(
+        &self,
+        follower: &LedgerFollower,
+        session: &SessionId,
+        after_seq: u64,
+    ) -> Result<LedgerSubscription, Error> {
+        let (session, stream) = (Some(session.clone()), Some(LedgerStream::World));
+        let filter = EntryFilter { session, stream, ..EntryFilter::default() };
+        follower.subscribe(filter, after_seq, Box::new(InboxListener(self.sender.clone())))
+    }
+}
+
+/// Puts the inputs of a session into its inbox; a session that has ended needs none.
+struct InboxListener(Sender<SessionMessage>);
+
+impl EntryListener for InboxListener {
+    fn deliver(&self, entries: &[Arc<Envelope>]) {
+        for envelope in entries {
+            let input = SessionMessage::Input(Box::new(Envelope::clone(envelope)));
+            spawn::send_if_running(&self.0, input);
+        }
+    }
+
+    fn fail(&self, reason: &str) {
+        spawn::send_if_running(&self.0, SessionMessage::Fatal(reason.to_owned()));
     }
 }

@@ -89,7 +89,7 @@ impl Runner<'_> {
         let recorded = self.record_all(came.chain(drafts(&about, events)).collect())?;
         accepted(&about);
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
-        let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
+        let following = self.post.follow(&self.host.follower, &session, seq)?;
         let held = RunResources::new(id.clone(), ownership, following);
         let underway = ActiveRun {
             id,
@@ -151,7 +151,7 @@ impl Runner<'_> {
         let recorded = self.record(&about, resumed.collect())?;
         jobs::reap_of_run(ledger, run)?;
         let seq = recorded.last().map_or(0, |envelope| envelope.seq);
-        let following = self.host.mail.follow(ledger, &session, seq, self.post.sender.clone())?;
+        let following = self.post.follow(&self.host.follower, &session, seq)?;
         let workspace = open_workspace(&plan.workspace)?;
         let turns = ledger.turns_of_run(run)?;
         let steps = ledger.steps(run)?;

@@ -15,7 +15,7 @@ use agentry_tools::Workspace;
 
 use crate::definitions::Definitions;
 use crate::host::enforcer::RunHomes;
-use crate::host::ledger_follower::SessionSubscription;
+use crate::host::ledger_follower::LedgerSubscription;
 use crate::host::session_message::{Attendance, SessionInbox};
 use crate::host::{RunObserver, SharedHost};
 use crate::turn::pre_turn::{InheritedHook, PreTurnOutcome};
@@ -83,11 +83,11 @@ pub(crate) struct RunResources {
     /// The home directories of its commands.
     pub(crate) homes: RunHomes,
     _ownership: SessionLock,
-    _following: SessionSubscription,
+    _following: LedgerSubscription,
 }
 
 impl RunResources {
-    pub(crate) fn new(run: RunId, ownership: SessionLock, following: SessionSubscription) -> Self {
+    pub(crate) fn new(run: RunId, ownership: SessionLock, following: LedgerSubscription) -> Self {
         Self { homes: RunHomes::new(run), _ownership: ownership, _following: following }
     }
 }

@@ -345,7 +345,7 @@ fn ledger(ledger: &Ledger) -> Result<LedgerHealth, ApiError> {
 
 fn process(site: &ServerState) -> ProcessHealth {
     let (rss_bytes, threads) = process_usage();
-    let (started_at, streams) = (site.started, site.hub.listeners() as u64);
+    let (started_at, streams) = (site.started, site.hub.subscriber_count() as u64);
     ProcessHealth { started_at, rss_bytes, streams, threads }
 }
 

@@ -3,17 +3,21 @@
 //! Must never: let a caller name its sender, or anyone but the owner choose a run's settings.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{self, SyncSender};
 use std::time::{Duration, Instant};
 
 use agentry_frontend::bootstrap::new_uuid_number;
 use agentry_kernel::identity::{HTTP, key_holder};
 use agentry_protocol::TaskId;
 use agentry_protocol::access::UnknownWord;
+use agentry_protocol::envelope::Envelope;
 use agentry_protocol::inbound::{ChannelAddress, EventId, Inbound, Sender};
 use agentry_protocol::inbound_request::{InboundRequest, RouteTarget, RunOverrides};
 use agentry_protocol::token::TokenScope;
 use agentry_runtime::channel::InboundAcceptance;
 use agentry_runtime::inbound::receive::receive;
+use agentry_runtime::{EntryListener, Host};
 use agentry_store::{EntryFilter, InboundRow, InboundStatus, Ledger};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use super::visibility;
 use crate::api_error::{ApiError, ApiErrorCode};
 use crate::auth::Caller;
-use crate::limits::{REQUEST_WAIT_TIME_MAX, SERVER_LOOK_TIME};
+use crate::limits::REQUEST_WAIT_TIME_MAX;
 use crate::route::{ApiRequest, ApiRoute, NoParams, RouteAccess, RouteMethod};
 use crate::sse::Kind;
 use crate::state::ServerState;
@@ -294,7 +298,7 @@ fn one(site: &ServerState, asked: ApiRequest<MessageQuery>) -> Result<MessageSta
     let row = visibility::visible_message(site, &asked.caller, asked.part(0))?;
     let ledger = &site.parts.ledger;
     let wait = Duration::from_millis(asked.query.wait_ms.unwrap_or(0)).min(REQUEST_WAIT_TIME_MAX);
-    let row = waited(ledger, row, wait)?;
+    let row = waited(&site.parts, row, wait)?;
     Ok(MessageStatus {
         status: row.status.as_str().to_owned(),
         session_id: row.routed.as_ref().map(|routed| routed.session.to_string()),
@@ -305,20 +309,41 @@ fn one(site: &ServerState, asked: ApiRequest<MessageQuery>) -> Result<MessageSta
     })
 }
 
-fn waited(ledger: &Ledger, row: InboundRow, wait: Duration) -> Result<InboundRow, ApiError> {
-    let until = Instant::now() + wait;
+/// Waits until a message has a run or is settled, but not longer than `wait`.
+fn waited(parts: &Host, row: InboundRow, wait: Duration) -> Result<InboundRow, ApiError> {
     let is_placed = |row: &InboundRow| row.run.is_some() || row.status.is_settled();
-    let mut row = row;
-    let mut tail = ledger.tail(row.seq, EntryFilter::default())?;
-    while !is_placed(&row) {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
-        tail.next(left.min(SERVER_LOOK_TIME))?;
-        row = ledger.inbound(&row.id)?.unwrap_or(row);
+    if wait.is_zero() || is_placed(&row) {
+        return Ok(row);
     }
-    Ok(row)
+    let until = Instant::now() + wait;
+    let (sender, changes) = mpsc::sync_channel(1);
+    let (after_seq, listener) = (parts.ledger.last_seq()?, Box::new(ChangeListener(sender)));
+    let _following = parts.follower.subscribe(EntryFilter::default(), after_seq, listener)?;
+    let mut row = row;
+    loop {
+        // The first look finds what came before the subscription.
+        row = parts.ledger.inbound(&row.id)?.unwrap_or(row);
+        let left = until.saturating_duration_since(Instant::now());
+        // Without a sender the ledger cannot be followed; the last look is the answer.
+        if is_placed(&row) || changes.recv_timeout(left).is_err() {
+            return Ok(row);
+        }
+    }
+}
+
+/// Wakes a request that waits for the ledger; wakes that it has not noticed yet count once.
+struct ChangeListener(SyncSender<()>);
+
+impl EntryListener for ChangeListener {
+    fn deliver(&self, _: &[Arc<Envelope>]) {
+        match self.0.try_send(()) {
+            // The request looks at the ledger after this, or has ended.
+            Ok(()) | Err(_) => {}
+        }
+    }
+
+    // The end of the subscription drops the sender, which wakes the request.
+    fn fail(&self, _: &str) {}
 }
 
 fn why(ledger: &Ledger, row: &InboundRow) -> Result<Option<String>, ApiError> {

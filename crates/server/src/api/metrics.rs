@@ -34,7 +34,7 @@ pub(super) fn text(site: &ServerState, _: ApiRequest) -> Result<ApiResponse, Api
     if let Some(threads) = threads {
         page.one("agentry_process_threads", "Threads of the server.", threads);
     }
-    page.one("agentry_streams", "Open event streams.", site.hub.listeners() as u64);
+    page.one("agentry_streams", "Open event streams.", site.hub.subscriber_count() as u64);
     page.one(
         "agentry_streams_dropped",
         "Event streams closed because the client was too slow.",

@@ -60,12 +60,12 @@ impl CloseReason {
 
 /// A ledger entry, and its JSON text once a subscriber needs it.
 pub(crate) struct StreamEntry {
-    pub(crate) envelope: Envelope,
+    pub(crate) envelope: Arc<Envelope>,
     text: OnceLock<String>,
 }
 
 impl StreamEntry {
-    pub(crate) fn new(envelope: Envelope) -> Self {
+    pub(crate) fn new(envelope: Arc<Envelope>) -> Self {
         Self { envelope, text: OnceLock::new() }
     }
 

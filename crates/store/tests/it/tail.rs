@@ -7,7 +7,7 @@ use agentry_protocol::envelope::{EntrySubject, LedgerStream};
 use agentry_store::limits::TAIL_ENTRIES_MAX;
 use agentry_store::{EntryFilter, Tail};
 
-use crate::scene::{Scene, WORKS, about, begun, draft, open, opened, prompt, trn};
+use crate::scene::{Scene, WORKS, about, asks, begun, draft, open, opened, prompt, trn};
 
 fn seqs(tail: &mut Tail, timeout: Duration) -> Vec<u64> {
     tail.next(timeout).expect(WORKS).iter().map(|entry| entry.seq).collect()
@@ -62,6 +62,67 @@ fn who_waits_for_inputs_is_woken_by_one_and_given_nothing_else() {
         });
         assert_eq!(seqs(&mut tail, Duration::MAX), [6]);
     });
+}
+
+#[test]
+fn a_waker_ends_one_wait_of_its_tail() {
+    let scene = begun();
+    let stream = Some(LedgerStream::World);
+    for filter in [EntryFilter::default(), EntryFilter { stream, ..EntryFilter::default() }] {
+        let mut tail = scene.ledger.tail(scene.ledger.last_seq().unwrap(), filter).unwrap();
+        let waker = tail.waker();
+        thread::scope(|scope| {
+            scope.spawn(|| waker.wake());
+            assert_eq!(seqs(&mut tail, Duration::MAX), Vec::<u64>::new());
+        });
+        // A use before the wait counts too, and does not hide an entry.
+        waker.wake();
+        let seq = scene.add(&about(1), prompt("x")).seq;
+        assert_eq!(seqs(&mut tail, Duration::ZERO).last(), Some(&seq));
+        assert_eq!(seqs(&mut tail, Duration::MAX), Vec::<u64>::new());
+        assert_eq!(seqs(&mut tail, Duration::ZERO), Vec::<u64>::new());
+    }
+}
+
+#[test]
+fn a_tail_continues_at_its_position_in_another_stream() {
+    let scene = begun();
+    let stream = Some(LedgerStream::World);
+    let filter = EntryFilter { stream, ..EntryFilter::default() };
+    let mut tail = scene.ledger.tail(4, filter).unwrap();
+    scene.add(&about(2), opened("other", None));
+    scene.add(&about(2), prompt("x"));
+    assert_eq!(seqs(&mut tail, Duration::ZERO), [6]);
+    tail.set_stream(None);
+    assert_eq!(seqs(&mut tail, Duration::ZERO), Vec::<u64>::new());
+    scene.add(&about(1), asks(1, 1));
+    assert_eq!(seqs(&mut tail, Duration::ZERO), [7]);
+    tail.set_stream(stream);
+    scene.add(&about(1), prompt("x"));
+    assert_eq!(seqs(&mut tail, Duration::ZERO), [8]);
+}
+
+#[test]
+fn a_filter_matches_the_entries_that_it_selects() {
+    let scene = begun();
+    scene.add(&about(2), opened("other", None));
+    scene.add(&about(2), prompt("x"));
+    let all = scene.all();
+    let mut filters = vec![EntryFilter::default()];
+    for envelope in &all {
+        let EntrySubject { session, run, turn } = envelope.about.clone();
+        let stream = Some(envelope.stream);
+        filters.push(EntryFilter { stream, ..EntryFilter::default() });
+        filters.push(EntryFilter { session: session.clone(), ..EntryFilter::default() });
+        filters.push(EntryFilter { run: run.clone(), ..EntryFilter::default() });
+        filters.push(EntryFilter { turn: turn.clone(), ..EntryFilter::default() });
+        filters.push(EntryFilter { session, run, turn, stream });
+    }
+    for filter in filters {
+        let selected = scene.ledger.read_from(0, &filter, all.len()).unwrap();
+        let matching: Vec<_> = all.iter().filter(|one| filter.matches(one)).cloned().collect();
+        assert_eq!(matching, selected, "{filter:?}");
+    }
 }
 
 #[test]

@@ -3,21 +3,22 @@
 //! Must never: assume any state that is not recorded.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use agentry_kernel::mailbox::{Mailbox, MailboxItem, MailboxSender, ReplyAddress, State};
 use agentry_kernel::route;
-use agentry_protocol::envelope::Envelope;
+use agentry_protocol::envelope::{Envelope, LedgerStream};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::{ContentHash, RunId, SessionId};
-use agentry_store::{InboundRow, Ledger, OpenInbounds};
+use agentry_store::{EntryFilter, InboundRow, Ledger, OpenInbounds};
 
 use super::{DispatcherMessage, WorldChanges};
 use crate::error::Error;
 use crate::host::SharedHost;
-use crate::host::ledger_follower::WorldSubscription;
+use crate::host::ledger_follower::{EntryListener, LedgerSubscription};
 use crate::spawn;
 
 /// A session with pending work.
@@ -135,23 +136,32 @@ pub(super) fn unfinished(ledger: &Ledger) -> Result<Vec<SessionId>, Error> {
 }
 
 /// Subscribes the dispatcher to the world entries that concern it.
-pub(super) fn watch_world(
+pub(super) fn follow_world(
     host: &SharedHost,
-    words: Sender<DispatcherMessage>,
-) -> Result<WorldSubscription, Error> {
-    let see = move |seen: Result<&[Envelope], &str>| {
-        let word = match seen {
-            Ok(envelopes) => DispatcherMessage::WorldChanged(WorldChanges::of(envelopes)),
-            Err(why) => DispatcherMessage::Failed(why.to_owned()),
-        };
-        // A dispatcher that has ended needs no message.
-        spawn::send_if_running(&words, word);
-    };
-    host.mail.watch(&host.ledger, Box::new(see))
+    messages: Sender<DispatcherMessage>,
+) -> Result<LedgerSubscription, Error> {
+    let stream = Some(LedgerStream::World);
+    let filter = EntryFilter { stream, ..EntryFilter::default() };
+    let after_seq = host.ledger.last_seq()?;
+    host.follower.subscribe(filter, after_seq, Box::new(DispatcherListener(messages)))
+}
+
+/// Tells the dispatcher which changes came in; one that has ended needs no message.
+struct DispatcherListener(Sender<DispatcherMessage>);
+
+impl EntryListener for DispatcherListener {
+    fn deliver(&self, entries: &[Arc<Envelope>]) {
+        let changes = WorldChanges::of(entries);
+        spawn::send_if_running(&self.0, DispatcherMessage::WorldChanged(changes));
+    }
+
+    fn fail(&self, reason: &str) {
+        spawn::send_if_running(&self.0, DispatcherMessage::Failed(reason.to_owned()));
+    }
 }
 
 impl WorldChanges {
-    fn of(envelopes: &[Envelope]) -> Self {
+    fn of(envelopes: &[Arc<Envelope>]) -> Self {
         let mut came = Self::default();
         for envelope in envelopes {
             let session = envelope.about.session.as_ref();
