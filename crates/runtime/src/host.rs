@@ -7,6 +7,8 @@ pub mod executor;
 pub(crate) mod ledger_follower;
 pub(crate) mod session_message;
 pub mod spending;
+pub mod tool_registry;
+pub mod tool_source;
 
 use std::sync::Arc;
 
@@ -20,13 +22,16 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_sandbox::CancelToken;
 use agentry_store::Ledger;
-use agentry_tools::{FetchRules, ToolContext, ToolLimits, Toolset, Workspace};
+use agentry_tools::{FetchRules, ToolLimits, Workspace, shell_call};
 use secrecy::SecretString;
 
-use crate::host::enforcer::Enforcer;
+use crate::error::Error;
+use crate::host::enforcer::{Enforcer, TurnSandbox};
 use crate::host::executor::Executor;
 use crate::host::ledger_follower::LedgerFollower;
 use crate::host::spending::SpendingLimiter;
+use crate::host::tool_registry::ToolRegistry;
+use crate::host::tool_source::CallContext;
 use crate::limits::WINDOW_TOKENS_ASSUMED;
 use crate::redact::Redactor;
 use crate::redact::redaction;
@@ -34,6 +39,9 @@ use crate::redact::secrets::SecretRegistry;
 
 /// Receives notices for the operator, one line each.
 pub type NoticeSink = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The subject of a call outside of every session.
+static NO_SUBJECT: EntrySubject = EntrySubject { session: None, run: None, turn: None };
 
 /// The shared services that the binary passes to the runtime at start.
 pub struct Host {
@@ -43,8 +51,8 @@ pub struct Host {
     pub models: HostModels,
     /// The limit on the cost of model requests.
     pub purse: SpendingLimiter,
-    /// The tools that a model may call.
-    pub tools: Toolset,
+    /// The sources of the tools that a model may call.
+    pub tools: ToolRegistry,
     /// The private addresses that `fetch` may reach.
     pub fetch: FetchRules,
     /// The sandbox of the agents' processes, or the reason why there is none.
@@ -124,41 +132,49 @@ impl Host {
         workspace: &Workspace,
     ) -> Option<String> {
         let confining = self.enforcer.confining(confinement, workspace.path());
-        let context = ToolContext {
-            workspace,
-            stop: &CancelToken::new(),
-            bounds: ToolLimits::default(),
-            fetch: &self.fetch,
-            env: &[],
-            confines: confining.confines(),
-            judged: None,
-        };
-        self.tools.preview(call, &context)
+        let stop = CancelToken::new();
+        let context = self.call_of_person(&confining, workspace, &stop);
+        self.tools.fixed_toolset().preview(call, &context)
     }
 
     /// Runs a command of the person at the terminal, confined like a command of the agent.
+    ///
+    /// # Errors
+    /// If the ledger fails.
     pub fn shell(
         &self,
         command: &str,
         confinement: &Confinement,
         workspace: &Workspace,
         stop: &CancelToken,
-    ) -> ToolOutcome {
+    ) -> Result<ToolOutcome, Error> {
         let confining = self.enforcer.confining(confinement, workspace.path());
-        let tool = ToolName::canonical("bash");
-        let env = self.env_for(&tool, None);
-        let context = ToolContext {
+        let context = self.call_of_person(&confining, workspace, stop);
+        let call = shell_call(CallId::from_number((self.new_number)()), command);
+        let outcome = self.tools.fixed_toolset().call(&call, &context)?;
+        Ok(redaction::outcome(&self.redactor, outcome))
+    }
+
+    /// Returns the context of a call that no agent made.
+    fn call_of_person<'a>(
+        &'a self,
+        sandbox: &'a TurnSandbox,
+        workspace: &'a Workspace,
+        stop: &'a CancelToken,
+    ) -> CallContext<'a> {
+        CallContext {
+            host: self,
+            scope: None,
+            about: &NO_SUBJECT,
             workspace,
-            stop,
-            bounds: ToolLimits::default(),
-            fetch: &self.fetch,
-            env: &env,
-            confines: confining.confines(),
+            sandbox,
+            credentials: None,
+            limits: ToolLimits::default(),
+            any_host: true,
             judged: None,
-        };
-        let input = serde_json::json!({ "command": command });
-        let call = ToolCall { id: CallId::from_number((self.new_number)()), tool, input };
-        redaction::outcome(&self.redactor, self.tools.run(&call, &context))
+            stop,
+            progress: &|_| {},
+        }
     }
 }
 

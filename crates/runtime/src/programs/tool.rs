@@ -18,7 +18,7 @@ use crate::limits::{ARTIFACTS_MAX, TOOL_ANSWER_CHARS_MAX};
 use crate::programs::jobs;
 
 /// Returns the specifications of an agent's own tools.
-pub fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
+pub(crate) fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
     agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
         ToolKind::Custom(custom) => Some(ToolSpec {
             name: tool.name.clone(),

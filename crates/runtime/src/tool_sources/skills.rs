@@ -2,20 +2,54 @@
 //!
 //! Must never: return a skill that the agent does not have.
 
-use std::collections::BTreeMap;
-
+use agentry_agentfile::skill::{Skill, SkillForm};
 use agentry_protocol::tool::{ToolName, find_known_tool};
-use agentry_protocol::tool_call::{RepeatSafety, ToolOutcome, ToolSpec};
+use agentry_protocol::tool_call::{RepeatSafety, ToolCall, ToolOutcome, ToolSpec};
 use serde_json::{Value, json};
 
-/// The texts of an agent's skills, by name.
-pub(crate) type SkillTexts = BTreeMap<String, String>;
+use crate::error::Error;
+use crate::host::tool_source::{CallContext, ToolGrant, ToolScope, ToolSource};
+
+const NAME: &str = "load_skill";
+
+/// The source of the tool that loads skills.
+pub(super) struct SkillTool;
+
+impl ToolSource for SkillTool {
+    fn names(&self) -> Vec<ToolName> {
+        vec![ToolName::canonical(NAME)]
+    }
+
+    fn specs(&self, scope: &ToolScope<'_>) -> Result<Vec<ToolSpec>, Error> {
+        let skills = loadable(scope);
+        let names: Vec<&str> = skills.iter().map(|skill| skill.id.as_str()).collect();
+        Ok(if names.is_empty() { Vec::new() } else { vec![spec(&names)] })
+    }
+
+    fn grant(&self) -> ToolGrant {
+        ToolGrant::Inherent
+    }
+
+    fn call(&self, call: &ToolCall, context: &CallContext<'_>) -> Result<ToolOutcome, Error> {
+        let name = call.input.get("name").and_then(Value::as_str).unwrap_or_default();
+        let skills = context.scope.as_ref().map(loadable).unwrap_or_default();
+        Ok(match skills.iter().find(|skill| skill.id.as_str() == name) {
+            Some(skill) => ToolOutcome::done(text(skill)),
+            None => {
+                let mut names: Vec<&str> = skills.iter().map(|skill| skill.id.as_str()).collect();
+                names.sort_unstable();
+                let names = names.join(", ");
+                ToolOutcome::failed(format!("There is no skill `{name}`. There are: {names}."))
+            }
+        })
+    }
+}
 
 /// Returns the specification of the tool, with these names as choices.
-pub fn spec(names: &[&str]) -> ToolSpec {
-    let known = find_known_tool("load_skill").expect("the dictionary has it");
+fn spec(names: &[&str]) -> ToolSpec {
+    let known = find_known_tool(NAME).expect("the dictionary has it");
     ToolSpec {
-        name: ToolName::canonical("load_skill"),
+        name: ToolName::canonical(NAME),
         description: known.summary.to_owned(),
         parameters: json!({
             "type": "object",
@@ -29,17 +63,18 @@ pub fn spec(names: &[&str]) -> ToolSpec {
     }
 }
 
-/// Returns the text of a skill.
-pub(crate) fn run(skills: &SkillTexts, input: &Value) -> ToolOutcome {
-    let name = input.get("name").and_then(Value::as_str).unwrap_or_default();
-    match skills.get(name) {
-        Some(text) => ToolOutcome::done(text.clone()),
-        None => {
-            let names: Vec<&str> = skills.keys().map(String::as_str).collect();
-            ToolOutcome::failed(format!(
-                "There is no skill `{name}`. There are: {}.",
-                names.join(", ")
-            ))
-        }
+/// Returns the skills that are not part of the prompt as a whole.
+fn loadable<'a>(scope: &ToolScope<'a>) -> Vec<&'a Skill> {
+    let skills = scope.skills().into_iter();
+    skills.filter(|skill| skill.form == SkillForm::Folder).collect()
+}
+
+/// Returns a skill in the form that the model receives.
+fn text(skill: &Skill) -> String {
+    let mut text = format!("<skill name=\"{}\">\n{}\n</skill>", skill.id, skill.body.value.trim());
+    if !skill.resources.is_empty() {
+        text.push_str("\nFiles beside it: ");
+        text.push_str(&skill.resources.join(", "));
     }
+    text
 }

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
 
 use agentry_protocol::CallId;
 use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
@@ -12,28 +11,26 @@ use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::hook::{HookReport, HookResult};
 use agentry_protocol::message::Message;
-use agentry_protocol::tool_call::{
-    CallMeasurements, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec,
-};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome, ToolSpec};
 use agentry_sandbox::{CancelToken, denied_paths};
-use agentry_tools::{ToolContext, ToolLimits, Workspace};
+use agentry_tools::{ToolLimits, Workspace};
 
-use super::{HookCall, TurnPermissions};
+use super::{AgentExtensions, HookCall, TurnPermissions};
 use crate::error::Error;
 use crate::host::enforcer::TurnSandbox;
 use crate::host::session_message::SessionMessage;
+use crate::host::tool_source::CallContext;
 use crate::host::{RunObserver, SharedHost};
 use crate::programs::input::{self, HookContext, HookTopic};
-use crate::programs::{AgentTool, ProgramContext, Programs};
+use crate::programs::{ProgramContext, Programs};
 use crate::redact::redaction;
-use crate::turn::call_facts::CallFactResolver;
 
 /// The services and permissions of one effect.
 pub(super) struct EffectWorker {
     pub(super) host: SharedHost,
     pub(super) workspace: Arc<Workspace>,
     pub(super) powers: TurnPermissions,
-    pub(super) binding: Arc<CallFactResolver>,
+    pub(super) own: AgentExtensions,
     pub(super) news: Sender<SessionMessage>,
     pub(super) witness: Arc<dyn RunObserver>,
     pub(super) about: EntrySubject,
@@ -45,14 +42,14 @@ pub(super) struct EffectWorker {
 impl EffectWorker {
     /// Redacts an outcome, then adds the paths that the sandbox refused. In that order, because the
     /// redactor does not recognize a part of a secret.
-    pub(super) fn redacted_outcome(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
+    fn redacted_outcome(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
         let mut outcome = redaction::outcome(&self.host.redactor, outcome);
         let TurnSandbox::In(confined) = &self.powers.confining else { return outcome };
-        if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
+        let Some(shell) = self.host.tools.shell_input(call) else { return outcome };
+        if outcome.status != OutcomeStatus::Failed {
             return outcome;
         }
-        let cwd = call.input.get("cwd").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let cwd = self.workspace.path().join(cwd);
+        let cwd = self.workspace.path().join(shell.cwd.unwrap_or_default());
         for denied in denied_paths(&outcome.text, confined.confinement(), &cwd) {
             let line = denied.to_string();
             outcome.text.push_str(&format!("\n[{line}]"));
@@ -74,27 +71,34 @@ impl EffectWorker {
         })
     }
 
-    /// Runs a tool of the agent.
-    pub(super) fn run_own(
+    /// Runs a call and redacts its outcome.
+    ///
+    /// # Errors
+    /// If the ledger fails, which ends the run.
+    pub(super) fn call(
         &self,
-        programs: &Programs,
-        tool: &AgentTool,
         call: &ToolCall,
+        judged: Option<&ResolvedPath>,
     ) -> Result<ToolOutcome, Error> {
-        let hear = |line: &str| {
+        let progress = |line: &str| {
             let line = self.host.redactor.hide(line);
             self.witness.on_progress(&self.about, &call.id, &line);
         };
-        let ground = ProgramContext {
+        let context = CallContext {
             host: &self.host,
+            scope: self.own.caller.scope().ok(),
             about: &self.about,
-            workspace: self.workspace.path().display().to_string(),
-            confining: self.confining(&call.id),
-            env: self.host.env_for(&call.tool, self.powers.credentials.as_ref()),
+            workspace: &self.workspace,
+            sandbox: &self.confining(&call.id),
+            credentials: self.powers.credentials.as_ref(),
+            limits: self.bounds,
+            any_host: self.any_host,
+            judged,
             stop: &self.stop,
-            hear: &hear,
+            progress: &progress,
         };
-        programs.call(&ground, tool, call)
+        let outcome = self.own.tools.call(call, &context)?;
+        Ok(self.redacted_outcome(call, outcome))
     }
 
     /// Runs a hook of the agent.
@@ -144,26 +148,7 @@ impl EffectWorker {
     ) -> Option<Box<CallFacts>> {
         let HookResult::Gated { answer } = result else { return None };
         let (call, input) = (consulted.call.clone()?, answer.updated_input.clone()?);
-        Some(Box::new(self.binding.facts(&ToolCall { input, ..call })))
-    }
-
-    pub(super) fn run(&self, call: &ToolCall, judged: Option<&ResolvedPath>) -> ToolOutcome {
-        let confining = self.confining(&call.id);
-        let fetch = match (confining.network(), self.any_host) {
-            (Some(network), false) => self.host.fetch.clone().within(network),
-            (Some(_) | None, _) => self.host.fetch.clone(),
-        };
-        let env = self.host.env_for(&call.tool, self.powers.credentials.as_ref());
-        let context = ToolContext {
-            workspace: &self.workspace,
-            stop: &self.stop,
-            bounds: self.bounds,
-            fetch: &fetch,
-            env: &env,
-            confines: confining.confines(),
-            judged,
-        };
-        run(&self.host, &context, call)
+        Some(Box::new(self.own.binding.facts(&ToolCall { input, ..call })))
     }
 }
 
@@ -171,17 +156,4 @@ impl EffectWorker {
 pub(super) fn missing_agent_report() -> HookReport {
     let why = "the agent does not load any more, so its hooks cannot run".to_owned();
     HookReport { job: None, result: HookResult::Failed { why }, notes: Vec::new(), facts: None }
-}
-
-fn run(host: &SharedHost, context: &ToolContext<'_>, call: &ToolCall) -> ToolOutcome {
-    let begun = Instant::now();
-    let mut outcome = host.tools.run(call, context);
-    let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if outcome.measured.duration_ms.is_none() {
-        outcome.measured = CallMeasurements { duration_ms: Some(duration), ..outcome.measured };
-    }
-    if context.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
-        outcome.status = OutcomeStatus::Stopped;
-    }
-    outcome
 }
