@@ -46,7 +46,10 @@ fn outcome(
         Err(error) => return ToolOutcome::failed(bootstrap::fault(error).plain()),
     };
     match Workspace::open(&engine.definitions.workspace) {
-        Ok(workspace) => engine.parts.shell(command, &scope, &workspace, stop),
+        Ok(workspace) => engine
+            .parts
+            .shell(command, &scope, &workspace, stop)
+            .unwrap_or_else(|error| ToolOutcome::failed(bootstrap::fault(error).plain())),
         Err(error) => ToolOutcome::failed(format!("cannot open the workspace: {error}")),
     }
 }

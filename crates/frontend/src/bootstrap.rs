@@ -38,10 +38,10 @@ use agentry_runtime::{
 };
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{Home, Ledger};
-use agentry_tools::{FetchRules, Toolset};
+use agentry_tools::FetchRules;
 
 use crate::address_trust::{AddressTrust, untrusted};
-use crate::cli_context::CliContext;
+use crate::cli_context::{CliContext, tool_registry};
 use crate::diagnostics::visible;
 use crate::fault::{Blame, Fault};
 use crate::output::log_line;
@@ -52,7 +52,7 @@ use crate::timezone;
 /// The runtime of a project: the parts that runs need, and the loaded definitions.
 pub struct ProjectRuntime {
     pub parts: Arc<Host>,
-    pub definitions: Definitions,
+    pub definitions: Arc<Definitions>,
     pub loaded: LoadedProject,
     /// The absolute path of the project's directory.
     pub project: PathBuf,
@@ -259,7 +259,7 @@ fn engine_with(
             window: loaded.library.settings.config.limits.window,
             providers: known.providers,
         },
-        tools: tools.clone(),
+        tools: ToolRegistry::new(tool_sources::standard(tools.clone())),
         fetch: FetchRules::default(),
         enforcer,
         env: passed(host, &loaded),
@@ -270,7 +270,7 @@ fn engine_with(
     };
     Ok(ProjectRuntime {
         parts: Arc::new(parts),
-        definitions,
+        definitions: Arc::new(definitions),
         loaded,
         project,
         said: known.servings,

@@ -14,14 +14,11 @@ use agentry_agentfile::file_tree::FileTree;
 use agentry_agentfile::skill::SkillLevel;
 use agentry_model::RecordingMode;
 use agentry_protocol::tool::ToolName;
-use agentry_protocol::tool_call::ToolSpec;
-use agentry_runtime::definitions::project_loader::{
-    LoadedProject, LoaderInput, ProjectLoader, tool_names,
-};
+use agentry_runtime::definitions::project_loader::{LoadedProject, LoaderInput, ProjectLoader};
 use agentry_runtime::environment::Environment;
-use agentry_runtime::programs::hook_tools;
+use agentry_runtime::host::tool_registry::ToolRegistry;
 use agentry_runtime::redact::Redactor;
-use agentry_runtime::secret_store;
+use agentry_runtime::{secret_store, tool_sources};
 use agentry_tools::Toolset;
 
 use crate::env;
@@ -44,7 +41,7 @@ impl CliContext {
         let loader = ProjectLoader::new(LoaderInput {
             environment: environment.clone(),
             flags,
-            specs: tool_specs(),
+            tools: host_tool_names(),
             binary: sandbox_setup::binary(),
         });
         Self { environment, loader, tape: RefCell::default() }
@@ -87,12 +84,12 @@ impl CliContext {
     }
 }
 
-/// Returns the specs of the tools that this host offers.
-pub fn tool_specs() -> Vec<ToolSpec> {
-    Toolset::builtin().specs().cloned().chain(hook_tools::specs()).collect()
+/// Returns the registry of the tools of this host.
+pub fn tool_registry() -> ToolRegistry {
+    ToolRegistry::new(tool_sources::standard(Arc::new(Toolset::builtin())))
 }
 
-/// Returns the names of the host's tools, including `load_skill`.
+/// Returns the names of the host's tools, which no definition can take.
 pub fn host_tool_names() -> BTreeSet<ToolName> {
-    tool_names(&tool_specs())
+    tool_registry().names()
 }

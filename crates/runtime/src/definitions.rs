@@ -9,7 +9,6 @@ pub mod definition_cache;
 pub mod definition_changes;
 pub mod definition_overlay;
 pub(crate) mod definition_source;
-pub(crate) mod load_skill;
 pub mod path_target;
 pub mod plan;
 pub mod policies;
@@ -29,7 +28,6 @@ use agentry_agentfile::library::Library;
 use agentry_agentfile::trust::TrustManifest;
 use agentry_protocol::AgentId;
 use agentry_protocol::confinement::ConfinementLevel;
-use agentry_protocol::tool_call::ToolSpec;
 
 use crate::definitions::template_process::Renderer;
 use crate::error::Error;
@@ -53,8 +51,6 @@ pub struct Definitions {
     pub home: Option<String>,
     /// The variables that set limits for tools.
     pub environment: BTreeMap<String, String>,
-    /// The specifications of the host's tools.
-    pub specs: Vec<ToolSpec>,
     /// Renders templates.
     pub renderer: Mutex<Renderer>,
     /// Removes the values of secrets from prompts.

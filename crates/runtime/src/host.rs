@@ -8,27 +8,31 @@ pub(crate) mod ledger_follower;
 pub(crate) mod session_message;
 pub mod spending;
 pub(crate) mod tool_execution;
+pub mod tool_registry;
+pub mod tool_source;
 
 use std::sync::Arc;
 
 use agentry_agentfile::agent::AgentModels;
 use agentry_model::{Delta, Model, ModelOpenError, ProviderRegistry};
-use agentry_protocol::CallId;
 use agentry_protocol::access::Credentials;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
+use agentry_protocol::{AgentId, CallId};
 use agentry_sandbox::CancelToken;
 use agentry_store::Ledger;
-use agentry_tools::{FetchRules, ToolLimits, Toolset, Workspace};
+use agentry_tools::{FetchRules, ToolLimits, Workspace, shell_call};
 use secrecy::SecretString;
 
 use crate::definitions::plan::CallScope;
-use crate::host::enforcer::Enforcer;
-use crate::host::executor::{Executors, FetchScope, VariableReference};
+use crate::error::Error;
+use crate::host::enforcer::{Enforcer, ResolvedPlacement};
+use crate::host::executor::{Executors, VariableReference};
 use crate::host::ledger_follower::LedgerFollower;
 use crate::host::spending::SpendingLimiter;
-use crate::host::tool_execution::ToolExecution;
+use crate::host::tool_registry::ToolRegistry;
+use crate::host::tool_source::CallContext;
 use crate::limits::WINDOW_TOKENS_ASSUMED;
 use crate::redact::Redactor;
 use crate::redact::redaction;
@@ -36,6 +40,9 @@ use crate::redact::secrets::SecretRegistry;
 
 /// Receives notices for the operator, one line each.
 pub type NoticeSink = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The subject of a call outside of every session.
+static NO_SUBJECT: EntrySubject = EntrySubject { session: None, run: None, turn: None };
 
 /// The shared services that the binary passes to the runtime at start.
 pub struct Host {
@@ -45,8 +52,8 @@ pub struct Host {
     pub models: HostModels,
     /// The limit on the cost of model requests.
     pub purse: SpendingLimiter,
-    /// The tools that a model may call.
-    pub tools: Arc<Toolset>,
+    /// The sources of the tools that a model may call.
+    pub tools: ToolRegistry,
     /// The private addresses that `fetch` may reach.
     pub fetch: FetchRules,
     /// The sandbox of the agents' processes, or the reason why there is none.
@@ -137,49 +144,58 @@ impl Host {
         scope: &CallScope,
         workspace: &Workspace,
     ) -> Option<String> {
+        let person = self.person_call(scope, workspace);
         let stop = CancelToken::new();
-        let placement = self.enforcer.placement(scope.confinement.clone(), workspace.path());
-        let execution = ToolExecution {
-            host: self,
-            agent: &scope.agent,
-            call,
-            placement: &placement,
-            workspace,
-            limits: ToolLimits::default(),
-            judged_path: None,
-            fetch: FetchScope::Confinement,
-            variables: Arc::from([]),
-            stop: &stop,
-        };
-        execution.preview()
+        self.tools.fixed_toolset().preview(call, &person.context(&stop))
     }
 
     /// Runs a command of the person at the terminal, confined like a command of the agent.
+    ///
+    /// # Errors
+    /// If the ledger fails.
     pub fn shell(
         &self,
         command: &str,
         scope: &CallScope,
         workspace: &Workspace,
         stop: &CancelToken,
-    ) -> ToolOutcome {
-        let tool = ToolName::canonical("bash");
-        let variables = self.variables_for(&tool, None);
-        let input = serde_json::json!({ "command": command });
-        let call = ToolCall { id: CallId::from_number((self.new_number)()), tool, input };
+    ) -> Result<ToolOutcome, Error> {
+        let call = shell_call(CallId::from_number((self.new_number)()), command);
+        let person = self.person_call(scope, workspace);
+        let outcome = self.tools.fixed_toolset().call(&call, &person.context(stop))?;
+        Ok(redaction::outcome(&self.redactor, outcome))
+    }
+
+    fn person_call<'a>(&'a self, scope: &'a CallScope, workspace: &'a Workspace) -> PersonCall<'a> {
         let placement = self.enforcer.placement(scope.confinement.clone(), workspace.path());
-        let execution = ToolExecution {
-            host: self,
-            agent: &scope.agent,
-            call: &call,
-            placement: &placement,
-            workspace,
+        PersonCall { host: self, agent: &scope.agent, workspace, placement }
+    }
+}
+
+/// A call that a person makes under the confinement of an agent.
+struct PersonCall<'a> {
+    host: &'a Host,
+    agent: &'a AgentId,
+    workspace: &'a Workspace,
+    placement: ResolvedPlacement,
+}
+
+impl PersonCall<'_> {
+    fn context<'a>(&'a self, stop: &'a CancelToken) -> CallContext<'a> {
+        CallContext {
+            host: self.host,
+            scope: None,
+            agent: self.agent,
+            about: &NO_SUBJECT,
+            workspace: self.workspace,
+            placement: &self.placement,
+            credentials: None,
             limits: ToolLimits::default(),
-            judged_path: None,
-            fetch: FetchScope::Confinement,
-            variables,
+            any_host: false,
+            judged: None,
             stop,
-        };
-        redaction::outcome(&self.redactor, execution.run())
+            progress: &|_| {},
+        }
     }
 }
 

@@ -24,11 +24,11 @@ pub mod report;
 mod run_request;
 pub mod secret_store;
 mod spawn;
+pub mod tool_sources;
 pub mod turn;
 
 pub use definitions::Definitions;
 pub use definitions::definition_source::DefinitionSource;
-pub use definitions::load_skill::spec as load_skill_spec;
 pub use error::Error;
 pub use host::enforcer::Enforcer;
 pub use host::ledger_follower::{EntryListener, LedgerFollower, LedgerSubscription};

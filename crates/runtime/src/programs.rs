@@ -3,7 +3,6 @@
 //! Must never: run a program except as a job.
 
 mod hook;
-pub mod hook_tools;
 pub(crate) mod input;
 pub mod jobs;
 mod tool;
@@ -32,7 +31,7 @@ use crate::host::executor::{
 };
 use crate::limits::JOB_OUTPUT_BYTES_MAX;
 
-pub use tool::specs;
+pub(crate) use tool::specs;
 pub use trial::{ToolTrial, try_tool};
 
 /// The programs of one agent, as they were read.

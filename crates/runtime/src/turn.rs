@@ -18,5 +18,6 @@ pub(crate) mod runner;
 pub(crate) mod session;
 pub(crate) mod step;
 pub(crate) mod step_exit;
+pub(crate) mod turn_agent;
 pub(crate) mod turn_hooks;
 pub(crate) mod turn_rebuild;

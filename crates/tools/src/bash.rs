@@ -12,9 +12,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agentry_protocol::CallId;
 use agentry_protocol::confinement::Connection;
+use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{
-    CallMeasurements, OutcomeStatus, RepeatSafety, ToolOutcome, ToolSpec,
+    CallMeasurements, OutcomeStatus, RepeatSafety, ToolCall, ToolOutcome, ToolSpec,
 };
 use agentry_sandbox::{
     CancelToken, Command, Cwd, Error as SandboxError, ProcessBounds, ProcessEnding, ProcessOutcome,
@@ -33,6 +35,28 @@ use crate::workspace::Error;
 
 /// Maximum of bytes in a character.
 const CHARACTER_BYTES: usize = 4;
+const NAME: &str = "bash";
+
+/// The command that a call of the shell runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShellInput<'a> {
+    /// The text of the command.
+    pub command: &'a str,
+    /// The directory of the command, as written; None for the workspace.
+    pub cwd: Option<&'a str>,
+}
+
+/// Builds a call that runs a command in the workspace.
+pub fn shell_call(id: CallId, command: &str) -> ToolCall {
+    ToolCall { id, tool: ToolName::canonical(NAME), input: json!({ "command": command }) }
+}
+
+/// Returns the command that a call runs; None if it is no call of the shell.
+pub fn shell_input(call: &ToolCall) -> Option<ShellInput<'_>> {
+    let text = |name: &str| call.input.get(name).and_then(Value::as_str);
+    let command = text("command").unwrap_or_default();
+    (call.tool.as_str() == NAME).then(|| ShellInput { command, cwd: text("cwd") })
+}
 
 pub(crate) struct Bash {
     spec: ToolSpec,
@@ -64,7 +88,7 @@ impl Bash {
         let description = "Run a shell command, without a terminal. Gives stdout and stderr \
                            together, and the exit code if not 0. What it leaves running is ended.";
         let shell = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
-        Self { spec: spec("bash", description, parameters, RepeatSafety::Uncertain), shell }
+        Self { spec: spec(NAME, description, parameters, RepeatSafety::Uncertain), shell }
     }
 }
 

@@ -50,18 +50,16 @@ impl Toolset {
 
     /// Runs a call; every failure becomes an outcome.
     pub fn run(&self, call: &ToolCall, context: &ToolContext<'_>) -> ToolOutcome {
-        let Some(tool) = self.get(&call.tool) else { return self.unknown(&call.tool) };
+        let Some(tool) = self.get(&call.tool) else {
+            return unknown_tool(&call.tool, self.specs().map(|spec| &spec.name));
+        };
         match (tool.is_file_tool(), context.confines) {
             (true, ToolSandbox::In(confined)) => return file_tools::run(confined, call, context),
             (true, ToolSandbox::Missing(why)) => return no_sandbox(why),
             (true, ToolSandbox::Off) | (false, _) => {}
         }
-        catch_unwind(AssertUnwindSafe(|| tool.run(&call.input, context))).unwrap_or_else(|_| {
-            ToolOutcome::failed(format!(
-                "The tool `{}` broke down. This is a defect of the tool, not of the call.",
-                call.tool
-            ))
-        })
+        catch_unwind(AssertUnwindSafe(|| tool.run(&call.input, context)))
+            .unwrap_or_else(|_| broken_tool(&call.tool))
     }
 
     /// Returns the change that a call would make; None if the tool has no preview or panics.
@@ -76,13 +74,24 @@ impl Toolset {
         }
         catch_unwind(AssertUnwindSafe(|| tool.preview(&call.input, context))).ok().flatten()
     }
+}
 
-    fn unknown(&self, name: &ToolName) -> ToolOutcome {
-        let names = || self.specs().map(|spec| spec.name.as_str());
-        let offered = match near(name.as_str(), names()).as_slice() {
-            [] => format!("There are: {}.", names().collect::<Vec<_>>().join(", ")),
-            near => format!("Did you mean {}?", near.join(" or ")),
-        };
-        ToolOutcome::failed(format!("There is no tool `{name}`. {offered}"))
-    }
+/// Returns the outcome of a call of a tool that does not exist, with the offered names like it.
+pub fn unknown_tool<'a>(
+    name: &ToolName,
+    offered: impl IntoIterator<Item = &'a ToolName>,
+) -> ToolOutcome {
+    let names: Vec<&str> = offered.into_iter().map(ToolName::as_str).collect();
+    let offered = match near(name.as_str(), names.iter().copied()).as_slice() {
+        [] => format!("There are: {}.", names.join(", ")),
+        near => format!("Did you mean {}?", near.join(" or ")),
+    };
+    ToolOutcome::failed(format!("There is no tool `{name}`. {offered}"))
+}
+
+/// Returns the outcome of a call whose tool panicked.
+pub fn broken_tool(name: &ToolName) -> ToolOutcome {
+    ToolOutcome::failed(format!(
+        "The tool `{name}` broke down. This is a defect of the tool, not of the call."
+    ))
 }

@@ -39,7 +39,7 @@ const SHARED: [ModuleRow; 7] = [
 ];
 
 /// The directories of the runtime, upwards.
-const DIRECTORIES: [ModuleRow; 13] = [
+const DIRECTORIES: [ModuleRow; 14] = [
     row("redact", &[]),
     row("secret_store", &["redact"]),
     row("providers", &["redact"]),
@@ -47,6 +47,7 @@ const DIRECTORIES: [ModuleRow; 13] = [
     row("definitions", &["redact"]),
     row("host", &["redact", "definitions"]),
     row("programs", &["redact", "definitions", "host"]),
+    row("tool_sources", &["definitions", "host", "programs"]),
     row("outbound", &["channel", "definitions", "host"]),
     row("inbound", &["redact", "channel", "definitions", "host", "programs"]),
     row("report", &["redact", "definitions", "inbound"]),

@@ -20,7 +20,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::verdict::{Finding, Ruling, Verdict};
 use agentry_protocol::{CallId, SkillId};
-use agentry_runtime::programs;
+use agentry_runtime::host::tool_source::{ToolGrant, ToolScope};
 use agentry_runtime::turn::call_facts;
 use agentry_tools::Workspace;
 use clap::Args;
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 use super::{AgentSelection, OutputFormat, show_agent};
 use crate::bootstrap;
-use crate::cli_context::{self, CliContext};
+use crate::cli_context::{CliContext, tool_registry};
 use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
 
@@ -67,10 +67,12 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let loaded = host.load(&options.which.dir, SkillLevel::Extended)?;
     let agent = show_agent::choose(&loaded, &options.which)?;
     let step = step(&loaded.library, options)?;
-    let specs: Vec<_> =
-        cli_context::tool_specs().into_iter().chain(programs::specs(agent)).collect();
-    let confinement =
-        Confinement { level: bootstrap::wanted_level(&loaded), ..Confinement::most_restricted() };
+    let level = bootstrap::wanted_level(&loaded);
+    let definitions = bootstrap::definitions(host, &loaded, &loaded.root, level)?;
+    let scope = ToolScope { definitions: &definitions, agent, step };
+    let toolset = tool_registry().toolset(&scope).map_err(bootstrap::fault)?;
+    let specs: Vec<_> = toolset.granted(ToolGrant::Listed).cloned().collect();
+    let confinement = Confinement { level, ..Confinement::most_restricted() };
     let mut authority = authority::of_agent(agent, &loaded.library, &specs, step, confinement);
     set_place(&mut authority, host, &options.which.dir);
     let active = active(&authority, options)?;

@@ -23,7 +23,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let ledger = bootstrap::open_ledger(host)?;
     let run = ledger.find_run(&options.run).map_err(bootstrap::store_fault)?;
     let engine = bootstrap::engine_read_only(host, ledger, &run)?;
-    let replayed = replay(&engine.parts.ledger, &run, &engine.definitions);
+    let replayed = replay(&engine.parts.ledger, &run, &engine.definitions, &engine.parts.tools);
     let mut out = crate::output::stdout().lock();
     match replayed.map_err(bootstrap::fault)? {
         ReplayReport::Identical { moves } => {

@@ -10,6 +10,7 @@ use agentry_kernel::tokens;
 use agentry_protocol::event::Event;
 use agentry_protocol::message::{Message, Usage};
 use agentry_runtime::host::spending::dollars;
+use agentry_runtime::host::tool_source::{ToolGrant, ToolScope};
 use ratatui::style::Style;
 
 use super::COMMANDS;
@@ -154,9 +155,11 @@ impl TerminalChat<'_> {
         }
         let offered: Vec<&str> =
             agent.powers.toolset.iter().map(|tool| tool.name.as_str()).collect();
-        let specs = agentry_frontend::cli_context::tool_specs();
+        let engine = &self.talk.engine;
+        let scope = ToolScope { definitions: &engine.definitions, agent, step: None };
+        let toolset = engine.parts.tools.toolset(&scope).ok();
+        let specs = toolset.iter().flat_map(|toolset| toolset.granted(ToolGrant::Listed));
         let schemas: String = specs
-            .iter()
             .filter(|spec| offered.contains(&spec.name.as_str()))
             .filter_map(|spec| serde_json::to_string(spec).ok())
             .collect();

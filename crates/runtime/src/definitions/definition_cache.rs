@@ -67,7 +67,7 @@ pub struct CacheInput {
     /// The loaded project.
     pub loaded: LoadedProject,
     /// The definitions for runs.
-    pub definitions: Definitions,
+    pub definitions: Arc<Definitions>,
     /// The directory of the project.
     pub project: PathBuf,
     /// The ledger, which has the confirmations.
@@ -142,11 +142,8 @@ impl DefinitionCache {
         let access = loaded.policies()?;
         let (level, workspace) = (definitions.level, definitions.workspace.clone());
         let redactor = definitions.redactor.clone();
-        let definite = DefinitionSnapshot {
-            loaded: Arc::new(loaded),
-            definitions: Arc::new(definitions),
-            access: Arc::new(access),
-        };
+        let definite =
+            DefinitionSnapshot { loaded: Arc::new(loaded), definitions, access: Arc::new(access) };
         let shelf = Arc::new(CacheState {
             loader: Mutex::new(loader),
             project,

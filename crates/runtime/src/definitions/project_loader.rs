@@ -24,7 +24,6 @@ use agentry_kernel::template::{TemplateOutcome, TemplateRequest};
 use agentry_protocol::ContentHash;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_protocol::tool::ToolName;
-use agentry_protocol::tool_call::ToolSpec;
 
 use crate::definitions::agent_manifests::{ProjectTrees, manifests};
 use crate::definitions::path_target::{PathTarget, unreadable};
@@ -47,8 +46,8 @@ pub struct LoaderInput {
     pub environment: Arc<Environment>,
     /// Settings from the command line, as `key=value`.
     pub flags: Vec<String>,
-    /// The specifications of the host's tools.
-    pub specs: Vec<ToolSpec>,
+    /// The names of the host's tools, which no definition can take.
+    pub tools: BTreeSet<ToolName>,
     /// The path of the binary, which is also the process that renders templates.
     pub binary: PathBuf,
 }
@@ -164,7 +163,6 @@ impl ProjectLoader {
             level,
             home: environment.home.as_ref().map(|home| home.display().to_string()),
             environment: environment.tools.clone(),
-            specs: self.input.specs.clone(),
             renderer: Mutex::new(Renderer::new(&self.input.binary)),
             redactor: Arc::default(),
         })
@@ -234,7 +232,7 @@ impl ProjectLoader {
             skill_roots: &skill_roots,
             settings,
             environment: self.input.environment.tools.clone(),
-            host: tool_names(&self.input.specs),
+            host: self.input.tools.clone(),
             level,
             try_templates: &|trial| self.try_templates(trial),
             try_examples: approval::try_examples,
@@ -243,7 +241,7 @@ impl ProjectLoader {
         let home_path = self.input.environment.home.as_deref();
         let trees = ProjectTrees { project: &project, home: home.as_ref(), home_path };
         library.programs = manifests(&library, &trees);
-        lint_policies(&library.access, &tool_names(&self.input.specs), &mut findings);
+        lint_policies(&library.access, &self.input.tools, &mut findings);
         let asked = place.asked_agent(&library);
         let root = place.directory.canonicalize().unwrap_or(place.directory);
         LoadedProject { library, findings, in_settings, only: place.only, asked, root, digests }
@@ -421,12 +419,6 @@ fn defect(
 /// refer to them; their defects are not the project's.
 pub fn is_of_home(file: &str) -> bool {
     lies_in(file, HOME)
-}
-
-/// Returns the names of the host's tools, including `load_skill`.
-pub fn tool_names(specs: &[ToolSpec]) -> BTreeSet<ToolName> {
-    let own = specs.iter().map(|spec| spec.name.clone());
-    own.chain([ToolName::canonical("load_skill")]).collect()
 }
 
 /// Reads the user's packs and skills. Returns None if the home does not exist or is unreadable.

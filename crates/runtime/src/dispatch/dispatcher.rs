@@ -154,7 +154,7 @@ impl Dispatcher {
     pub fn open(furniture: DispatcherOptions, scope: DispatcherScope) -> Result<Self, Error> {
         let DispatcherOptions { host, office, witness, say, limits, replies, sole } = furniture;
         let words = mpsc::channel();
-        let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
+        let tools = host.tools.builtin_names();
         let intake =
             IntakePipeline::new(host.ledger.clone(), office.clone(), tools, host.new_number)?;
         let worker =

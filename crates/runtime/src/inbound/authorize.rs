@@ -70,7 +70,7 @@ pub fn decide_locally(
     inbound: &Inbound,
     local_time: LocalTime,
 ) -> Result<AccessRecord, Error> {
-    let tools = host.tools.specs().map(|spec| spec.name.clone()).collect();
+    let tools = host.tools.builtin_names();
     let mut known = AccessContext { tools, ..AccessContext::default() };
     known.refresh(&host.ledger)?;
     let id = AccessId::from_number((host.new_number)());

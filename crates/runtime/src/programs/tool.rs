@@ -17,7 +17,7 @@ use crate::host::executor::{Artifact, Base64Bytes, FileVariables, JobOutcome, Jo
 use crate::limits::{ARTIFACTS_MAX, TOOL_ANSWER_CHARS_MAX};
 
 /// Returns the specifications of an agent's own tools.
-pub fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
+pub(crate) fn specs(agent: &Agent) -> impl Iterator<Item = ToolSpec> {
     agent.powers.toolset.iter().filter_map(|tool| match &tool.kind {
         ToolKind::Custom(custom) => Some(ToolSpec {
             name: tool.name.clone(),

@@ -21,17 +21,17 @@ use agentry_protocol::event::Permit;
 use agentry_protocol::tool::{ToolName, path_argument};
 use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::{AgentId, ContentHash, ContentHasher};
-use agentry_tools::{Workspace, unified_diff};
+use agentry_tools::{ShellInput, Workspace, unified_diff};
 use serde_json::Value;
 
 use crate::definitions::Definitions;
 use crate::definitions::confinement;
 use crate::host::SharedHost;
+use crate::host::tool_source::ToolGrant;
 use crate::limits::{BOUND_BYTES_MAX, BOUND_DIFF_CHARS_MAX, BOUND_FILES_MAX, BOUND_TEXT_BYTES_MAX};
 
 /// The files of an agent that define its permissions.
 const DEFINITIONS: [&str; 3] = ["agent.yml", "AGENT.md", "context/system_prompt.md"];
-const SHELL: &str = "bash";
 
 /// Resolves the path among the arguments of a call.
 pub fn paths(workspace: &Workspace, call: &ToolCall) -> BTreeMap<String, ResolvedPath> {
@@ -137,8 +137,8 @@ impl CallFactResolver {
         let mut items =
             vec![CallDependency { kind: DependencyKind::Tool, name, digest, text: None }];
         items.extend(self.definition());
-        if call.tool.as_str() == SHELL {
-            let cwd = call.input.get("cwd").and_then(Value::as_str).unwrap_or(".");
+        if let Some(ShellInput { command, cwd }) = self.host.tools.shell_input(call) {
+            let cwd = cwd.unwrap_or(".");
             let identity = self.workspace.identity(cwd);
             items.push(CallDependency {
                 kind: DependencyKind::Directory,
@@ -146,7 +146,6 @@ impl CallFactResolver {
                 digest: identity.map(|identity| ContentHash::of(identity.as_bytes())),
                 text: None,
             });
-            let command = call.input.get("command").and_then(Value::as_str).unwrap_or_default();
             items.extend(self.executed(command, cwd));
         }
         items
@@ -155,7 +154,7 @@ impl CallFactResolver {
     /// Returns the hash of a tool: of its name, or of an agent tool's program and specification.
     fn tool(&self, name: &ToolName) -> Option<ContentHash> {
         let plain = || ContentHash::of(name.as_str().as_bytes());
-        if name.as_str() == "load_skill" {
+        if self.host.tools.grant(name) == Some(ToolGrant::Inherent) {
             return Some(plain());
         }
         let tool = self.tools.get(name)?;

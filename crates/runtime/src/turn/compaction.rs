@@ -21,8 +21,10 @@ use agentry_protocol::message::Message;
 
 use crate::definitions::plan::{self, COMPACT, FOCUS};
 use crate::error::Error;
+use crate::host::tool_source::ToolScope;
 use crate::redact::redaction;
 use crate::run_request::RunRequest;
+use crate::turn::charter;
 use crate::turn::history::Branch;
 use crate::turn::runner::{ActiveRun, RunOutcome, Runner};
 use crate::turn::session::{TurnExit, halted};
@@ -70,7 +72,9 @@ impl Runner<'_> {
         let limits = CompactionLimits::of_window(self.host.window(&plan.asked.model));
         let moment = TemplateIds { session: None, turn: None };
         let terms = plan::terms(&plan, 0);
-        let charter = self.definitions.charter(&order.agent, None, &terms, &moment)?;
+        let agent = self.definitions.agent(&order.agent)?;
+        let scope = ToolScope { definitions: self.definitions, agent, step: None };
+        let charter = charter::of_scope(&scope, &self.host.tools, &terms, &moment)?;
         match asked(&branch, &limits, beside(&charter, &limits))? {
             Some(_) => self.begin(order, plan, accepted).map(Some),
             None => Ok(None),

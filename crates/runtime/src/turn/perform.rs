@@ -23,21 +23,21 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome};
 use agentry_protocol::{AgentId, CallId};
 use agentry_sandbox::CancelToken;
-use agentry_tools::{ToolLimits, Workspace, normalize_arguments};
+use agentry_tools::{ToolLimits, Workspace, normalize_arguments, shell_call};
 
 use crate::canonical_json::canonical;
-use crate::definitions::load_skill::{self, SkillTexts};
 use crate::error::Error;
 use crate::host::enforcer::{ResolvedPlacement, RunHomes};
 use crate::host::session_message::SessionMessage;
 use crate::host::spending::SpendReservation;
+use crate::host::tool_registry::TurnToolset;
 use crate::host::{RunObserver, SharedHost};
-use crate::programs::hook_tools;
-use crate::programs::{Programs, SharedPrograms};
+use crate::programs::SharedPrograms;
 use crate::redact::Redactor;
 use crate::redact::redaction::{self, DeltaRedactor};
 use crate::spawn;
 use crate::turn::call_facts::{CallFactResolver, CallPermit};
+use crate::turn::turn_agent::TurnAgent;
 use crate::turn::turn_hooks;
 use worker::{EffectWorker, missing_agent_report};
 
@@ -48,7 +48,7 @@ pub(crate) struct TurnEffects {
     pub(crate) workspace: Arc<Workspace>,
     /// The permissions of tools; set when the turn is known.
     permissions: TurnPermissions,
-    /// The skills and programs of the agent.
+    /// The agent with its tools and programs.
     own: AgentExtensions,
     pub(crate) witness: Arc<dyn RunObserver>,
     pub(crate) news: Sender<SessionMessage>,
@@ -61,16 +61,18 @@ pub(crate) struct TurnEffects {
     held: HashMap<EffectKey, SpendReservation>,
 }
 
-/// The skills and programs of an agent.
+/// The agent of a turn with its tools and programs.
 #[derive(Clone)]
-struct AgentExtensions {
-    skills: Arc<SkillTexts>,
-    /// None if its definition is gone; then none of its programs runs.
-    programs: Option<SharedPrograms>,
+pub(crate) struct AgentExtensions {
+    pub(crate) caller: TurnAgent,
+    /// The tools of the turn, each with its source.
+    pub(crate) tools: TurnToolset,
+    /// The programs of the agent; None if its definition is gone, then no hook runs.
+    pub(crate) programs: Option<SharedPrograms>,
     /// The Stop hooks that this turn has run before.
-    asked_to_end: BTreeSet<String>,
+    pub(crate) asked_to_end: BTreeSet<String>,
     /// Resolves the paths and files that calls depend on.
-    binding: Arc<CallFactResolver>,
+    pub(crate) binding: Arc<CallFactResolver>,
 }
 
 /// The permissions of the tools of a turn.
@@ -124,13 +126,10 @@ impl TurnEffects {
     pub(crate) fn new(
         host: SharedHost,
         (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
-        (skills, programs, binding): (SkillTexts, Option<Programs>, CallFactResolver),
+        own: AgentExtensions,
         (witness, news): (Arc<dyn RunObserver>, Sender<SessionMessage>),
         about: EntrySubject,
     ) -> Self {
-        let programs = programs.map(Arc::new);
-        let (skills, binding) = (Arc::new(skills), Arc::new(binding));
-        let own = AgentExtensions { skills, programs, asked_to_end: BTreeSet::new(), binding };
         let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
         let placement = ResolvedPlacement::missing("the turn has not begun");
         let agent = AgentId::new("");
@@ -156,7 +155,7 @@ impl TurnEffects {
         &self.own.binding
     }
 
-    /// Sets the agent, the placement and the credentials for the tools of the turn.
+    /// Sets the agent, the placement, the credentials and the offered tools of the turn.
     pub(crate) fn confine(&mut self, charter: &Charter, homes: &RunHomes) {
         let (enforcer, workspace) = (&self.host.enforcer, self.workspace.path());
         let (agent, confinement) = (charter.agent.clone(), charter.confinement().clone());
@@ -164,6 +163,7 @@ impl TurnEffects {
         let bounds = charter.authority.bounds.as_ref();
         let credentials = bounds.map(|bounds| bounds.credentials.clone());
         self.permissions = TurnPermissions { agent, placement, credentials };
+        self.own.tools.set_offered(charter.tools.iter().map(|spec| spec.name.clone()).collect());
     }
 
     /// Asks the model, after reserving the maximum cost of the dearest candidate.
@@ -225,30 +225,16 @@ impl TurnEffects {
     pub(crate) fn run_call(&mut self, call: ToolCall, allowed: CallPermit, bounds: ToolLimits) {
         let stop = self.begin(EffectKey::Call(call.id.clone()));
         let worker = self.worker(stop, bounds, is_of_a_person(&allowed.by));
-        let (own, news) = (self.own.clone(), self.news.clone());
+        let news = self.news.clone();
         self.spawn(format!("call {}", call.tool), move || {
             // No other work may come between this check and the call.
-            if let Some(facts) = worker.binding.changed_facts(&call, &allowed) {
+            if let Some(facts) = worker.own.binding.changed_facts(&call, &allowed) {
                 return tell(&news, Event::CallWithheld { call: call.id, facts });
             }
             let judged = allowed.expected.paths.values().next();
-            let tool = own.programs.as_ref().and_then(|own| own.tools.get(call.tool.as_str()));
-            let outcome = match (call.tool.as_str(), &own.programs, tool) {
-                ("load_skill", _, _) => Ok(load_skill::run(&own.skills, &call.input)),
-                (name, Some(programs), _) if hook_tools::is_hook_tool(name) => {
-                    hook_tools::run(&worker.host, (&worker.about, &programs.agent), &call)
-                }
-                (_, Some(programs), Some(tool)) => worker.run_own(programs, tool, &call),
-                (_, _, _) => Ok(worker.run(&call, judged)),
-            };
-            match outcome {
-                Ok(outcome) => {
-                    let outcome = worker.redacted_outcome(&call, outcome);
-                    tell(&news, Event::CallFinished { call: call.id, outcome });
-                }
-                Err(error) => {
-                    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default()
-                }
+            match worker.call(&call, judged) {
+                Ok(outcome) => tell(&news, Event::CallFinished { call: call.id, outcome }),
+                Err(error) => fail(&news, &error),
             }
         });
     }
@@ -275,9 +261,7 @@ impl TurnEffects {
                     let change = HookChange::Finished { number, moment, program, report };
                     tell(&news, Event::Hook(change));
                 }
-                Err(error) => {
-                    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default()
-                }
+                Err(error) => fail(&news, &error),
             }
         });
     }
@@ -296,13 +280,11 @@ impl TurnEffects {
         let stop = self.begin(EffectKey::Check(iteration));
         let (worker, news) = (self.worker(stop, bounds, false), self.news.clone());
         self.spawn(format!("check {iteration}"), move || {
-            let call = ToolCall {
-                id: CallId::from_number((worker.host.new_number)()),
-                tool: ToolName::canonical("bash"),
-                input: serde_json::json!({ "command": command }),
-            };
-            let outcome = worker.redacted_outcome(&call, worker.run(&call, None));
-            tell(&news, Event::CheckFinished { iteration, outcome });
+            let call = shell_call(CallId::from_number((worker.host.new_number)()), &command);
+            match worker.call(&call, None) {
+                Ok(outcome) => tell(&news, Event::CheckFinished { iteration, outcome }),
+                Err(error) => fail(&news, &error),
+            }
         });
     }
 
@@ -311,7 +293,7 @@ impl TurnEffects {
             host: self.host.clone(),
             workspace: self.workspace.clone(),
             permissions: self.permissions.clone(),
-            binding: self.own.binding.clone(),
+            own: self.own.clone(),
             news: self.news.clone(),
             witness: self.witness.clone(),
             about: self.about.clone(),
@@ -354,7 +336,7 @@ impl TurnEffects {
 
     fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) {
         if let Err(error) = spawn::start(name, work) {
-            self.news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default();
+            fail(&self.news, &error);
         }
     }
 }
@@ -362,6 +344,11 @@ impl TurnEffects {
 /// Sends a result to the session; a session that has ended needs none.
 fn tell(news: &Sender<SessionMessage>, event: Event) {
     news.send(SessionMessage::EffectResult(Box::new(event))).unwrap_or_default();
+}
+
+/// Sends an error that ends the run; a session that has ended needs none.
+fn fail(news: &Sender<SessionMessage>, error: &Error) {
+    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default();
 }
 
 fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event {

@@ -10,7 +10,10 @@ use agentry_store::Ledger;
 use crate::definitions::Definitions;
 use crate::definitions::plan;
 use crate::error::Error;
+use crate::host::tool_registry::ToolRegistry;
+use crate::host::tool_source::ToolScope;
 use crate::run_request::RunSettings;
+use crate::turn::charter;
 use crate::turn::turn_rebuild;
 
 /// The result of a replay.
@@ -32,11 +35,12 @@ pub enum ReplayReport {
     },
 }
 
-/// Replays all turns of a run.
+/// Replays all turns of a run with the present definitions and tools.
 pub fn replay(
     ledger: &Ledger,
     run: &RunId,
     definitions: &Definitions,
+    tools: &ToolRegistry,
 ) -> Result<ReplayReport, Error> {
     let run_plan = plan::recorded(ledger, run)?;
     let task = plan::task(definitions, &run_plan)?;
@@ -52,7 +56,8 @@ pub fn replay(
         let shaping = record.plan.shaping.clone();
         let terms = RunSettings { bounds, shaping, ..plan::terms(&run_plan, at) };
         let step = task.map(|task| (task, at));
-        let charter = definitions.charter(agent, step, &terms, &moment)?;
+        let scope = ToolScope { definitions, agent: definitions.agent(agent)?, step };
+        let charter = charter::of_scope(&scope, tools, &terms, &moment)?;
         let charter = match &record.plan.compaction {
             Some(_) => charter.for_compaction(),
             None => charter,

@@ -50,7 +50,7 @@ pub struct Runner<'a> {
     /// The shared services.
     pub host: SharedHost,
     /// The loaded definitions.
-    pub definitions: &'a Definitions,
+    pub definitions: &'a Arc<Definitions>,
     /// The observer that receives recorded entries and deltas.
     pub witness: Arc<dyn RunObserver>,
     /// Tells if a person or program can answer approvals.

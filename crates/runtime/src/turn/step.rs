@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use agentry_kernel::charter::Charter;
 use agentry_kernel::compaction::{CompactionError, CompactionTrigger};
@@ -20,17 +21,20 @@ use agentry_store::{CallStatus, EntryFilter, TurnStatus};
 use crate::definitions::plan;
 use crate::error::Error;
 use crate::host::session_message::SessionMessage;
+use crate::host::tool_source::ToolScope;
 use crate::inbound::permission_request;
 use crate::limits::{RETOLD_CALL_CHARS_MAX, RETOLD_CALLS_MAX, TURN_ENTRIES_MAX};
 use crate::programs::Programs;
 use crate::turn::call_facts::CallFactResolver;
+use crate::turn::charter;
 use crate::turn::compaction::PromptFit;
 use crate::turn::history;
-use crate::turn::perform::TurnEffects;
+use crate::turn::perform::{AgentExtensions, TurnEffects};
 use crate::turn::pre_turn::PreTurnOutcome;
 use crate::turn::runner::{ActiveRun, Runner};
 use crate::turn::session::{SessionLoop, TurnExit, halted, is_for_turn, is_lasting};
 use crate::turn::step_exit::{StepExit, finish};
+use crate::turn::turn_agent::TurnAgent;
 use crate::turn::turn_hooks;
 use crate::turn::turn_rebuild::{self, RebuiltTurn};
 
@@ -201,7 +205,10 @@ impl Runner<'_> {
         terms.bounds =
             terms.bounds.map(|bounds| permission_request::renewed(ledger, bounds)).transpose()?;
         terms.shaping = underway.shaping(at);
-        self.definitions.charter(agent, task.map(|task| (task, at)), &terms, &moment)
+        let step = task.map(|task| (task, at));
+        let agent = self.definitions.agent(agent)?;
+        let scope = ToolScope { definitions: self.definitions, agent, step };
+        charter::of_scope(&scope, &self.host.tools, &terms, &moment)
     }
 
     /// Returns the hash of a turn that ended; None if there is no such turn.
@@ -299,26 +306,29 @@ impl Runner<'_> {
         at: usize,
     ) -> Result<SessionLoop<'b>, Error> {
         let about = EntrySubject { turn: Some(turn.clone()), ..underway.about() };
-        // A resumed turn has its charter; if its definition is gone, only the skills are lost.
-        let task = plan::task(self.definitions, &underway.plan).ok().flatten();
         let agent = &underway.plan.steps[at].agent;
-        let skills = self.definitions.loadable(agent, task.map(|task| (task, at)));
-        let skills = skills.unwrap_or_default();
+        let caller = self.caller(underway, at);
+        // A resumed turn has its charter; if its definition is gone, only its own tools are lost.
+        let tools = match caller.scope() {
+            Ok(scope) => self.host.tools.toolset(&scope)?,
+            Err(_) => self.host.tools.fixed_toolset(),
+        };
         let programs = self.definitions.agent(agent).and_then(|agent| {
             let persona = turn_hooks::active_persona(agent, underway, at, &underway.shaping(at));
             Ok(Programs { persona, ..Programs::of(self.definitions, agent)? })
         });
-        let programs = programs.ok();
+        let programs = programs.ok().map(Arc::new);
         let model = match underway.shaping(at).model {
             Some(model) => self.host.models.open(&model, &underway.plan.asked.fallbacks)?,
             None => underway.model.clone(),
         };
         let (host, workspace) = (self.host.clone(), underway.workspace.clone());
-        let binding = CallFactResolver::new(host, workspace, self.definitions, agent);
+        let binding = CallFactResolver::new(host, workspace, self.definitions, agent).into();
+        let asked_to_end = BTreeSet::new();
         let mut workers = TurnEffects::new(
             self.host.clone(),
             (model, underway.workspace.clone()),
-            (skills, programs, binding),
+            AgentExtensions { caller, tools, programs, asked_to_end, binding },
             (self.witness.clone(), self.post.sender.clone()),
             about,
         );
@@ -332,6 +342,13 @@ impl Runner<'_> {
             asked_before: underway.asked,
             taken: BTreeSet::new(),
         })
+    }
+
+    /// Returns the agent of a step's turn.
+    pub(crate) fn caller(&self, underway: &ActiveRun, at: usize) -> TurnAgent {
+        let agent = underway.plan.steps[at].agent.clone();
+        let task = plan::task(self.definitions, &underway.plan).ok().flatten();
+        TurnAgent::new(self.definitions.clone(), agent, task.map(|task| (task, at)))
     }
 
     /// Returns the calls that people allowed for the whole session.

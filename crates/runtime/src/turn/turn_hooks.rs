@@ -27,6 +27,7 @@ use crate::definitions;
 use crate::error::Error;
 use crate::host::Host;
 use crate::host::executor::reference_of;
+use crate::host::tool_source::ToolScope;
 use crate::limits::{HOOK_CANCEL_LOOK_MS, TURN_ENTRIES_MAX};
 use crate::programs::input::{HookContext, HookTopic, input, recent};
 use crate::programs::{self, ProgramContext, Programs};
@@ -62,7 +63,9 @@ impl Runner<'_> {
         at: usize,
         (turn, plain, prompt): (&TurnId, &Charter, &str),
     ) -> Result<PreTurnOutcome, Error> {
-        let agent = self.definitions.agent(&underway.plan.steps[at].agent)?;
+        let caller = self.caller(underway, at);
+        let scope = caller.scope()?;
+        let agent = scope.agent;
         let mut before = PreTurnOutcome::default();
         if programs::hooks(agent).next().is_none() {
             return Ok(before);
@@ -72,7 +75,7 @@ impl Runner<'_> {
         let branch = Branch::read(&self.host.ledger, head.as_ref())?.visible_messages()?;
         let said = Message::user(prompt);
         let recent = recent(branch.iter().chain([&said]));
-        self.take_over(head.as_ref(), (agent, plain), &mut before, underway)?;
+        self.take_over(head.as_ref(), (scope, plain), &mut before, underway)?;
         let is_new = head.is_none() && at == 0;
         let moments = [
             (HookMoment::SessionStart, is_new, HookTopic::Because("startup")),
@@ -92,7 +95,7 @@ impl Runner<'_> {
                 persona: active_persona(agent, underway, at, &before.shaping),
             };
             for spec in programs.hooks_at(moment) {
-                self.run_before(underway, spec, &around, (agent, &mut before))?;
+                self.run_before(underway, spec, &around, (scope, &mut before))?;
                 if before.blocked.is_some() {
                     return Ok(before);
                 }
@@ -106,7 +109,7 @@ impl Runner<'_> {
         underway: &mut ActiveRun,
         spec: &HookSpec,
         around: &TurnHookContext<'_>,
-        (agent, before): (&Agent, &mut PreTurnOutcome),
+        (scope, before): (ToolScope<'_>, &mut PreTurnOutcome),
     ) -> Result<(), Error> {
         let (mut report, is_recorded) = match self.ran(underway, spec, around)? {
             HookExecution::Fresh(report) => (report, false),
@@ -114,7 +117,7 @@ impl Runner<'_> {
         };
         let applying = ShapingContext {
             host: &self.host,
-            agent,
+            scope,
             charter: around.charter,
             chosen: underway.plan.steps.first().and_then(|step| step.persona.as_deref()),
         };
@@ -268,14 +271,14 @@ impl Runner<'_> {
     fn take_over(
         &self,
         head: Option<&TurnId>,
-        (agent, charter): (&Agent, &Charter),
+        (scope, charter): (ToolScope<'_>, &Charter),
         before: &mut PreTurnOutcome,
         underway: &ActiveRun,
     ) -> Result<(), Error> {
         let Some(head) = head else { return Ok(()) };
         let chosen = underway.plan.steps.first().and_then(|step| step.persona.as_deref());
         for (spec, result) in wanted_for_next(&self.host.ledger, head)? {
-            ShapingContext { host: &self.host, agent, charter, chosen }
+            ShapingContext { host: &self.host, scope, charter, chosen }
                 .apply(before, &spec, &result);
         }
         Ok(())

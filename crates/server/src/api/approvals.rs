@@ -7,7 +7,7 @@ use agentry_kernel::permission_request::name_of;
 use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope, PermissionRequest};
 use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
-use agentry_protocol::tool::{Risk, ToolName};
+use agentry_protocol::tool::{Risk, ToolName, find_known_tool};
 use agentry_protocol::{ApprovalId, TurnId};
 use agentry_runtime::commands::CommandContext;
 use agentry_runtime::commands::approvals::{self, AnswerRequest};
@@ -368,7 +368,8 @@ fn risk(
         let agent = definite.loaded.library.agents.get(agent)?;
         agent.powers.toolset.iter().find(|one| one.name == *tool).map(|one| one.risk)
     });
-    let host = || site.parts.tools.specs().find(|spec| spec.name == *tool).map(|spec| spec.risk);
+    let is_builtin = || site.parts.tools.builtin_names().contains(tool);
+    let host = || find_known_tool(tool.as_str()).filter(|_| is_builtin()).map(|known| known.risk);
     own.or_else(host).unwrap_or(Risk::High)
 }
 

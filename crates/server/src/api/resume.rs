@@ -12,7 +12,7 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::token::TokenScope;
-use agentry_runtime::{Attendance, Definitions, RunObserver, Runner, SessionInbox};
+use agentry_runtime::{Attendance, RunObserver, Runner, SessionInbox};
 
 use super::runs::{RunControlReceipt, check_project};
 use super::visibility;
@@ -46,9 +46,8 @@ fn resume(
         Arc::new(ResumeObserver { begun: begun.clone(), outer: DeltaSink(site.hub.clone()) });
     let (host, run) = (site.parts.clone(), row.id);
     let working = move || {
-        let definitions: &Definitions = &definitions;
         let (attendance, post) = (Attendance::Absent, SessionInbox::default());
-        let runner = Runner { host, definitions, witness, attendance, post };
+        let runner = Runner { host, definitions: &definitions, witness, attendance, post };
         if let Err(error) = runner.resume(&run) {
             // The client may have disconnected; the operator reads this line in any case.
             log_line(&format!("run {run} not resumed: {error}"));

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
 
 use agentry_protocol::CallId;
 use agentry_protocol::call_facts::{CallFacts, ResolvedPath};
@@ -12,30 +11,27 @@ use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::event::{Event, Mode};
 use agentry_protocol::hook::{HookReport, HookResult};
 use agentry_protocol::message::Message;
-use agentry_protocol::tool_call::{
-    CallMeasurements, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec,
-};
+use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome, ToolSpec};
 use agentry_sandbox::{CancelToken, denied_paths};
 use agentry_tools::{ToolLimits, Workspace};
 
-use super::{HookCall, TurnPermissions};
+use super::{AgentExtensions, HookCall, TurnPermissions};
 use crate::error::Error;
 use crate::host::enforcer::{ResolvedPlacement, TurnSandbox};
-use crate::host::executor::{FetchScope, reference_of};
+use crate::host::executor::reference_of;
 use crate::host::session_message::SessionMessage;
-use crate::host::tool_execution::ToolExecution;
+use crate::host::tool_source::CallContext;
 use crate::host::{RunObserver, SharedHost};
 use crate::programs::input::{self, HookContext, HookTopic};
-use crate::programs::{AgentTool, ProgramContext, Programs};
+use crate::programs::{ProgramContext, Programs};
 use crate::redact::redaction;
-use crate::turn::call_facts::CallFactResolver;
 
 /// The services and permissions of one effect.
 pub(super) struct EffectWorker {
     pub(super) host: SharedHost,
     pub(super) workspace: Arc<Workspace>,
     pub(super) permissions: TurnPermissions,
-    pub(super) binding: Arc<CallFactResolver>,
+    pub(super) own: AgentExtensions,
     pub(super) news: Sender<SessionMessage>,
     pub(super) witness: Arc<dyn RunObserver>,
     pub(super) about: EntrySubject,
@@ -47,14 +43,14 @@ pub(super) struct EffectWorker {
 impl EffectWorker {
     /// Redacts an outcome, then adds the paths that the sandbox refused. In that order, because the
     /// redactor does not recognize a part of a secret.
-    pub(super) fn redacted_outcome(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
+    fn redacted_outcome(&self, call: &ToolCall, outcome: ToolOutcome) -> ToolOutcome {
         let mut outcome = redaction::outcome(&self.host.redactor, outcome);
         let TurnSandbox::In(session) = self.permissions.placement.sandbox() else { return outcome };
-        if call.tool.as_str() != "bash" || outcome.status != OutcomeStatus::Failed {
+        let Some(shell) = self.host.tools.shell_input(call) else { return outcome };
+        if outcome.status != OutcomeStatus::Failed {
             return outcome;
         }
-        let cwd = call.input.get("cwd").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let cwd = self.workspace.path().join(cwd);
+        let cwd = self.workspace.path().join(shell.cwd.unwrap_or_default());
         for denied in denied_paths(&outcome.text, session.confinement(), &cwd) {
             let line = denied.to_string();
             outcome.text.push_str(&format!("\n[{line}]"));
@@ -76,27 +72,35 @@ impl EffectWorker {
         })
     }
 
-    /// Runs a tool of the agent.
-    pub(super) fn run_own(
+    /// Runs a call and redacts its outcome.
+    ///
+    /// # Errors
+    /// If the ledger fails, which ends the run.
+    pub(super) fn call(
         &self,
-        programs: &Programs,
-        tool: &AgentTool,
         call: &ToolCall,
+        judged: Option<&ResolvedPath>,
     ) -> Result<ToolOutcome, Error> {
-        let on_line = |line: &str| {
+        let progress = |line: &str| {
             let line = self.host.redactor.hide(line);
             self.witness.on_progress(&self.about, &call.id, &line);
         };
-        let context = ProgramContext {
+        let context = CallContext {
             host: &self.host,
+            scope: self.own.caller.scope().ok(),
             about: &self.about,
-            workspace: reference_of(self.workspace.path()),
-            placement: self.placement(&call.id),
-            variables: self.host.variables_for(&call.tool, self.permissions.credentials.as_ref()),
+            workspace: &self.workspace,
+            agent: &self.permissions.agent,
+            placement: &self.placement(&call.id),
+            credentials: self.permissions.credentials.as_ref(),
+            limits: self.bounds,
+            any_host: self.any_host,
+            judged,
             stop: &self.stop,
-            on_line: &on_line,
+            progress: &progress,
         };
-        programs.call(&context, tool, call)
+        let outcome = self.own.tools.call(call, &context)?;
+        Ok(self.redacted_outcome(call, outcome))
     }
 
     /// Runs a hook of the agent.
@@ -146,35 +150,7 @@ impl EffectWorker {
     ) -> Option<Box<CallFacts>> {
         let HookResult::Gated { answer } = result else { return None };
         let (call, input) = (consulted.call.clone()?, answer.updated_input.clone()?);
-        Some(Box::new(self.binding.facts(&ToolCall { input, ..call })))
-    }
-
-    /// Makes a call of a built-in tool with the executor of the agent.
-    pub(super) fn run(&self, call: &ToolCall, judged: Option<&ResolvedPath>) -> ToolOutcome {
-        let permissions = &self.permissions;
-        let placement = self.placement(&call.id);
-        let execution = ToolExecution {
-            host: &self.host,
-            agent: &permissions.agent,
-            call,
-            placement: &placement,
-            workspace: &self.workspace,
-            limits: self.bounds,
-            judged_path: judged,
-            fetch: if self.any_host { FetchScope::AnyHost } else { FetchScope::Confinement },
-            variables: self.host.variables_for(&call.tool, permissions.credentials.as_ref()),
-            stop: &self.stop,
-        };
-        let begun = Instant::now();
-        let mut outcome = execution.run();
-        let duration = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        if outcome.measured.duration_ms.is_none() {
-            outcome.measured = CallMeasurements { duration_ms: Some(duration), ..outcome.measured };
-        }
-        if self.stop.is_stopped() && outcome.status != OutcomeStatus::Done {
-            outcome.status = OutcomeStatus::Stopped;
-        }
-        outcome
+        Some(Box::new(self.own.binding.facts(&ToolCall { input, ..call })))
     }
 }
 

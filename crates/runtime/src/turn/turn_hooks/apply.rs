@@ -2,7 +2,6 @@
 //!
 //! Must never: let a hook exceed what the host, the operator or the sender's access allows.
 
-use agentry_agentfile::agent::Agent;
 use agentry_agentfile::manifest::agent_yml::PersonaRouter;
 use agentry_kernel::charter::Charter;
 use agentry_protocol::ContentHash;
@@ -14,12 +13,13 @@ use agentry_protocol::tool::ToolName;
 
 use super::PreTurnOutcome;
 use crate::host::Host;
-use crate::programs::hook_tools;
+use crate::host::tool_source::{ToolGrant, ToolScope};
 
 /// The context for applying an answer.
 pub(super) struct ShapingContext<'a> {
     pub(super) host: &'a Host,
-    pub(super) agent: &'a Agent,
+    /// The agent and its step.
+    pub(super) scope: ToolScope<'a>,
     /// The charter of the turn without any hook.
     pub(super) charter: &'a Charter,
     /// The persona that the sender chose for the run; None if none was chosen.
@@ -68,7 +68,7 @@ impl ShapingContext<'_> {
             }
         }
         if let Some(name) = &shape.model_override {
-            match self.host.model_named(&self.agent.models, name) {
+            match self.host.model_named(&self.scope.agent.models, name) {
                 Ok(model) => shaping.model = Some(model),
                 Err(why) => notes.push(format!("the model `{name}` is not used: {why}")),
             }
@@ -92,7 +92,7 @@ impl ShapingContext<'_> {
 
     /// Checks a persona override: an explicit choice wins over a hook's.
     fn persona(&self, name: &str) -> Result<(), String> {
-        let personas = &self.agent.personas;
+        let personas = &self.scope.agent.personas;
         if !personas.available.iter().any(|one| one.id.as_str() == name) {
             return Err(format!("there is no persona `{name}`"));
         }
@@ -115,8 +115,8 @@ impl ShapingContext<'_> {
         if authority.off.iter().any(|spec| spec.name == *tool) {
             return Err("it is switched off".to_owned());
         }
-        let is_of_host = self.host.tools.specs().any(|spec| spec.name == *tool);
-        if !is_of_host && !hook_tools::is_hook_tool(tool.as_str()) {
+        let tools = self.host.tools.toolset(&self.scope).map_err(|error| error.to_string())?;
+        if !tools.granted(ToolGrant::Listed).any(|spec| spec.name == *tool) {
             return Err("this host has no such tool".to_owned());
         }
         if let Some(off) = authority.access.why_off(tool) {

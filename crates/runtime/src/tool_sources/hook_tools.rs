@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::host::Host;
+use crate::host::tool_source::{CallContext, ToolScope, ToolSource};
 use crate::limits::{
     HOOK_LISTED_MAX, HOOK_MODEL_TIMEOUT_MS, HOOK_NAME_CHARS_MAX, HOOK_SCRIPT_BYTES_MAX,
     HOOK_TIMEOUT_MS,
@@ -27,13 +28,28 @@ use crate::limits::{
 
 const NAMES: [&str; 5] = ["create_hook", "list_hooks", "get_hook", "disable_hook", "delete_hook"];
 
-/// True if a name is that of a hook tool.
-pub fn is_hook_tool(name: &str) -> bool {
-    NAMES.contains(&name)
+/// The source of the hook tools.
+pub(super) struct HookTools;
+
+impl ToolSource for HookTools {
+    fn names(&self) -> Vec<ToolName> {
+        NAMES.map(ToolName::canonical).to_vec()
+    }
+
+    fn specs(&self, _scope: &ToolScope<'_>) -> Result<Vec<ToolSpec>, Error> {
+        Ok(specs().collect())
+    }
+
+    fn call(&self, call: &ToolCall, context: &CallContext<'_>) -> Result<ToolOutcome, Error> {
+        match context.scope {
+            Some(scope) => run(context, &scope.agent.id, call),
+            None => Ok(ToolOutcome::failed("Nothing was done: only an agent can have hooks.")),
+        }
+    }
 }
 
 /// Returns the specifications of the hook tools.
-pub fn specs() -> impl Iterator<Item = ToolSpec> {
+fn specs() -> impl Iterator<Item = ToolSpec> {
     NAMES.into_iter().map(|name| {
         let known = find_known_tool(name).expect("the dictionary has it");
         let repeat = match name {
@@ -106,22 +122,15 @@ struct HookIdArgs {
     reason: Option<String>,
 }
 
-/// Runs a call of a hook tool.
-///
-/// # Errors
-/// If the ledger fails to read or append.
-pub(crate) fn run(
-    host: &Host,
-    (about, agent): (&EntrySubject, &AgentId),
-    call: &ToolCall,
-) -> Result<ToolOutcome, Error> {
+fn run(context: &CallContext<'_>, agent: &AgentId, call: &ToolCall) -> Result<ToolOutcome, Error> {
+    let CallContext { host, about, .. } = *context;
     let author = Author {
         person: None,
         agent: Some(agent.clone()),
         session: about.session.clone(),
         turn: about.turn.clone(),
     };
-    let hooks = HookTools { host, about, author };
+    let hooks = HookAuthoring { host, about, author };
     let done = match call.tool.as_str() {
         "create_hook" => read(&call.input).and_then(|wanted| hooks.create(wanted)),
         "list_hooks" => hooks.list(),
@@ -172,13 +181,13 @@ fn read<T: DeserializeOwned>(input: &Value) -> Result<T, HookToolError> {
         .map_err(|error| HookToolError::Rejected(format!("The arguments do not fit: {error}.")))
 }
 
-struct HookTools<'a> {
+struct HookAuthoring<'a> {
     host: &'a Host,
     about: &'a EntrySubject,
     author: Author,
 }
 
-impl HookTools<'_> {
+impl HookAuthoring<'_> {
     fn create(&self, wanted: CreateHookArgs) -> Result<String, HookToolError> {
         let told =
             |why: String| Err(HookToolError::Rejected(format!("The hook was not made: {why}.")));
