@@ -423,3 +423,6 @@ fn read(asking: &StepRequest) -> u64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
