@@ -24,6 +24,8 @@ pub mod report;
 mod run_request;
 pub mod secret_store;
 mod spawn;
+#[cfg(test)]
+mod tests;
 pub mod tool_sources;
 pub mod turn;
 

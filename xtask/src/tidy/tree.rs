@@ -116,11 +116,12 @@ impl TreeFile {
         self.is_rust() && self.path_in_room().starts_with("src/")
     }
 
-    /// Returns true for Rust that only tests use: below `tests`, or a test module in its own file.
+    /// Returns true for Rust that only tests use: below a directory `tests`, or a test module in its
+    /// own file.
     pub(crate) fn is_test(&self) -> bool {
         let within = self.path_in_room();
-        self.is_rust()
-            && (within.starts_with("tests/") || (self.is_source() && self.name() == "tests.rs"))
+        let is_below_tests = within.starts_with("tests/") || within.contains("/tests/");
+        self.is_rust() && (is_below_tests || (self.is_source() && self.name() == "tests.rs"))
     }
 
     /// Returns the lines of code with their numbers; comments and literals are blank.
@@ -198,6 +199,9 @@ mod tests {
 
         let file = TreeFile::new("crates/app/tests/it/main.rs", 0, String::new());
         assert!(file.is_test() && !file.is_source());
+
+        let file = TreeFile::new("crates/store/src/backend/tests/memory.rs", 0, String::new());
+        assert!(file.is_test() && file.is_source());
 
         let file = TreeFile::new("docs/glossary.md", 0, String::new());
         assert_eq!((file.room(), file.path_in_room()), (None, ""));

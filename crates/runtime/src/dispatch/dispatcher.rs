@@ -141,7 +141,7 @@ struct DispatcherBacklog {
     /// The next wait of a session that another process owns, in milliseconds.
     waits: HashMap<SessionId, u64>,
     /// Runs that another process may have ended, with answers that are still to be sent.
-    left: HashMap<SessionId, RunId>,
+    left: BTreeSet<(SessionId, RunId)>,
     /// True if the backlog was drained since the last wake-up.
     looked: bool,
     /// The reason why intake is paused, and the time of the next try.
@@ -492,3 +492,6 @@ impl Dispatcher {
 fn may_pass(error: &Error) -> bool {
     matches!(error, Error::Unready(_) | Error::Ledger(agentry_store::Error::Locked { .. }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -445,3 +445,6 @@ fn is_about_one(error: &agentry_store::Error) -> bool {
             | agentry_store::Error::HooksMatched { .. }
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -392,3 +392,6 @@ fn short_error(asked: &Inbound, ending: Ending) -> Option<String> {
     };
     Some(format!("[No answer: {why}.]"))
 }
+
+#[cfg(test)]
+mod tests;

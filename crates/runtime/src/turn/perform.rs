@@ -415,3 +415,6 @@ fn read(asking: &StepRequest) -> u64 {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

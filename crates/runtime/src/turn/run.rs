@@ -358,3 +358,6 @@ fn refuse_ended(row: &RunRow) -> Result<(), Error> {
         RunStatus::Planned | RunStatus::Running | RunStatus::PausedForApproval => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

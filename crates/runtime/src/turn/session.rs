@@ -328,3 +328,6 @@ fn bounds(turn: &Turn) -> ToolLimits {
         ..ToolLimits::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -377,3 +377,6 @@ impl ActiveRun {
 fn stopped(stuck: &CompactionError) -> StepExit {
     (TurnExit::Ended(Ending::LimitReached), Some(stuck.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,3 +189,6 @@ pub(crate) fn event_json(event: Option<&Event>) -> String {
         None => "nothing".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

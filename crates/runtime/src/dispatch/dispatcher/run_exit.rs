@@ -89,7 +89,7 @@ impl Dispatcher {
                 self.answer_or_say(session, run);
                 return self.ended(session);
             }
-            self.rest.left.insert(session.clone(), run);
+            self.rest.left.insert((session.clone(), run));
         }
         let wait = self.rest.waits.entry(session.clone()).or_insert(BUSY_SESSION_WAIT_MS);
         let at = self.host.ledger.now().saturating_add(*wait);
@@ -105,25 +105,33 @@ impl Dispatcher {
         Ok(self.host.ledger.run(run)?.is_some_and(|row| row.ending.is_some()))
     }
 
-    /// Sends the answer of a run that failed here and that another process has ended since.
+    /// Sends the answers of runs that failed here and that another process has ended since.
     pub(super) fn send_missed_answers(&mut self, session: &SessionId) {
-        let Some(run) = self.rest.left.remove(session) else { return };
-        match self.is_over(&run) {
-            Ok(true) => self.answer_or_say(session, run),
-            // It is resumed now.
-            Ok(false) => {}
-            Err(error) => (self.say)(&format!("{session}: answer not sent: {error}")),
+        let left = self.rest.left.iter().filter(|(of, _)| of == session);
+        for (session, run) in left.cloned().collect::<Vec<_>>() {
+            self.rest.left.remove(&(session.clone(), run.clone()));
+            match self.is_over(&run) {
+                Ok(true) => self.answer_or_say(&session, run),
+                // It is resumed now.
+                Ok(false) => {}
+                Err(error) => self.answer_later(&session, run, &error),
+            }
         }
     }
 
     /// Sends the answer of a run that has ended, or schedules another try.
     fn answer_or_say(&mut self, session: &SessionId, run: RunId) {
         if let Err(error) = self.worker.replies.answer(&self.host, &run) {
-            (self.say)(&format!("{session}: answer delayed: {error}; retrying later"));
-            let at = self.host.ledger.now().saturating_add(BUSY_SESSION_WAIT_MS);
-            self.rest.left.insert(session.clone(), run);
-            self.rest.wakes.insert((at, session.clone()));
+            self.answer_later(session, run, &error);
         }
+    }
+
+    /// Schedules another try of an answer. Without it, only the next process would send the answer.
+    fn answer_later(&mut self, session: &SessionId, run: RunId, error: &Error) {
+        (self.say)(&format!("{session}: answer delayed: {error}; retrying later"));
+        let at = self.host.ledger.now().saturating_add(BUSY_SESSION_WAIT_MS);
+        self.rest.left.insert((session.clone(), run));
+        self.rest.wakes.insert((at, session.clone()));
     }
 
     /// Ends a run whose turn cannot begin.

@@ -32,7 +32,6 @@ impl Scene {
         Self { _directory: directory, ledger }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
     fn add(&self, about: &EntrySubject, value: Value) -> u64 {
         let draft = Draft { cause: None, about: about.clone(), event: event(value) };
         self.ledger.append(vec![draft]).unwrap()[0].seq
@@ -211,7 +210,6 @@ fn a_denial_ends_with_the_policy_that_denies() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test writes the past itself")]
 fn an_entry_without_decisions_has_its_causes() {
     let scene = Scene::new();
     let session = EntrySubject { session: about().session, ..EntrySubject::default() };
