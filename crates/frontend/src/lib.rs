@@ -18,7 +18,6 @@ pub mod fault;
 pub mod image;
 mod limits;
 pub mod model_choice;
-pub mod outcome_text;
 pub mod output;
 pub mod prompt_preview;
 pub mod runtime_fault;
