@@ -8,14 +8,10 @@ use std::time::Duration;
 pub(crate) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The maximum number of models of a provider in a list.
 pub(crate) const SHOWN_MODELS_MAX: usize = 40;
-/// The maximum length of an argument or outcome in a line of progress, in characters.
-pub(crate) const PROGRESS_CHARS_MAX: usize = 120;
 /// The maximum number of runs in a list.
 pub(crate) const SHOWN_RUNS_MAX: usize = 50;
 /// The number of entries that are read from the ledger at once.
 pub(crate) const SHOWN_ENTRIES_MAX: usize = 1_000;
-/// The maximum length of an entry on one line, in characters.
-pub(crate) const SHOWN_LINE_CHARS_MAX: usize = 200;
 /// Bytes of a command's output that `sandbox run` keeps for analysis; all of it is shown.
 pub(crate) const SANDBOX_OUTPUT_BYTES_MAX: usize = 64 * 1024;
 /// The minimum time between progress updates of a download on a terminal, in milliseconds.

@@ -16,11 +16,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_frontend::{
-    address_trust, agent_report, approval_text, bootstrap, channels, cli_context, command_faults,
-    diagnostics, fault, image, model_choice, outcome_text, output, prompt_preview, runtime_fault,
-    sandbox_setup, timezone,
+    address_trust, agent_report, approval_text, bootstrap, call_text, channels, cli_context,
+    command_faults, diagnostics, event_description, fault, image, model_choice, output,
+    prompt_preview, runtime_fault, sandbox_setup, timezone,
 };
-use agentry_runtime::outbound::{agent_events, program_text};
+use agentry_runtime::outbound::agent_events;
 use commands::Cli;
 
 fn main() -> ExitCode {

@@ -146,6 +146,7 @@ fn show_text(receiver: &Receiver<OutputItem>, desk: Option<&TerminalAsker>) -> i
             OutputItem::Progress(line) => progress.note(&format!("  … {line}")),
             OutputItem::Line(line) => progress.note(&line),
             OutputItem::History(past) => {
+                past.iter().for_each(|envelope| progress.recall(envelope));
                 if let Some(desk) = desk {
                     past.iter().for_each(|envelope| desk.look_at(&envelope.event));
                 }

@@ -5,20 +5,12 @@
 use std::io::{self, Write};
 
 use agentry_model::Delta;
-use agentry_protocol::confinement::Connection;
-use agentry_protocol::context::Compaction;
 use agentry_protocol::envelope::Envelope;
-use agentry_protocol::event::{Ending, Event, TurnPlan};
-use agentry_protocol::tool::ToolName;
-use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
-use serde_json::Value;
+use agentry_protocol::event::Event;
 
-use crate::agent_events;
-use crate::approval_text;
+use crate::call_text::mark;
 use crate::diagnostics::{escaped, visible};
-use crate::limits::PROGRESS_CHARS_MAX;
-use crate::outcome_text::hidden;
-use crate::program_text;
+use crate::event_description::{EventDescriber, EventNotice, NoticeTone};
 
 /// Writer of a run in progress.
 pub(crate) struct TextOutput {
@@ -27,12 +19,14 @@ pub(crate) struct TextOutput {
     streamed: bool,
     /// True if the active turn is a compaction.
     summing: bool,
+    describer: EventDescriber,
     result: io::Result<()>,
 }
 
 impl TextOutput {
     pub(crate) fn new(live: bool) -> Self {
-        Self { live, streamed: false, summing: false, result: Ok(()) }
+        let describer = EventDescriber::default();
+        Self { live, streamed: false, summing: false, describer, result: Ok(()) }
     }
 
     /// Returns the first error of standard output, if any.
@@ -62,109 +56,36 @@ impl TextOutput {
         writeln!(crate::output::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
     }
 
-    #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
+    /// Takes in an earlier entry, which is not shown; its calls name later outcomes.
+    pub(crate) fn recall(&mut self, envelope: &Envelope) {
+        self.describer.describe(envelope);
+    }
+
     pub(crate) fn entry(&mut self, envelope: &Envelope) {
         match &envelope.event {
-            Event::RunCreated(plan) => {
-                let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
-                let mode = plan.mode.as_str();
-                self.note(&format!("{run}: {} with {}, {mode}", plan.agent, plan.asked.model));
-            }
-            Event::SandboxMissing { why } => {
-                self.note(&format!("warning: {why}"));
-                self.note(
-                    "  commands and file tools are refused; `agentry doctor` shows how to fix it",
-                );
-            }
-            Event::ConnectionEnded {
-                connection: Connection { host, port, refused, .. }, ..
-            } => {
-                if let Some(why) = refused {
-                    self.note(&format!("  ✗ {host}:{port}: {why}"));
-                }
-            }
-            Event::TurnStarted(plan) => {
-                self.summing = plan.compaction.is_some();
-                match &plan.compaction {
-                    Some(one) => self.note(&format!("compaction: {}", one.reason.as_str())),
-                    None if is_off(plan) => self.note(
-                        "warning: the sandbox is off, commands can do everything that you can",
-                    ),
-                    None => {}
-                }
-            }
-            Event::TurnEnded { context, .. } => {
-                if let Some(one) = &context.compaction {
-                    self.note(&format!("  {}", compacted(one)));
-                }
-            }
-            Event::ModelReplied { .. } if self.summing => {}
-            Event::RunResumed {} => {
-                let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
-                self.note(&format!("{run}: resumed"));
-            }
-            Event::ModelReplied { reply, .. } => self.said(&reply.text),
-            Event::CallProposed { call, .. } => self.note(&proposed(&call.tool, &call.input)),
-            Event::CallFinished { outcome, .. } => self.note(&finished(outcome)),
-            Event::CallRefused { why, .. } => self.note(&format!("  ✗ {why}")),
-            Event::CallWithheld { facts, .. } => {
-                for change in &facts.changes {
-                    self.note(&format!("  not run yet: {}", change.summary_line()));
-                }
-            }
-            Event::CheckStarted { command, .. } => self.note(&format!("check: {command}")),
-            Event::CheckFinished { outcome, .. } => self.note(&finished(outcome)),
-            Event::IterationCounted { count } => self.note(&format!("iteration {count}")),
-            Event::RunPaused { approvals } => {
-                let run = envelope.about.run.as_ref().map_or("", |run| run.as_str());
-                for approval in approvals {
-                    self.note(&format!("waiting for approval: {approval}"));
-                    self.note(&format!("  agentry answer {approval} yes|no"));
-                }
-                self.note(&format!("  agentry resume {run}"));
-            }
-            Event::ModelRetried { failure, wait_ms, .. } => {
-                self.unsaid();
-                self.note(&format!("{} (retry in {} s)", failure.message, wait_ms.div_ceil(1000)));
-            }
-            Event::ModelReplaced { from, to, failure, .. } => {
-                self.unsaid();
-                self.note(&format!("{from} failed: {}; using {to}", failure.message));
-            }
-            Event::RunEnded { ending: Ending::Done, .. } => {}
-            Event::RunEnded { ending, message } => {
-                self.note(&format!(
-                    "error: {}",
-                    agent_events::in_words(*ending, message.as_deref())
-                ));
-            }
-            event @ Event::Hook(_) => {
-                if let Some(text) = program_text::warning(event) {
-                    self.note(&format!("warning: {text}"));
-                }
-            }
-            Event::ModelFailed { .. }
-            | Event::Job(_)
-            | Event::EventHook(_)
-            | Event::Trust(_)
-            | Event::PromptReceived { .. }
-            | Event::SteerReceived { .. }
-            | Event::CancelReceived {}
-            | Event::LossAccepted { .. }
-            | Event::ModeReceived { .. }
-            | Event::ApprovalAnswered { .. }
-            | Event::ToolAccessChanged { .. }
-            | Event::SessionOpened { .. }
-            | Event::Intake(_)
-            | Event::Access(_)
-            | Event::SandboxOpened { .. }
-            | Event::StepStarted { .. }
-            | Event::StepEnded { .. }
-            | Event::InputTaken { .. }
-            | Event::ModelAsked { .. }
-            | Event::ApprovalAsked(_)
-            | Event::CallStarted { .. }
-            | Event::CallStopped { .. } => {}
+            Event::TurnStarted(plan) => self.summing = plan.compaction.is_some(),
+            Event::ModelReplied { reply, .. } if !self.summing => self.said(&reply.text),
+            Event::ModelRetried { .. } | Event::ModelReplaced { .. } => self.unsaid(),
+            // All other events have a notice at most.
+            _ => {}
+        }
+        if let Some(notice) = self.describer.describe(envelope).notice {
+            self.notice(&notice);
+        }
+    }
+
+    fn notice(&mut self, notice: &EventNotice) {
+        let EventNotice { text, details, .. } = notice;
+        let (line, indent) = match notice.tone {
+            NoticeTone::Progress => (text.clone(), "  "),
+            NoticeTone::Proposal => (format!("● {text}"), "  "),
+            NoticeTone::Outcome(status) => (format!("  {} {text}", mark(status)), "    "),
+            NoticeTone::Warning => (format!("warning: {text}"), "  "),
+            NoticeTone::Error => (format!("error: {text}"), "  "),
+        };
+        self.note(&line);
+        for detail in details {
+            self.note(&format!("{indent}{detail}"));
         }
     }
 
@@ -187,53 +108,5 @@ impl TextOutput {
         if self.result.is_ok() {
             self.result = write(&mut crate::output::stdout().lock());
         }
-    }
-}
-
-/// Describes the result of a compaction in words.
-pub(crate) fn compacted(one: &Compaction) -> String {
-    let kept = match &one.first_kept {
-        Some(first) => format!("kept from {first} on"),
-        None => "no turn kept unchanged".to_owned(),
-    };
-    let Compaction { tokens_before, tokens_after, summarized_through, .. } = one;
-    format!(
-        "{tokens_before} → {tokens_after} tokens; summarized through {summarized_through}, {kept}"
-    )
-}
-
-/// Returns true if a turn runs without a sandbox.
-fn is_off(plan: &TurnPlan) -> bool {
-    plan.charter.pointer("/authority/confinement/level").and_then(Value::as_str) == Some("off")
-}
-
-fn proposed(tool: &ToolName, input: &Value) -> String {
-    let telling = ["command", "path", "pattern", "url", "name"];
-    let fields = input.as_object();
-    let shown = fields.and_then(|fields| telling.iter().find_map(|key| fields.get(*key)?.as_str()));
-    let shown = shown.map_or_else(|| input.to_string(), str::to_owned);
-    format!("● {tool} {}", short(&approval_text::legible_text(&shown)))
-}
-
-fn finished(outcome: &ToolOutcome) -> String {
-    let mark = match outcome.status {
-        OutcomeStatus::Done => "✓",
-        OutcomeStatus::Failed | OutcomeStatus::Refused => "✗",
-        OutcomeStatus::Stopped => "■",
-        OutcomeStatus::Uncertain => "?",
-    };
-    let first = outcome.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    format!(
-        "  {mark} {}{}",
-        short(first),
-        hidden(outcome).map_or(String::new(), |note| format!("  ({note})"))
-    )
-}
-
-fn short(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
-    match line.char_indices().nth(PROGRESS_CHARS_MAX) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentry_frontend::outcome_text::hidden;
+use agentry_frontend::call_text::{first_line, hidden, main_argument, mark};
 use agentry_protocol::tool_call::{OutcomeStatus, ToolCall, ToolOutcome};
 use ratatui::style::Style;
 
@@ -27,15 +27,7 @@ pub(crate) struct FinishedChatCall {
 
 /// Returns the main argument of a call on one line, or else all arguments.
 pub(crate) fn subject(call: &ToolCall) -> String {
-    let telling = ["command", "path", "pattern", "url", "name", "query"];
-    let fields = call.input.as_object();
-    let found = fields.and_then(|fields| telling.iter().find_map(|key| fields.get(*key)?.as_str()));
-    let text = match (found, fields) {
-        (Some(text), _) => text.to_owned(),
-        (None, Some(fields)) if fields.is_empty() => String::new(),
-        (None, _) => call.input.to_string(),
-    };
-    clean(text.trim())
+    clean(&main_argument(&call.input))
 }
 
 impl ChatCall {
@@ -57,7 +49,7 @@ impl ChatCall {
 impl FinishedChatCall {
     /// Returns one row: status, tool, main argument, time and the start of the output.
     pub(crate) fn folded(&self, columns: usize) -> StyledRow {
-        let (mark, style) = mark(self.outcome.status);
+        let status = self.outcome.status;
         let name = self.call.tool.to_string();
         let time = self.outcome.measured.duration_ms.filter(|ms| *ms >= 100);
         let time =
@@ -68,7 +60,7 @@ impl FinishedChatCall {
         let first =
             if room > 8 { format!("  {}", short(&self.first_line(), room)) } else { String::new() };
         joined([
-            span(format!("{mark} "), style),
+            span(format!("{} ", mark(status)), status_style(status)),
             span(name, BOLD),
             span(format!(" {subject}"), Style::new()),
             span(time, DIM),
@@ -78,16 +70,16 @@ impl FinishedChatCall {
 
     fn first_line(&self) -> String {
         let hidden = hidden(&self.outcome).map(|note| format!(" ({note})")).unwrap_or_default();
-        let said = |line: &&str| !line.trim().is_empty() && !line.starts_with("[exit code 0");
-        let first = self.outcome.text.lines().find(said).unwrap_or_default();
-        format!("{}{hidden}", clean(first.trim()))
+        format!("{}{hidden}", clean(first_line(&self.outcome)))
     }
 
     /// Returns the input and output of the call, up to `CHAT_OUTPUT_ROWS_MAX` lines each.
     pub(crate) fn whole(&self, columns: usize) -> Vec<StyledRow> {
-        let (mark, style) = mark(self.outcome.status);
-        let mut rows =
-            vec![joined([span(format!("{mark} "), style), span(self.call.tool.to_string(), BOLD)])];
+        let status = self.outcome.status;
+        let mut rows = vec![joined([
+            span(format!("{} ", mark(status)), status_style(status)),
+            span(self.call.tool.to_string(), BOLD),
+        ])];
         let input = serde_json::to_string_pretty(&self.call.input).unwrap_or_default();
         let input = match self.call.input.get("command").and_then(serde_json::Value::as_str) {
             Some(command) => format!("$ {command}"),
@@ -120,12 +112,12 @@ pub(crate) fn block(text: &str, style: Style, columns: usize) -> Vec<StyledRow> 
     rows
 }
 
-fn mark(status: OutcomeStatus) -> (&'static str, Style) {
+/// Returns the style of a mark.
+pub(crate) fn status_style(status: OutcomeStatus) -> Style {
     match status {
-        OutcomeStatus::Done => ("✓", GOOD),
-        OutcomeStatus::Failed | OutcomeStatus::Refused => ("✗", BAD),
-        OutcomeStatus::Stopped => ("■", WARN),
-        OutcomeStatus::Uncertain => ("?", WARN),
+        OutcomeStatus::Done => GOOD,
+        OutcomeStatus::Failed | OutcomeStatus::Refused => BAD,
+        OutcomeStatus::Stopped | OutcomeStatus::Uncertain => WARN,
     }
 }
 

@@ -5,20 +5,19 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use agentry_frontend::call_text::mark;
+use agentry_frontend::event_description::{EventDescriber, EventNotice, NoticeTone, NoticeTopic};
 use agentry_model::Delta;
 use agentry_protocol::approval::Approval;
-use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
-use agentry_protocol::event::{Ending, Event};
+use agentry_protocol::event::Event;
 use agentry_protocol::message::{ModelReply, Usage};
-use agentry_protocol::tool_call::ToolOutcome;
+use agentry_protocol::tool_call::{OutcomeStatus, ToolOutcome};
 use agentry_protocol::{ApprovalId, CallId};
 use agentry_runtime::SessionHandle;
 use agentry_runtime::definitions::plan::{self, CallScope};
-use agentry_runtime::outbound::agent_events::in_words;
-use agentry_runtime::outbound::program_text;
 
-use super::call::{ChatCall, FinishedChatCall};
+use super::call::{ChatCall, FinishedChatCall, status_style};
 use super::markdown;
 use super::question::ApprovalQuestion;
 use super::scroll::{Kind, ScrollbackBuffer};
@@ -74,6 +73,7 @@ pub(crate) struct ChatTurn {
     scope: Option<CallScope>,
     /// True during a compaction.
     summing: bool,
+    describer: EventDescriber,
 }
 
 /// Changes that the chat must apply after an entry.
@@ -99,6 +99,7 @@ impl ChatTurn {
             calls: Vec::new(),
             scope: None,
             summing: false,
+            describer: EventDescriber::default(),
         }
     }
 
@@ -133,39 +134,38 @@ impl ChatTurn {
     }
 
     /// Shows an entry, and returns the changes for the chat.
-    #[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
     pub(crate) fn entry(
         &mut self,
         envelope: &Envelope,
         scroll: &mut ScrollbackBuffer,
         columns: usize,
     ) -> ChatTurnUpdate {
+        let update = self.apply(&envelope.event, scroll, columns);
+        match self.describer.describe(envelope).notice {
+            Some(notice) if notice.topic == NoticeTopic::Turn => add(&notice, scroll, columns),
+            // The header shows the run, and rows and questions show its calls.
+            Some(_) | None => {}
+        }
+        update
+    }
+
+    /// Changes the state of the turn by an event.
+    fn apply(
+        &mut self,
+        event: &Event,
+        scroll: &mut ScrollbackBuffer,
+        columns: usize,
+    ) -> ChatTurnUpdate {
         let mut news = ChatTurnUpdate::default();
-        let mut note = |text: &str, style| scroll.note(text, style, columns);
-        match &envelope.event {
+        match event {
             Event::TurnStarted(plan) => {
                 self.scope = plan::call_scope(plan);
                 self.summing = plan.compaction.is_some();
-                if let Some(one) = &plan.compaction {
-                    note(&format!("Summarizing earlier turns: {}.", one.reason.as_str()), DIM);
-                }
             }
-            Event::TurnEnded { context, .. } => {
-                self.summing = false;
-                if let Some(one) = &context.compaction {
-                    let (before, after) = (one.tokens_before, one.tokens_after);
-                    note(&format!("Earlier turns are summarized: {before} → {after} tokens."), DIM);
-                }
-            }
+            Event::TurnEnded { .. } => self.summing = false,
             Event::ModelReplied { reply, .. } if self.summing => {
                 self.usage = self.usage.plus(reply.usage);
             }
-            Event::SandboxMissing { why } => note(
-                &format!(
-                    "No sandbox: {why}. Commands and file tools are refused; /doctor shows how to fix it."
-                ),
-                WARN,
-            ),
             Event::ModelReplied { reply, .. } => self.replied(reply, scroll, columns),
             Event::ModelFailed { .. } => self.answered("", scroll, columns),
             Event::CallProposed { call, .. } => {
@@ -186,55 +186,9 @@ impl ChatTurn {
                 news.settled = self.settle(call);
                 news.past = self.over(call, ToolOutcome::refused(why.clone()), scroll, columns);
             }
-            Event::ConnectionEnded {
-                connection: Connection { host, port, refused, .. }, ..
-            } => {
-                if let Some(why) = refused {
-                    note(&format!("✗ {host}:{port}: {why}"), BAD);
-                }
-            }
-            Event::CheckStarted { command, .. } => note(&format!("check: {command}"), DIM),
-            Event::CheckFinished { outcome, .. } => {
-                let first = outcome.text.lines().next().unwrap_or_default();
-                note(&format!("check: {first}"), DIM);
-            }
-            Event::IterationCounted { count } => note(&format!("iteration {count}"), DIM),
             Event::InputTaken { input } => self.steers.retain(|steer| steer.seq != *input),
-            Event::RunEnded { ending, message } => ended(*ending, message.as_deref(), note),
-            Event::RunResumed {} => note("The turn was resumed.", DIM),
-            Event::ModelRetried { failure, wait_ms, .. } => {
-                let text = format!("{} Retry in {} s.", failure.message, wait_ms.div_ceil(1000));
-                note(&text, WARN);
-            }
-            Event::ModelReplaced { from, to, failure, .. } => {
-                note(&format!("{from} failed: {} Using {to} instead.", failure.message), WARN);
-            }
-            event @ Event::Hook(_) => {
-                if let Some(text) = program_text::warning(event) {
-                    note(&text, WARN);
-                }
-            }
-            Event::PromptReceived { .. }
-            | Event::Job(_)
-            | Event::EventHook(_)
-            | Event::Trust(_)
-            | Event::SteerReceived { .. }
-            | Event::CancelReceived {}
-            | Event::LossAccepted { .. }
-            | Event::ModeReceived { .. }
-            | Event::ApprovalAnswered { .. }
-            | Event::ToolAccessChanged { .. }
-            | Event::SessionOpened { .. }
-            | Event::Intake(_)
-            | Event::Access(_)
-            | Event::RunCreated(_)
-            | Event::RunPaused { .. }
-            | Event::SandboxOpened { .. }
-            | Event::StepStarted { .. }
-            | Event::StepEnded { .. }
-            | Event::ModelAsked { .. }
-            | Event::CallWithheld { .. }
-            | Event::CallStopped { .. } => {}
+            // All other events have a notice at most.
+            _ => {}
         }
         news
     }
@@ -299,14 +253,18 @@ impl ChatTurn {
     }
 }
 
-/// Notes the ending of a run, unless it is done.
-fn ended(ending: Ending, message: Option<&str>, mut note: impl FnMut(&str, ratatui::style::Style)) {
-    match ending {
-        Ending::Done => {}
-        Ending::Cancelled => note("Interrupted.", WARN),
-        Ending::Failed | Ending::Denied | Ending::LimitReached | Ending::ModelFailed => {
-            note(&format!("The turn ended early: {}", in_words(ending, message)), BAD);
-        }
+/// Adds a notice to the scrollback.
+fn add(notice: &EventNotice, scroll: &mut ScrollbackBuffer, columns: usize) {
+    let (mark, style) = match notice.tone {
+        NoticeTone::Progress | NoticeTone::Proposal => ("", DIM),
+        NoticeTone::Outcome(OutcomeStatus::Done) => (mark(OutcomeStatus::Done), DIM),
+        NoticeTone::Outcome(status) => (mark(status), status_style(status)),
+        NoticeTone::Warning => ("", WARN),
+        NoticeTone::Error => ("", BAD),
+    };
+    scroll.note(format!("{mark} {}", notice.text).trim_start(), style, columns);
+    for detail in &notice.details {
+        scroll.note(&format!("  {detail}"), style, columns);
     }
 }
 
@@ -322,4 +280,69 @@ pub(crate) fn user_rows(text: &str, how: &str, columns: usize) -> Vec<StyledRow>
         rows.extend(wrapped(&joined(parts), columns, 2));
     }
     if rows.is_empty() { vec![row("› ", YOU)] } else { rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentry_protocol::envelope::EVENT_VERSION;
+    use agentry_runtime::SessionInbox;
+
+    use super::*;
+
+    /// Returns the rows that a turn shows for events, without the empty rows between.
+    fn shown(events: &[Event]) -> Vec<String> {
+        let mut turn = ChatTurn::new(SessionInbox::default().handle());
+        let mut scroll = ScrollbackBuffer::default();
+        for event in events {
+            let envelope = Envelope {
+                seq: 1,
+                time: 0,
+                cause: None,
+                version: EVENT_VERSION,
+                stream: event.stream(),
+                about: EntrySubject::default(),
+                event: event.clone(),
+            };
+            turn.entry(&envelope, &mut scroll, 60);
+        }
+        let text = |row: &StyledRow| row.spans.iter().map(|span| &*span.content).collect();
+        let rows: Vec<String> = scroll.take().iter().map(text).collect();
+        rows.into_iter().filter(|row| !row.is_empty()).collect()
+    }
+
+    fn events(lines: &[&str]) -> Vec<Event> {
+        let parsed = lines.iter().map(|line| serde_json::from_str(line));
+        parsed.map(|event| event.expect("the event is complete")).collect()
+    }
+
+    #[test]
+    fn the_progress_of_a_turn_is_noted() {
+        let lines = [
+            r#"{"type":"check_started","iteration":1,"command":"cargo test"}"#,
+            r#"{"type":"check_finished","iteration":1,"outcome":{"status":"failed","text":"no"}}"#,
+            r#"{"type":"sandbox_missing","why":"no \u001b[2J"}"#,
+            r#"{"type":"run_ended","ending":"denied"}"#,
+        ];
+        assert_eq!(
+            shown(&events(&lines)),
+            [
+                "check 1: cargo test",
+                "✗ check 1: no",
+                "no sandbox: no \\u{1b}[2J",
+                "  commands and file tools are refused; `agentry doctor`",
+                "  shows how to fix it",
+                "every call was denied",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_call_has_one_row_and_a_pause_has_none() {
+        let lines = [
+            r#"{"type":"call_proposed","call":{"id":"call_1","tool":"glob","input":{"pattern":"*"}},"ruling":{"verdict":"allow","findings":[]}}"#,
+            r#"{"type":"call_finished","call":"call_1","outcome":{"status":"done","text":"a.txt"}}"#,
+            r#"{"type":"run_paused","approvals":["apr_1"]}"#,
+        ];
+        assert_eq!(shown(&events(&lines)), ["✓ glob *  a.txt"]);
+    }
 }

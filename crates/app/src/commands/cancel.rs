@@ -13,6 +13,7 @@ use agentry_runtime::commands::runs;
 use agentry_store::Error as StoreError;
 use clap::Args;
 
+use super::resume::past_entries;
 use super::run::show;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
@@ -32,12 +33,12 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let session = ledger.run(&run).map_err(bootstrap::store_fault)?.and_then(|row| row.session);
     let engine = bootstrap::engine_of(host, ledger, &run)?;
     let about = EntrySubject { session, run: Some(run.clone()), turn: None };
-    let outcome =
-        show(&engine, OutputMode::Text, Vec::new(), |runner| match runner.cancel(&run) {
-            // Another process works on it.
-            Err(Error::Ledger(StoreError::Busy { .. })) => Ok(None),
-            other => other.map(Some),
-        })?;
+    let past = past_entries(&engine.parts.ledger, &run)?;
+    let outcome = show(&engine, OutputMode::Text, past, |runner| match runner.cancel(&run) {
+        // Another process works on it.
+        Err(Error::Ledger(StoreError::Busy { .. })) => Ok(None),
+        other => other.map(Some),
+    })?;
     let Some(outcome) = outcome else {
         runs::cancel(&engine.parts.ledger, &about).map_err(command_fault)?;
         let mut out = crate::output::stdout().lock();

@@ -16,10 +16,10 @@ use super::run::{look, show};
 use crate::bootstrap::{self, ProjectRuntime, store_fault};
 use crate::cli_context::CliContext;
 use crate::commands::model_fetch;
+use crate::event_description::compaction_result;
 use crate::fault::{Blame, Fault};
 use crate::model_choice::absolute_model;
 use crate::signals;
-use crate::text_output::compacted;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -106,7 +106,7 @@ fn nothing(session: &SessionRow) -> Result<ExitCode, Fault> {
 fn say(engine: &ProjectRuntime, outcome: &RunOutcome) -> Result<(), Fault> {
     let ledger = &engine.parts.ledger;
     match made(ledger, outcome).map_err(store_fault)? {
-        Some(one) => writeln!(crate::output::stdout(), "{}", compacted(&one))?,
+        Some(one) => writeln!(crate::output::stdout(), "{}", compaction_result(&one))?,
         None => writeln!(crate::output::stdout(), "nothing to summarize")?,
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentry_protocol::RunId;
-use agentry_protocol::envelope::EntrySubject;
+use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_store::{EntryFilter, Ledger, RunStatus};
 use clap::Args;
 
@@ -51,13 +51,18 @@ fn resume(host: &CliContext, ledger: Ledger, run: &RunId, json: bool) -> Result<
     let ledger = &engine.parts.ledger;
     let session = ledger.run(run).map_err(bootstrap::store_fault)?.and_then(|row| row.session);
     let about = EntrySubject { session, run: Some(run.clone()), turn: None };
-    let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
-    let past = ledger.read_from(0, &filter, usize::MAX >> 1).map_err(bootstrap::store_fault)?;
+    let past = past_entries(ledger, run)?;
     let outcome = show(&engine, look(json), past, |runner| {
         signals::cancel_on_signal(&runner.host, &about);
         runner.resume(run)
     })?;
     Ok(ExitCode::from(bootstrap::exit_code(&outcome)))
+}
+
+/// Returns the entries of a run so far, which its output needs as context.
+pub(super) fn past_entries(ledger: &Ledger, run: &RunId) -> Result<Vec<Envelope>, Fault> {
+    let filter = EntryFilter { run: Some(run.clone()), ..EntryFilter::default() };
+    ledger.read_from(0, &filter, usize::MAX >> 1).map_err(bootstrap::store_fault)
 }
 
 /// Resumes all open runs in turn, oldest first. Returns the exit code of the last run that failed.

@@ -6,27 +6,20 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentry_protocol::approval::{ApprovalAnswer, ApprovalScope};
-use agentry_protocol::confinement::Connection;
 use agentry_protocol::envelope::Envelope;
 use agentry_protocol::event::Event;
-use agentry_protocol::intake::{AccessChange, IntakeStage};
-use agentry_protocol::tool_call::ToolOutcome;
-use agentry_protocol::{ApprovalId, CallId, RunId, SessionId, TurnId};
+use agentry_protocol::{RunId, SessionId, TurnId};
 use agentry_store::{EntryFilter, Ledger, RunRow};
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::OutputFormat;
-use crate::agent_events::in_words;
 use crate::bootstrap::{self, store_fault};
 use crate::cli_context::CliContext;
 use crate::diagnostics::{escaped, visible_line};
+use crate::event_description::EventDescriber;
 use crate::fault::Fault;
 use crate::limits::{SHOWN_ENTRIES_MAX, SHOWN_RUNS_MAX};
-use crate::outcome_text::hidden;
-use crate::program_text;
-use crate::text_output::compacted;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -87,15 +80,17 @@ pub(crate) fn run(host: &CliContext, kind: Kind, options: &Options) -> Result<Ex
         }
         _ => {}
     }
+    let describer = EventDescriber::default();
+    let mut writer = EntryWriter { out: &mut out, format: options.format, describer };
     let mut after = 0;
     loop {
         let entries = ledger.read_from(after, &filter, SHOWN_ENTRIES_MAX).map_err(store_fault)?;
         let Some(last) = entries.last() else { break };
         after = last.seq;
-        write_entries(&mut out, &entries, options.format)?;
+        writer.write(&entries)?;
     }
     if options.follow {
-        follow(&ledger, &found, (after, filter), options.format, &mut out)?;
+        follow(&ledger, &found, (after, filter), &mut writer)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -105,8 +100,7 @@ fn follow(
     ledger: &Ledger,
     found: &RecordId,
     (after, filter): (u64, EntryFilter),
-    format: OutputFormat,
-    out: &mut dyn Write,
+    writer: &mut EntryWriter<'_>,
 ) -> Result<(), Fault> {
     let over = |event: &Event| match found {
         RecordId::Run(_) => matches!(event, Event::RunEnded { .. }),
@@ -129,8 +123,8 @@ fn follow(
     loop {
         let entries = tail.next(Duration::from_secs(3600)).map_err(store_fault)?;
         let last = entries.iter().position(|envelope| over(&envelope.event));
-        write_entries(out, &entries[..last.map_or(entries.len(), |last| last + 1)], format)?;
-        out.flush()?;
+        writer.write(&entries[..last.map_or(entries.len(), |last| last + 1)])?;
+        writer.out.flush()?;
         if last.is_some() {
             return Ok(());
         }
@@ -152,221 +146,25 @@ fn find(ledger: &Ledger, kind: Kind, text: &str) -> Result<RecordId, Fault> {
     }
 }
 
-fn write_entries(
-    out: &mut dyn Write,
-    entries: &[Envelope],
+/// Writer of entries in one format.
+struct EntryWriter<'a> {
+    out: &'a mut dyn Write,
     format: OutputFormat,
-) -> Result<(), Fault> {
-    for envelope in entries {
-        match format {
-            OutputFormat::Json => writeln!(out, "{}", serde_json::to_string(envelope)?)?,
-            OutputFormat::Text => {
-                writeln!(out, "{:>6}  {}", envelope.seq, in_one_line(&envelope.event))?
-            }
-        }
-    }
-    Ok(())
+    describer: EventDescriber,
 }
 
-fn answered(approval: &ApprovalId, answer: &ApprovalAnswer) -> String {
-    let word = match (answer.expired, answer.allow, answer.reach) {
-        (true, _, _) => "expired".to_owned(),
-        (false, true, ApprovalScope::Once) => "yes".to_owned(),
-        (false, true, reach) => format!("yes, {}", reach.as_str()),
-        (false, false, _) => "no".to_owned(),
-    };
-    let edit = answer.edit.as_ref().map_or_else(String::new, |to| format!(", changed to {to}"));
-    let word = word + &edit;
-    let reason = answer.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-    let by = answer.by.as_ref().map_or_else(String::new, |by| format!(" (by {by})"));
-    format!("{approval} answered{by}: {word}{reason}")
-}
-
-fn connected(call: &CallId, connection: &Connection) -> String {
-    let Connection { host, port, refused, bytes_out, bytes_in } = connection;
-    match refused {
-        None => format!("{call} reached {host}:{port}: {bytes_out} bytes out, {bytes_in} in"),
-        Some(why) => format!("{call} was denied {host}:{port}: {why}"),
-    }
-}
-
-/// Describes an entry in one line, for people.
-#[expect(clippy::too_many_lines, reason = "an arm for each event, and no logic in them")]
-fn in_one_line(event: &Event) -> String {
-    let words = match event {
-        Event::PromptReceived { content } => format!("prompt: {content}"),
-        Event::SteerReceived { content, .. } => format!("steer: {content}"),
-        Event::CancelReceived {} => "cancellation requested".to_owned(),
-        Event::ModeReceived { mode, .. } => format!("mode requested: {}", mode.as_str()),
-        Event::LossAccepted { last, known, .. } => {
-            format!("loss of entries {} to {known} accepted", last.min(known) + 1)
+impl EntryWriter<'_> {
+    fn write(&mut self, entries: &[Envelope]) -> Result<(), Fault> {
+        for envelope in entries {
+            let line = match self.format {
+                OutputFormat::Json => serde_json::to_string(envelope)?,
+                OutputFormat::Text => {
+                    format!("{:>6}  {}", envelope.seq, self.describer.describe(envelope).record)
+                }
+            };
+            writeln!(self.out, "{line}")?;
         }
-        Event::ApprovalAnswered { approval, answer } => answered(approval, answer),
-        Event::ToolAccessChanged { .. } => "tool-access.json changed".to_owned(),
-        Event::Intake(intake) => way_in(intake),
-        Event::Access(change) => access_changed(change),
-        Event::Job(change) => program_text::job(change),
-        Event::Hook(change) => program_text::hook(change),
-        Event::EventHook(change) => program_text::event_hook(change),
-        Event::Trust(change) => program_text::trust(change),
-        Event::SessionOpened { key, agent, .. } => format!("session `{key}` with {agent}"),
-        Event::RunCreated(plan) => format!(
-            "run of {} with {}, {}, {} steps",
-            plan.agent,
-            plan.asked.model,
-            plan.mode.as_str(),
-            plan.steps.len()
-        ),
-        Event::RunResumed {} => "resumed".to_owned(),
-        Event::SandboxOpened { attestation } => {
-            let count = attestation.escapes.len();
-            format!("sandbox: {}, {count} escapes tried, all blocked", attestation.level)
-        }
-        Event::SandboxMissing { why } => format!("no sandbox: {why}"),
-        Event::ConnectionEnded { call, connection } => connected(call, connection),
-        Event::RunPaused { approvals } => {
-            format!("paused, waiting for {} answers", approvals.len())
-        }
-        Event::RunEnded { ending, message } => {
-            format!("run ended: {}", in_words(*ending, message.as_deref()))
-        }
-        Event::StepStarted { index } => format!("step {} starts", index + 1),
-        Event::StepEnded { index, status } => format!("step {} {}", index + 1, status.as_str()),
-        Event::TurnStarted(plan) => match &plan.compaction {
-            None => format!("turn starts: {}", plan.prompt),
-            Some(one) => format!(
-                "compaction starts ({}): turns through {} are summarized",
-                one.reason.as_str(),
-                one.summarized_through
-            ),
-        },
-        Event::InputTaken { input } => format!("read entry {input}"),
-        Event::ModelAsked { step, bytes, check, .. } => {
-            let what = if *check { "is asked if the work is done" } else { "is called" };
-            format!("the model {what} (request {step}, {bytes} bytes)")
-        }
-        Event::ModelReplied { reply, .. } => {
-            format!("the model replies with {} calls: {}", reply.calls.len(), reply.text)
-        }
-        Event::ModelFailed { failure, .. } => format!("the model fails: {}", failure.message),
-        Event::ModelRetried { attempt, failure, wait_ms, .. } => {
-            format!("attempt {attempt} fails: {}; retry in {wait_ms} ms", failure.message)
-        }
-        Event::ModelReplaced { from, to, failure, .. } => {
-            format!("{from} fails: {}; {to} is called instead", failure.message)
-        }
-        Event::CallProposed { call, ruling } => {
-            let by = ruling.deciding().and_then(|finding| finding.rule.clone());
-            let by = by.map_or_else(String::new, |rule| format!(" ({rule})"));
-            format!("{} {} → {}{by}", call.tool, call.input, ruling.verdict)
-        }
-        Event::ApprovalAsked(approval) => {
-            format!("{} requested for {}", approval.id, approval.call.tool)
-        }
-        Event::CallStarted { call, by, under, edited } => {
-            let by = serde_json::to_string(by).unwrap_or_default();
-            let edited = edited.as_ref().map(|one| format!(", changed to {}", one.input));
-            format!(
-                "{call} starts (sandbox: {}), allowed by {by}{}",
-                under.level,
-                edited.unwrap_or_default()
-            )
-        }
-        Event::CallFinished { call, outcome } => {
-            format!("{call} {}: {}", status(outcome), outcome.text)
-        }
-        Event::CallWithheld { call, facts } => {
-            let changes: Vec<String> =
-                facts.changes.iter().map(|change| change.summary_line()).collect();
-            format!("{call} is withheld and ruled on again: {}", changes.join("; "))
-        }
-        Event::CallRefused { call, why } => format!("{call} refused: {why}"),
-        Event::CallStopped { call } => format!("{call} is stopped"),
-        Event::CheckStarted { iteration, command } => format!("check {iteration}: {command}"),
-        Event::CheckFinished { outcome, .. } => {
-            format!("check {}", status(outcome))
-        }
-        Event::IterationCounted { count } => format!("iteration {count}"),
-        Event::TurnEnded { context, .. } if context.compaction.is_some() => {
-            let one = context.compaction.as_ref();
-            one.map_or_else(String::new, |one| {
-                format!("compaction ended: {}: {}", compacted(one), one.summary)
-            })
-        }
-        Event::TurnEnded { ending, usage, .. } => format!(
-            "turn ended: {}, {} tokens in, {} out",
-            in_words(*ending, None),
-            usage.input_tokens,
-            usage.output_tokens
-        ),
-    };
-    cut(&visible_line(&escaped(&words)))
-}
-
-fn way_in(intake: &IntakeStage) -> String {
-    match intake {
-        IntakeStage::Received { inbound } => {
-            format!(
-                "{} from {}: {}",
-                inbound.event_id, inbound.sender.sender_id, inbound.body.content
-            )
-        }
-        IntakeStage::Decided { record } => {
-            let who = record.principal.name.as_deref().unwrap_or(&record.sender_identifier);
-            format!(
-                "{} {} on {}: {}",
-                record.principal.kind, who, record.channel, record.decision.effect
-            )
-        }
-        IntakeStage::Routed(routed) => {
-            format!("{} goes to {} ({})", routed.event, routed.agent, routed.settings.mode)
-        }
-        IntakeStage::Unrun { event, why, detail } => {
-            let detail = detail.as_ref().map_or_else(String::new, |detail| format!(": {detail}"));
-            format!("{event} is ignored: {why}{detail}")
-        }
-        IntakeStage::ChunkSent { event, chunk, .. } => {
-            format!("chunk {} for {event} sent", chunk + 1)
-        }
-        IntakeStage::Delivered(delivered) => match &delivered.error {
-            None => format!("answer to {} sent in {} chunks", delivered.event, delivered.chunks),
-            Some(error) => format!("answer to {} not sent: {error}", delivered.event),
-        },
-        IntakeStage::QueueSet { wish } => {
-            format!("queue mode set: {}", serde_json::to_string(wish).unwrap_or_default())
-        }
-    }
-}
-
-fn access_changed(change: &AccessChange) -> String {
-    match change {
-        AccessChange::GrantGiven { grant } => format!("{} given by {}", grant.id, grant.granted_by),
-        AccessChange::GrantRevoked { grant, by, .. } => format!("{grant} revoked by {by}"),
-        AccessChange::GrantExpired { grant } => format!("{grant} expired"),
-        AccessChange::EntityChanged { entity } => {
-            format!("entity {} saved as {}", entity.id, entity.name)
-        }
-        AccessChange::EntityRemoved { entity } => format!("entity {entity} removed"),
-        AccessChange::TokenIssued { token } => {
-            format!("{} `{}` created, a {}", token.id, token.name, token.kind.as_str())
-        }
-        AccessChange::TokenRevoked { token, by, .. } => format!("{token} revoked by {by}"),
-        AccessChange::AuditTrimmed(_) => "old audit records are no longer listed".to_owned(),
-    }
-}
-
-fn status(outcome: &ToolOutcome) -> String {
-    let status = format!("{:?}", outcome.status).to_lowercase();
-    match hidden(outcome) {
-        Some(note) => format!("{status} ({note})"),
-        None => status,
-    }
-}
-
-fn cut(line: &str) -> String {
-    match line.char_indices().nth(crate::limits::SHOWN_LINE_CHARS_MAX) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
+        Ok(())
     }
 }
 

@@ -25,7 +25,7 @@ fn a_call_that_asks_stops_the_run_and_the_other_goes_on() {
     run_1: builder with scripted:[tmp]/work/s.jsonl, structured
     ● bash touch made
     ● bash echo hi
-      ✓ hi
+      ✓ bash echo hi: hi
     waiting for approval: apr_1
       agentry answer apr_1 yes|no
       agentry resume run_1
@@ -52,7 +52,7 @@ fn a_call_that_asks_stops_the_run_and_the_other_goes_on() {
     Over.
     --- stderr
     run_1: resumed
-      ✓ [no output]
+      ✓ bash touch made: [no output]
     ");
     assert!(story.path("made").exists());
     insta::assert_snapshot!(story.run("approvals"), @"
@@ -73,7 +73,7 @@ fn a_no_is_told_to_the_agent_with_its_reason() {
     Over.
     --- stderr
     run_1: resumed
-      ✗ A person said no: use the other file
+      ✗ bash touch made: A person said no: use the other file
     ");
     assert!(!story.path("made").exists());
     all_is_recorded(&story);
@@ -154,7 +154,7 @@ fn what_tool_access_switched_off_meanwhile_is_refused_after_a_yes() {
     Over.
     --- stderr
     run_1: resumed
-      ✗ Refused: tool-access does not let `bash`: it is switched off
+      ✗ bash touch made: Refused: tool-access does not let `bash`: it is switched off
     ");
     assert!(!story.path("made").exists());
 }
@@ -170,7 +170,7 @@ fn a_tool_access_file_that_is_broken_meanwhile_refuses_too() {
     Over.
     --- stderr
     run_1: resumed
-      ✗ Refused: tool-access does not let `bash`: tool-access.json cannot be used, so nothing is on
+      ✗ bash touch made: Refused: tool-access does not let `bash`: tool-access.json cannot be used, so nothing is on
     ");
     assert!(!story.path("made").exists());
 }
@@ -194,7 +194,7 @@ fn a_person_may_change_the_arguments_and_the_record_has_both() {
     Over.
     --- stderr
     run_1: resumed
-      ✓ [no output]
+      ✓ bash touch made: [no output]
     ");
     assert!(story.path("other").exists() && !story.path("made").exists());
     let record = story.json(&format!("show run {} --format json", latest(&story)));
@@ -215,8 +215,8 @@ fn changed_arguments_that_are_dangerous_are_refused() {
     Over.
     --- stderr
     run_1: resumed
-      ✗ [A person changed the arguments of this call to {"command":"rm -rf /"}]
-    Refused: it reaches everything on the machine
+      ✗ bash touch made: [A person changed the arguments of this call to {"command":"rm -rf /"}]
+        Refused: it reaches everything on the machine
     "#);
     all_is_recorded(&story);
 }

@@ -122,7 +122,7 @@ fn escape_interrupts_the_turn_and_the_next_one_works() {
     script(&story, "t.jsonl", &[line("Here again.", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("take long").sees("Esc interrupts").keys(&["Escape"]);
-    pane.sees("Interrupted.").rests();
+    pane.sees("run ended: cancelled").rests();
     pane.says("/model scripted:t.jsonl")
         .sees("Model of the next turn")
         .says("hello")
@@ -136,7 +136,7 @@ fn a_command_that_is_interrupted_is_stopped() {
     let story = scripted(&[line("", &["sleep 600"]), line("never", &[])]);
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("sleep").sees("● bash sleep 600").keys(&["C-c"]);
-    pane.sees("■ bash sleep 600").sees("Interrupted.").rests();
+    pane.sees("■ bash sleep 600").sees("run ended: cancelled").rests();
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn after_a_kill_the_chat_goes_on_where_it_was() {
     let pane = Pane::open(&story, WIDE, CHAT);
     pane.sees("›").says("make it").sees("[y] once").signal(Signal::KILL).sees("Killed");
     pane.again("chat --continue");
-    pane.sees("› make it  (not finished)").sees("The turn was resumed.");
+    pane.sees("› make it  (not finished)").sees(": resumed");
     pane.sees("$ touch made").sees("[y] once").keys(&["y"]).sees("Made it.").rests();
     assert!(story.path("made").exists());
     pane.keys(&["C-d"]);
@@ -219,7 +219,7 @@ fn control_z_stops_and_comes_back_and_the_terminal_is_as_it_was() {
         .says("echo back; stty -a | grep -o '.icanon'")
         .sees(" icanon");
     pane.says("clear").misses("Stopped").says("fg").sees("Esc interrupts").keys(&["Escape"]);
-    pane.sees("Interrupted.").keys(&["C-d"]).sees("agentry chat --resume");
+    pane.sees("run ended: cancelled").keys(&["C-d"]).sees("agentry chat --resume");
     pane.says("clear; stty -a | grep -o '.icanon'").sees(" icanon");
 }
 

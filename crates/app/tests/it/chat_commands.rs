@@ -147,7 +147,7 @@ fn a_long_talk_is_summed_up_in_its_own_session() {
     }
     let chat = format!("-c limits.window=5000 {CHAT} --resume desk");
     let pane = Pane::open(&story, WIDE, &chat);
-    pane.sees("›").says("/compact the apples").sees("Earlier turns are summarized").rests();
+    pane.sees("›").says("/compact the apples").sees("compaction ended: ").rests();
     let all = entries(&story, "session", "desk");
     let ended = all.iter().rfind(|one| one["event"]["type"] == "turn_ended");
     let one = &ended.expect("a turn ended")["event"]["context"]["compaction"];

@@ -217,7 +217,7 @@ fn the_next_model_is_asked_when_one_cannot_be_and_that_is_said() {
     );
     let ran = story.ran_in("", "run hello");
     assert_eq!((ran.code, ran.out.trim()), (Some(0), "Here I am."), "{}", ran.err);
-    assert!(ran.err.contains("using two/m"), "{}", ran.err);
+    assert!(ran.err.contains("two/m is called instead"), "{}", ran.err);
     let replaced = &events(&story, "model_replaced")[0]["event"];
     assert_eq!((&replaced["from"], &replaced["to"]), (&json!("one/m"), &json!("two/m")));
     assert_eq!(events(&story, "model_replied")[0]["event"]["reply"]["model"], "two/m");

@@ -59,9 +59,9 @@ fn all_that_is_open_is_taken_up() {
     Over.
     --- stderr
     run_1: resumed
-      ✓ [no output]
+      ✓ bash: [no output]
     run_2: resumed
-      ✓ [no output]
+      ✓ bash: [no output]
     ");
     all_is_recorded(&story);
 }
@@ -94,8 +94,8 @@ fn a_run_that_waits_is_cancelled_and_its_question_withdrawn() {
     run_1: cancelled
     --- stderr
     run_1: resumed
-      ✗ Not made: the turn was stopped.
-    error: cancelled
+      ✗ bash: Not made: the turn was stopped.
+    run ended: cancelled
     ");
     let record = story.json(&format!("show run {run} --format json"));
     assert_eq!((&record["status"], &record["ending"]), (&"canceled".into(), &"cancelled".into()));

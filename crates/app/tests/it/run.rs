@@ -25,7 +25,7 @@ fn the_agent_speaks_on_standard_output_and_progress_is_elsewhere() {
     --- stderr
     run_1: builder with scripted:[tmp]/work/look.jsonl, structured
     ● glob src/**
-      ✓ src/a.txt
+      ✓ glob: src/a.txt
     ");
     all_is_recorded(&story);
 }
@@ -194,10 +194,10 @@ fn a_run_whose_every_call_was_denied_is_no_success() {
     All done!
     --- stderr
     run_1: builder with scripted:[tmp]/work/s.jsonl, structured
-    ● Nope {}
-      ✗ Refused: no tool is called `Nope`; known here: bash, glob, read_file, write_file
+    ● Nope
+      ✗ Nope: Refused: no tool is called `Nope`; known here: bash, glob, read_file, write_file
     ● bash rm -rf /
-      ✗ Refused as dangerous, in every mode: it reaches everything on the machine
+      ✗ bash: Refused as dangerous, in every mode: it reaches everything on the machine
     error: every call was denied
     ");
     script(
@@ -265,7 +265,7 @@ fn a_model_that_fails_ends_the_run_with_6() {
     --- stderr
     run_2: builder with scripted:[tmp]/work/short.jsonl, structured
     ● bash echo 1
-      ✓ 1
+      ✓ bash: 1
     error: the model did not answer: the script [tmp]/work/short.jsonl has 1 lines, and this is request 2
     ");
     all_is_recorded(&story);

@@ -194,7 +194,7 @@ fn without_a_sandbox_that_is_good_enough_nothing_runs_and_it_says_why() {
     );
     let ran = story.ran_in("", "run --model scripted:s.jsonl work");
     assert_eq!(ran.code, Some(3), "{}", ran.err);
-    assert!(ran.err.contains("warning: sandbox.limits.strict is set"), "{}", ran.err);
+    assert!(ran.err.contains("warning: no sandbox: sandbox.limits.strict is set"), "{}", ran.err);
     assert!(ran.err.contains("agentry doctor"), "{}", ran.err);
     assert!(!story.path("made").exists());
 }

@@ -71,9 +71,9 @@ fn a_task_runs_step_by_step_with_the_scope_and_agent_of_each() {
     --- stderr
     run_1: builder with scripted:[tmp]/work/s.jsonl, structured
     ● bash echo build
-      ✓ build
+      ✓ bash: build
     ● bash echo not a tool of this step
-      ✗ Refused: the step test.md of the task `release` works with [read_file] only
+      ✗ bash: Refused: the step test.md of the task `release` works with [read_file] only
     error: every call was denied
     ");
     let record = story.json(&format!("show run {} --format json", latest(&story)));
@@ -123,7 +123,7 @@ fn a_step_asks_by_its_own_rules_and_the_run_goes_on_after_the_answer() {
     Told.
     --- stderr
     run_1: resumed
-      ✓ tell
+      ✓ bash: tell
     ");
     let session = entries(&story, "session", &latest(&story));
     let prompts: Vec<String> = session
