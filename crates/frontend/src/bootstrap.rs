@@ -424,4 +424,3 @@ pub fn ending_code(ending: Ending) -> u8 {
         Ending::Cancelled => 7,
     }
 }
-

@@ -77,8 +77,7 @@ fn watched(url: String, context: &ToolContext<'_>) -> ToolOutcome {
     let deadline = Instant::now() + Duration::from_millis(context.bounds.fetch_ms);
     let hops = Fetcher { rules: context.fetch.clone(), bounds: context.bounds, deadline };
     let (sender, receiver) = mpsc::channel();
-    let work =
-        move || send_if_open(&sender, hops.fetch(&url).unwrap_or_else(|outcome| outcome));
+    let work = move || send_if_open(&sender, hops.fetch(&url).unwrap_or_else(|outcome| outcome));
     let thread = std::thread::Builder::new().name("fetch".to_owned()).stack_size(FETCH_STACK_BYTES);
     if let Err(error) = thread.spawn(work) {
         return ToolOutcome::failed(format!("The address was not fetched: {error}."));
