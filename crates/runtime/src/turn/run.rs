@@ -113,7 +113,7 @@ impl Runner<'_> {
         let agents = plan.steps.iter().map(|step| &step.agent);
         trust::check(&self.host.ledger, self.definitions, agents)?;
         let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
-        self.take_up((run, plan), model, ownership)
+        self.take_up(run, plan, model, ownership)
     }
 
     /// Ends a run that no process drives. Nothing new is begun.
@@ -123,7 +123,7 @@ impl Runner<'_> {
         let about = EntrySubject { session, run: Some(run.clone()), turn: None };
         self.record(&about, vec![Event::CancelReceived {}])?;
         let plan = plan::recorded(&self.host.ledger, run)?;
-        self.take_up((run, plan), Arc::new(CancelledModel), ownership)
+        self.take_up(run, plan, Arc::new(CancelledModel), ownership)
     }
 
     /// Locks the session of a run that has not ended.
@@ -138,7 +138,8 @@ impl Runner<'_> {
 
     fn take_up(
         &self,
-        (run, plan): (&RunId, RunPlan),
+        run: &RunId,
+        plan: RunPlan,
         model: Arc<dyn Model>,
         ownership: SessionLock,
     ) -> Result<RunOutcome, Error> {
@@ -177,7 +178,7 @@ impl Runner<'_> {
         let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
         if open.is_none() && cancelled() {
             let skipped = skipped(&underway.plan, next).collect();
-            return self.end(&mut underway, skipped, (Ending::Cancelled, None));
+            return self.end(&mut underway, skipped, Ending::Cancelled, None);
         }
         let Some(turn) = latest else {
             let is_begun = steps.get(next).is_some_and(|step| step.status == StepStatus::Running);
@@ -210,7 +211,7 @@ impl Runner<'_> {
                 (left, trouble) => return self.leave(&mut underway, at, left, trouble),
             }
         }
-        self.end(&mut underway, Vec::new(), (Ending::Done, None))
+        self.end(&mut underway, Vec::new(), Ending::Done, None)
     }
 
     /// Records that a step succeeded and begins the next one; ends the run after the last.
@@ -221,7 +222,7 @@ impl Runner<'_> {
                 self.record(&underway.about(), vec![over, next])?;
                 Ok(None)
             }
-            None => self.end(underway, vec![over], (Ending::Done, None)).map(Some),
+            None => self.end(underway, vec![over], Ending::Done, None).map(Some),
         }
     }
 
@@ -237,7 +238,7 @@ impl Runner<'_> {
                 let failed = step_ended(at, StepStatus::Failed);
                 let skipped = skipped(&underway.plan, at + 1);
                 let steps = [failed].into_iter().chain(skipped).collect();
-                self.end(underway, steps, (ending, trouble))
+                self.end(underway, steps, ending, trouble)
             }
             TurnExit::Paused(approvals) => {
                 let event = Event::RunPaused { approvals: approvals.clone() };
@@ -252,7 +253,8 @@ impl Runner<'_> {
         &self,
         underway: &mut ActiveRun,
         mut steps: Vec<Event>,
-        (ending, message): (Ending, Option<String>),
+        ending: Ending,
+        message: Option<String>,
     ) -> Result<RunOutcome, Error> {
         if underway.alone {
             self.after_session(underway, "run ended")?;
