@@ -26,7 +26,8 @@ pub(crate) fn all(host: &CliContext, loaded: &LoadedProject) -> BTreeSet<String>
 /// Shows the addresses of a project, each marked as trusted or new.
 pub(crate) fn show(
     lines: &BTreeSet<String>,
-    (project, trusts): (&Path, &AddressTrust),
+    project: &Path,
+    trusts: &AddressTrust,
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
     let project = escaped(&project.display().to_string());

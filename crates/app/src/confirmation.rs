@@ -23,13 +23,13 @@ use crate::cli_context::CliContext;
 use crate::command_faults::command_fault;
 use crate::diagnostics::{escaped, plural};
 use crate::fault::{Blame, Fault};
+use crate::output::write_stderr_line;
 
 /// Reports definitions that changed since the last run here, and records the new state.
 pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Fault> {
     let before = ledger.known_definitions(&path(loaded), RecordedDefinitions::Met);
     let before = before.map_err(bootstrap::store_fault)?;
     let all = before.as_ref().map(|before| changes(&before.files, &loaded.digests));
-    let mut stderr = crate::output::stderr().lock();
     for change in all.iter().flatten().take(DEFINITIONS_SHOWN_MAX) {
         let path = escaped(&change.path);
         let line = match change.what {
@@ -41,12 +41,11 @@ pub(crate) fn report(ledger: &Ledger, loaded: &LoadedProject) -> Result<(), Faul
                 format!("definition removed since the last run: {path}")
             }
         };
-        // If stderr is closed, the ledger still has it.
-        writeln!(stderr, "{line}").unwrap_or_default();
+        write_stderr_line(&line);
     }
     let more = all.as_ref().map_or(0, Vec::len).saturating_sub(DEFINITIONS_SHOWN_MAX);
     if more > 0 {
-        writeln!(stderr, "and {} more", plural(more, "definition")).unwrap_or_default();
+        write_stderr_line(&format!("and {} more", plural(more, "definition")));
     }
     if all.is_some_and(|all| all.is_empty()) { Ok(()) } else { record(ledger, loaded, None) }
 }

@@ -12,7 +12,6 @@ mod signals;
 mod text_output;
 mod trust;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use agentry_frontend::{
@@ -49,9 +48,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(fault) => {
             if fault.is_worth_saying() {
-                let mut stderr = output::stderr().lock();
-                // If stderr is closed, the exit code still tells the caller.
-                writeln!(stderr, "{fault}").unwrap_or_default();
+                output::write_stderr_line(&fault.to_string());
             }
             fault.exit_code()
         }

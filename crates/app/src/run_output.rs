@@ -55,28 +55,33 @@ pub(crate) struct RunOutput {
 
 impl RunObserver for RunOutput {
     fn on_entry(&self, envelope: &Envelope) {
-        self.sender.send(OutputItem::Entry(Box::new(envelope.clone()))).unwrap_or_default();
+        self.send(OutputItem::Entry(Box::new(envelope.clone())));
     }
 
     fn on_delta(&self, about: &EntrySubject, asked: u64, delta: &Delta) {
-        let piece = OutputItem::Delta(about.clone(), asked, delta.clone());
-        self.sender.send(piece).unwrap_or_default();
+        self.send(OutputItem::Delta(about.clone(), asked, delta.clone()));
     }
 
     fn on_progress(&self, _: &EntrySubject, _: &CallId, line: &str) {
-        self.sender.send(OutputItem::Progress(line.to_owned())).unwrap_or_default();
+        self.send(OutputItem::Progress(line.to_owned()));
     }
 }
 
 impl RunOutput {
     /// Sends earlier entries, which are not shown but needed as context.
     pub(crate) fn recall(&self, past: Vec<Envelope>) {
-        self.sender.send(OutputItem::History(past)).unwrap_or_default();
+        self.send(OutputItem::History(past));
     }
 
     /// Sends a separate line, shown between those of runs.
     pub(crate) fn write_line(&self, line: String) {
-        self.sender.send(OutputItem::Line(line)).unwrap_or_default();
+        self.send(OutputItem::Line(line));
+    }
+
+    /// Sends an item. The thread ends before its senders only by a panic, which the caller that
+    /// joins it reports; until then the run goes on without output.
+    fn send(&self, item: OutputItem) {
+        self.sender.send(item).ok();
     }
 }
 
@@ -187,8 +192,7 @@ impl TerminalAsker {
         let request =
             AnswerRequest { approval: &approval.id, answer, by: TERMINAL, digest: None, run: None };
         if let Err(error) = approvals::answer(CommandContext::from(&*self.parts), request) {
-            let mut err = crate::output::stderr().lock();
-            writeln!(err, "the answer was not recorded: {error}").unwrap_or_default();
+            crate::output::write_stderr_line(&format!("the answer was not recorded: {error}"));
         }
     }
 

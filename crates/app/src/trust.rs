@@ -144,7 +144,7 @@ impl<'a> TrustReview<'a> {
         out: &mut dyn Write,
     ) -> Result<(), Fault> {
         let trusts = AddressTrust::in_ledger(self.ledger, self.root)?;
-        addresses::show(&lines, (self.root, &trusts), out)?;
+        addresses::show(&lines, self.root, &trusts, out)?;
         write!(out, "Trust this? [y/N] ")?;
         out.flush()?;
         let mut answer = String::new();

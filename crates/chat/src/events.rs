@@ -50,20 +50,26 @@ pub(crate) enum ChatEvent {
     ThreadPanicked(String),
 }
 
+/// Sends an event to the chat. A chat that has ended has closed the channel: its runs go on, their
+/// entries are in the ledger, and no screen is left to show the event.
+pub(crate) fn send_if_open(chat: &Sender<ChatEvent>, event: ChatEvent) {
+    chat.send(event).ok();
+}
+
 /// Sends the entries, deltas and progress of a run to the chat.
 struct ChatObserver(Sender<ChatEvent>);
 
 impl RunObserver for ChatObserver {
     fn on_entry(&self, envelope: &Envelope) {
-        self.0.send(ChatEvent::Entry(Box::new(envelope.clone()))).unwrap_or_default();
+        send_if_open(&self.0, ChatEvent::Entry(Box::new(envelope.clone())));
     }
 
     fn on_delta(&self, _about: &EntrySubject, _asked: u64, delta: &Delta) {
-        self.0.send(ChatEvent::Delta(delta.clone())).unwrap_or_default();
+        send_if_open(&self.0, ChatEvent::Delta(delta.clone()));
     }
 
     fn on_progress(&self, _: &EntrySubject, _: &CallId, line: &str) {
-        self.0.send(ChatEvent::Progress(line.to_owned())).unwrap_or_default();
+        send_if_open(&self.0, ChatEvent::Progress(line.to_owned()));
     }
 }
 
@@ -97,7 +103,7 @@ pub(crate) fn begin(
             .map_err(|_| "the run crashed; `agentry show` has its record".to_owned())
             .and_then(|outcome| outcome.map_err(|fault| fault.plain()));
         keep(snapshots.after(), &wake);
-        wake.send(ChatEvent::RunEnded(Box::new(outcome))).unwrap_or_default();
+        send_if_open(&wake, ChatEvent::RunEnded(Box::new(outcome)));
     });
     handle
 }
@@ -105,7 +111,7 @@ pub(crate) fn begin(
 fn keep(kept: Result<(), String>, wake: &Sender<ChatEvent>) {
     if let Err(why) = kept {
         let text = format!("/undo will not work for this turn: {why}");
-        wake.send(ChatEvent::Rows(vec![row(text, DIM)])).unwrap_or_default();
+        send_if_open(wake, ChatEvent::Rows(vec![row(text, DIM)]));
     }
 }
 
@@ -123,7 +129,7 @@ fn run(
         post,
     };
     let mut began = |about: &EntrySubject| {
-        wake.send(ChatEvent::RunStarted(about.clone())).unwrap_or_default();
+        send_if_open(wake, ChatEvent::RunStarted(about.clone()));
     };
     let outcome = match what {
         ChatTurnRequest::Order(order) => {
@@ -152,7 +158,7 @@ pub(crate) fn listen(wake: &Sender<ChatEvent>) {
                 return;
             }
         }
-        wake.send(ChatEvent::InputClosed).unwrap_or_default();
+        send_if_open(&wake, ChatEvent::InputClosed);
     });
 }
 

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
-use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+use syntect::parsing::{ParseState, Scope, ScopeStack, ScopeStackOp, SyntaxReference, SyntaxSet};
 
 use super::style::clean;
 use crate::limits::HIGHLIGHT_LINE_BYTES_MAX;
@@ -105,11 +105,15 @@ fn spans(line: &str, state: &mut Option<(ParseState, ScopeStack)>) -> Vec<Span<'
     for (at, change) in changes {
         push(&mut spans, line.get(from..at.min(line.len())), stack);
         from = at.min(line.len());
-        // A failure leaves the stack unchanged; only a color may be wrong.
-        stack.apply(&change).unwrap_or_default();
+        apply(&change, stack);
     }
     push(&mut spans, line.get(from..), stack);
     spans
+}
+
+/// Applies a change to the stack. A failure leaves the stack as it is, and only a color may be wrong.
+fn apply(change: &ScopeStackOp, stack: &mut ScopeStack) {
+    stack.apply(change).ok();
 }
 
 fn push(spans: &mut Vec<Span<'static>>, text: Option<&str>, stack: &ScopeStack) {

@@ -16,6 +16,8 @@ pub(crate) struct PromptHistory {
     entries: Vec<String>,
     /// The index of the shown entry, and the text that was typed before it.
     at: Option<(usize, String)>,
+    /// The failure to shorten the file.
+    failure: Option<io::Error>,
 }
 
 impl PromptHistory {
@@ -23,27 +25,27 @@ impl PromptHistory {
     pub(crate) fn open(state: Option<&Path>) -> Self {
         let file = state.map(|state| state.join("chat-history"));
         let mut entries = file.as_deref().and_then(read).unwrap_or_default();
+        let mut failure = None;
         if entries.len() > CHAT_HISTORY_ENTRIES_MAX {
             entries.drain(..entries.len() - CHAT_HISTORY_ENTRIES_MAX);
-            if let Some(file) = &file {
-                // If this fails, the file stays long; nothing depends on it.
-                rewrite(file, &entries).unwrap_or_default();
-            }
+            failure = file.as_ref().and_then(|file| rewrite(file, &entries).err());
         }
-        Self { file, entries, at: None }
+        Self { file, entries, at: None, failure }
     }
 
-    /// Adds a sent text, unless it equals the last one.
-    pub(crate) fn add(&mut self, text: &str) {
+    /// Adds a sent text, unless it equals the last one. Fails once if the file cannot be written;
+    /// after a failed append the history lasts for this chat only.
+    pub(crate) fn add(&mut self, text: &str) -> io::Result<()> {
         self.at = None;
         if text.trim().is_empty() || self.entries.last().is_some_and(|last| last == text) {
-            return;
+            return Ok(());
         }
         self.entries.push(text.to_owned());
-        if let Some(file) = &self.file {
-            // If this fails, only the next chat lacks the entry.
-            append(file, text).unwrap_or_default();
+        let appended = self.file.as_ref().map_or(Ok(()), |file| append(file, text));
+        if appended.is_err() {
+            self.file = None;
         }
+        self.failure.take().map_or(appended, Err)
     }
 
     /// Returns the next older entry; keeps the typed text for `newer`.
@@ -114,8 +116,8 @@ mod tests {
     #[test]
     fn it_goes_back_and_forth_and_keeps_what_was_typed() {
         let mut history = PromptHistory::default();
-        history.add("one");
-        history.add("two");
+        history.add("one").unwrap();
+        history.add("two").unwrap();
         assert_eq!(history.older("dr").as_deref(), Some("two"));
         assert_eq!(history.older("two").as_deref(), Some("one"));
         assert_eq!(history.older("one").as_deref(), Some("one"));
@@ -128,7 +130,7 @@ mod tests {
     #[test]
     fn the_next_chat_has_it_and_nobody_else() {
         let home = tempfile::tempdir().unwrap();
-        PromptHistory::open(Some(home.path())).add("two\nlines");
+        PromptHistory::open(Some(home.path())).add("two\nlines").unwrap();
         let mut again = PromptHistory::open(Some(home.path()));
         assert_eq!(again.older("").as_deref(), Some("two\nlines"));
         let mode = fs::metadata(home.path().join("chat-history")).unwrap().permissions().mode();
@@ -136,11 +138,23 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_to_save_is_returned_once_and_the_entries_stay() {
+        let home = tempfile::tempdir().unwrap();
+        let mut history = PromptHistory::open(Some(&home.path().join("missing")));
+        assert_eq!(history.add("one").unwrap_err().kind(), io::ErrorKind::NotFound);
+        history.add("two").unwrap();
+        assert_eq!(
+            (history.older("").as_deref(), history.find("o", 1)),
+            (Some("two"), Some("one"))
+        );
+    }
+
+    #[test]
     fn it_is_cut_at_its_limit() {
         let home = tempfile::tempdir().unwrap();
         let mut history = PromptHistory::open(Some(home.path()));
         for number in 0..CHAT_HISTORY_ENTRIES_MAX + 5 {
-            history.add(&number.to_string());
+            history.add(&number.to_string()).unwrap();
         }
         assert_eq!(PromptHistory::open(Some(home.path())).entries.len(), CHAT_HISTORY_ENTRIES_MAX);
         let lines = fs::read_to_string(home.path().join("chat-history")).unwrap();

@@ -11,6 +11,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::completion::{self, Completion, CompletionList, CompletionSource};
 use super::question::{self, ApprovalKeyAction};
 use super::scroll::Kind;
+use super::shell_run::ShellInput;
 use super::style::{BAD, DIM};
 use super::{InputMode, MOMENT, TerminalChat, command, screen, shell};
 
@@ -27,7 +28,11 @@ impl TerminalChat<'_> {
             }
             KeyCode::Char('z') if control => self.suspend(),
             // Clears the visible screen; the next frame redraws it.
-            KeyCode::Char('l') if control => self.screen.clear_all().unwrap_or_default(),
+            KeyCode::Char('l') if control => {
+                if self.screen.clear_all().is_err() {
+                    self.leave = Some(ExitCode::FAILURE);
+                }
+            }
             _ => match self.typed.typing {
                 InputMode::Search(..) => self.search_key(key, control),
                 InputMode::Reason => self.reason_key(key),
@@ -68,10 +73,10 @@ impl TerminalChat<'_> {
     }
 
     fn suspend(&mut self) {
-        self.screen.clear().unwrap_or_default();
+        let cleared = self.screen.clear();
         screen::restore_terminal();
         let stopped = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP);
-        if screen::enter_raw_mode().is_err() || stopped.is_err() {
+        if cleared.is_err() || screen::enter_raw_mode().is_err() || stopped.is_err() {
             self.leave = Some(ExitCode::FAILURE);
         }
     }
@@ -127,7 +132,9 @@ impl TerminalChat<'_> {
             return;
         }
         let hidden = self.talk.engine.parts.redactor.hide(text);
-        self.typed.history.add(&hidden);
+        if let Err(error) = self.typed.history.add(&hidden) {
+            self.note(&format!("The prompt history was not saved: {error}"), BAD);
+        }
         if modifiers.contains(KeyModifiers::ALT) {
             self.desk.queue.push_back(text.to_owned())
         } else {
@@ -162,7 +169,8 @@ impl TerminalChat<'_> {
         }
         self.show_you(&format!("!{line}"), "");
         let engine = &self.talk.engine;
-        let stop = shell::run(engine, &self.talk.agent, (line.to_owned(), told), &self.wake);
+        let input = ShellInput { command: line.to_owned(), told };
+        let stop = shell::run(engine, &self.talk.agent, input, &self.wake);
         self.shell = Some((line.to_owned(), Instant::now(), stop));
     }
 

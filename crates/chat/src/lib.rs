@@ -42,6 +42,7 @@ use agentry_agentfile::sandbox::SandboxLayers;
 use agentry_frontend::bootstrap::ProjectRuntime;
 use agentry_frontend::cli_context::CliContext;
 use agentry_frontend::fault::{Blame, Fault};
+use agentry_frontend::output::write_stderr_line;
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_runtime::RunRequest;
 use agentry_runtime::environment::Environment;
@@ -49,12 +50,11 @@ use agentry_sandbox::CancelToken;
 use call::FinishedChatCall;
 pub use chat_session::{ChatSession, last_run, new_key, sessions};
 use editor::PromptEditor;
-use events::ChatEvent;
+use events::{ChatEvent, send_if_open};
 use history::PromptHistory;
 use ratatui::crossterm::event::Event as Input;
-use ratatui::crossterm::terminal;
 use ratatui::style::Style;
-use screen::Screen;
+use screen::{Screen, TerminalSize};
 use scroll::{Kind, ScrollbackBuffer};
 use style::{BAD, DIM, StyleMode, WARN, span};
 use turn::ChatTurn;
@@ -153,7 +153,7 @@ pub fn run(host: &CliContext, opened: ChatSetup) -> Result<ExitCode, Fault> {
         return plain::run(opened);
     }
     let (sender, receiver) = mpsc::channel();
-    let size = terminal::size().unwrap_or((80, 24));
+    let size = TerminalSize::now().unwrap_or(TerminalSize { columns: 80, rows: 24 });
     let guard = TerminalGuard::take(&sender)?;
     events::listen(&sender);
     events::watch_signals(&sender);
@@ -188,9 +188,9 @@ impl TerminalGuard {
         std::panic::set_hook(Box::new(move |panic| {
             if std::thread::current().id() == main {
                 screen::restore_terminal();
-                writeln!(io::stderr(), "\r\n{panic}").unwrap_or_default();
+                write_stderr_line(&format!("\n{panic}"));
             } else if let Ok(wake) = wake.lock() {
-                wake.send(ChatEvent::ThreadPanicked(panic.to_string())).unwrap_or_default();
+                send_if_open(&wake, ChatEvent::ThreadPanicked(panic.to_string()));
             }
         }));
         Ok(Self)
@@ -226,7 +226,7 @@ impl<'a> TerminalChat<'a> {
         surface: ChatSurface,
         talk: ChatSession,
         wake: Sender<ChatEvent>,
-        size: (u16, u16),
+        size: TerminalSize,
     ) -> Self {
         let typed = ChatInput {
             edit: PromptEditor::default(),

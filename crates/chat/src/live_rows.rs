@@ -5,12 +5,11 @@
 use std::io;
 
 use agentry_tools::Workspace;
-use ratatui::crossterm::terminal;
 use ratatui::style::Style;
 
 use super::call::seconds;
 use super::question;
-use super::screen::CursorPosition;
+use super::screen::{CursorPosition, TerminalSize};
 use super::scroll::Kind;
 use super::style::{BOLD, DIM, StyledRow, WARN, YOU, joined, row, span};
 use super::wrap::{cut, row_width, short, width};
@@ -22,8 +21,8 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 impl TerminalChat<'_> {
     /// Draws the finished rows and the live rows.
     pub(super) fn draw(&mut self) -> io::Result<()> {
-        if let Ok((columns, rows)) = terminal::size() {
-            self.screen.resized(columns, rows)?;
+        if let Ok(size) = TerminalSize::now() {
+            self.screen.resized(size)?;
         }
         let columns = self.screen.width();
         if let Some(turn) = &mut self.turn {
@@ -40,7 +39,7 @@ impl TerminalChat<'_> {
         let above = self.above(columns);
         let (typed, spot) = self.typed_rows(columns);
         let below = self.below(columns);
-        let (rows, cursor) = fitted(above, (typed, spot), below, self.screen.height());
+        let (rows, cursor) = fitted(above, typed, spot, below, self.screen.height());
         let rows: Vec<StyledRow> = rows.iter().map(|row| cut(row, columns)).collect();
         self.screen.draw(&finished, &rows, cursor)
     }
@@ -205,7 +204,8 @@ fn plural(count: usize) -> String {
 /// the cursor.
 fn fitted(
     above: Vec<StyledRow>,
-    (typed, spot): (Vec<StyledRow>, CursorPosition),
+    typed: Vec<StyledRow>,
+    spot: CursorPosition,
     below: Vec<StyledRow>,
     height: usize,
 ) -> (Vec<StyledRow>, CursorPosition) {
@@ -258,7 +258,7 @@ mod tests {
             for typed in [1, 3, 40] {
                 let spot = CursorPosition { row: typed - 1, column: 1 };
                 let (all, cursor) =
-                    fitted(rows(30, "a"), (rows(typed, "t"), spot), rows(7, "b"), height);
+                    fitted(rows(30, "a"), rows(typed, "t"), spot, rows(7, "b"), height);
                 assert!(all.len() <= height, "{} rows in {height}", all.len());
                 let here = all[cursor.row].to_string();
                 assert_eq!(here, format!("t{}", typed - 1));
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn of_what_streams_the_end_is_shown() {
         let (all, _) =
-            fitted(rows(10, "a"), (rows(1, "t"), CursorPosition::default()), rows(1, "b"), 4);
+            fitted(rows(10, "a"), rows(1, "t"), CursorPosition::default(), rows(1, "b"), 4);
         let texts: Vec<String> = all.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["a8", "a9", "t0", "b0"]);
     }

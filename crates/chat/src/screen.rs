@@ -23,6 +23,21 @@ pub(crate) struct CursorPosition {
     pub(crate) column: usize,
 }
 
+/// The size of the terminal, in characters.
+#[derive(Clone, Copy)]
+pub(crate) struct TerminalSize {
+    pub(crate) columns: u16,
+    pub(crate) rows: u16,
+}
+
+impl TerminalSize {
+    /// Returns the present size.
+    pub(crate) fn now() -> io::Result<Self> {
+        let (columns, rows) = terminal::size()?;
+        Ok(Self { columns, rows })
+    }
+}
+
 /// The terminal as the chat draws it.
 pub(crate) struct Screen<W: Write> {
     out: W,
@@ -35,7 +50,7 @@ pub(crate) struct Screen<W: Write> {
 }
 
 impl<W: Write> Screen<W> {
-    pub(crate) fn new(out: W, ink: StyleMode, (columns, rows): (u16, u16)) -> Self {
+    pub(crate) fn new(out: W, ink: StyleMode, size: TerminalSize) -> Self {
         let mut screen = Self {
             out,
             ink,
@@ -44,7 +59,7 @@ impl<W: Write> Screen<W> {
             live: Vec::new(),
             cursor: CursorPosition::default(),
         };
-        screen.size(columns, rows);
+        screen.size(size);
         screen
     }
 
@@ -58,8 +73,8 @@ impl<W: Write> Screen<W> {
         self.rows.saturating_sub(1).max(4)
     }
 
-    fn size(&mut self, columns: u16, rows: u16) {
-        (self.columns, self.rows) = (usize::from(columns), usize::from(rows));
+    fn size(&mut self, size: TerminalSize) {
+        (self.columns, self.rows) = (usize::from(size.columns), usize::from(size.rows));
     }
 
     /// Writes finished rows, and the live rows below them.
@@ -110,7 +125,8 @@ impl<W: Write> Screen<W> {
     }
 
     /// Sets the size of the terminal. If it changed, clears the live rows for a redraw.
-    pub(crate) fn resized(&mut self, columns: u16, rows: u16) -> io::Result<()> {
+    pub(crate) fn resized(&mut self, size: TerminalSize) -> io::Result<()> {
+        let TerminalSize { columns, rows } = size;
         if (usize::from(columns), usize::from(rows)) == (self.columns, self.rows) {
             return Ok(());
         }
@@ -120,7 +136,7 @@ impl<W: Write> Screen<W> {
         let above: usize = self.live.iter().take(self.cursor.row).map(takes).sum();
         let up = (above + self.cursor.column / new).min(usize::from(rows).saturating_sub(1));
         let all: usize = self.live.iter().map(takes).sum();
-        self.size(columns, rows);
+        self.size(size);
         self.wipe(up, all)
     }
 
@@ -165,12 +181,13 @@ pub(crate) fn enter_raw_mode() -> io::Result<()> {
     io::stdout().flush()
 }
 
-/// Restores the terminal. May be called at any time, and more than once.
+/// Restores the terminal. May be called at any time, and more than once. A terminal that is gone
+/// fails, and has nothing to restore.
 pub(crate) fn restore_terminal() {
-    // If the terminal is gone, there is nothing to restore.
-    io::stdout().write_all(b"\x1b[?2004l\x1b[?25h\x1b[0m").unwrap_or_default();
-    io::stdout().flush().unwrap_or_default();
-    terminal::disable_raw_mode().unwrap_or_default();
+    let mut out = io::stdout();
+    let written = out.write_all(b"\x1b[?2004l\x1b[?25h\x1b[0m").and_then(|()| out.flush());
+    // Also if the write failed: input and output may be different terminals.
+    terminal::disable_raw_mode().and(written).ok();
 }
 
 #[cfg(test)]
@@ -188,7 +205,8 @@ mod tests {
 
     impl Trial {
         fn new(columns: u16, rows: u16) -> Self {
-            let screen = Screen::new(Vec::new(), StyleMode::Color, (columns, rows));
+            let size = TerminalSize { columns, rows };
+            let screen = Screen::new(Vec::new(), StyleMode::Color, size);
             Self { screen, terminal: terminal(columns, rows) }
         }
 
@@ -261,7 +279,7 @@ mod tests {
         // What a terminal that breaks rows shows then.
         trial.terminal = terminal(10, 8);
         trial.terminal.process(b"done\r\n0123456789\r\nabcde\r\n> ");
-        trial.screen.resized(10, 8).unwrap();
+        trial.screen.resized(TerminalSize { columns: 10, rows: 8 }).unwrap();
         trial.hear().shows("done", (1, 0));
     }
 }

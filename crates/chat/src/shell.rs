@@ -13,22 +13,21 @@ use agentry_runtime::definitions::plan::CallScope;
 use agentry_sandbox::CancelToken;
 use agentry_tools::Workspace;
 
-use super::events::ChatEvent;
-use super::shell_run::ShellRun;
+use super::events::{ChatEvent, send_if_open};
+use super::shell_run::{ShellInput, ShellRun};
 
 /// Runs a command in its own thread. Returns the token that stops it.
 pub(crate) fn run(
     engine: &Arc<ProjectRuntime>,
     agent: &AgentId,
-    (command, told): (String, bool),
+    input: ShellInput,
     wake: &Sender<ChatEvent>,
 ) -> CancelToken {
     let stop = CancelToken::new();
     let (engine, agent, wake, asked) = (engine.clone(), agent.clone(), wake.clone(), stop.clone());
     thread::spawn(move || {
-        let outcome = outcome(&engine, &agent, &command, &asked);
-        let ran = ShellRun { command, told, outcome };
-        wake.send(ChatEvent::Shell(Box::new(ran))).unwrap_or_default();
+        let outcome = outcome(&engine, &agent, &input.command, &asked);
+        send_if_open(&wake, ChatEvent::Shell(Box::new(ShellRun { input, outcome })));
     });
     stop
 }

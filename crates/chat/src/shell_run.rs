@@ -4,11 +4,16 @@
 
 use agentry_protocol::tool_call::ToolOutcome;
 
-/// A finished shell command.
-pub(crate) struct ShellRun {
+/// A shell command as the user typed it.
+pub(crate) struct ShellInput {
     pub(crate) command: String,
     /// True if the output goes to the agent with the next prompt.
     pub(crate) told: bool,
+}
+
+/// A finished shell command.
+pub(crate) struct ShellRun {
+    pub(crate) input: ShellInput,
     pub(crate) outcome: ToolOutcome,
 }
 
@@ -18,7 +23,7 @@ impl ShellRun {
         let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);
         format!(
             "I ran this command:\n{fence}\n$ {}\n{}\n{fence}",
-            self.command,
+            self.input.command,
             self.outcome.text.trim_end()
         )
     }

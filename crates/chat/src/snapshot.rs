@@ -51,7 +51,7 @@ impl Snapshots {
                 Some(tip) => (number(&tip) + 1, Some(tip)),
                 None => (1, None),
             };
-            self.write(repository, (BEFORE, number), parent, taken)
+            self.write(repository, &title(BEFORE, number), parent, taken)
         })
     }
 
@@ -59,7 +59,7 @@ impl Snapshots {
     pub(crate) fn after(&self) -> Result<(), String> {
         self.record(|repository, tip, taken| match tip {
             Some(tip) if is(&tip, BEFORE) => {
-                self.write(repository, (AFTER, number(&tip)), Some(tip), taken)
+                self.write(repository, &title(AFTER, number(&tip)), Some(tip), taken)
             }
             Some(_) | None => Ok(()),
         })
@@ -82,13 +82,13 @@ impl Snapshots {
     fn write(
         &self,
         repository: &Repository,
-        (what, number): (&str, u32),
+        title: &str,
         parent: Option<Commit<'_>>,
         taken: &WorkTreeSnapshot,
     ) -> Result<(), git2::Error> {
         let tree = repository.find_tree(taken.tree)?;
         let signature = Signature::now("agentry", "agentry@localhost")?;
-        let mut message = format!("{what} turn {number}\n\n");
+        let mut message = format!("{title}\n\n");
         for path in &taken.large {
             message.push_str(&format!("{LARGE}{path}\n"));
         }
@@ -203,6 +203,11 @@ struct WorkTreeSnapshot {
     large: Vec<String>,
 }
 
+/// Returns the title of a snapshot's commit.
+fn title(what: &str, number: u32) -> String {
+    format!("{what} turn {number}")
+}
+
 /// Stores the state of the work tree as a git tree. Unchanged files are not read again.
 fn take(repository: &Repository) -> Result<WorkTreeSnapshot, git2::Error> {
     let mut kept = Index::new()?;
@@ -244,7 +249,7 @@ struct SnapshotBuilder<'r> {
 
 impl SnapshotBuilder<'_> {
     fn keep(&mut self, path: &str, kept: &mut Index) -> Result<(), git2::Error> {
-        kept.remove_path(Path::new(path)).unwrap_or_default();
+        kept.remove_path(Path::new(path))?;
         let full = self.repository.workdir().unwrap_or(Path::new("")).join(path);
         let Some((content, mode)) = read(&full) else { return Ok(()) };
         self.bytes += content.len() as u64;

@@ -3,7 +3,6 @@
 //! Must never: let a project's file send a prompt to an address that the owner has not trusted.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use agentry_agentfile::config::Settings;
@@ -11,8 +10,9 @@ use agentry_runtime::environment::Environment;
 use agentry_runtime::providers::{self, ProviderAddress};
 use agentry_store::Ledger;
 
-use crate::diagnostics::{escaped, visible};
+use crate::diagnostics::escaped;
 use crate::fault::Fault;
+use crate::output::warn;
 use crate::runtime_fault::store_fault;
 
 /// The addresses that the owner trusts in one project.
@@ -52,7 +52,6 @@ impl AddressTrust {
 
     /// Warns of every address that is not used.
     pub fn warn(&self, untrusted: &[ProviderAddress]) {
-        let mut stderr = crate::output::stderr().lock();
         for address in untrusted {
             let text = format!(
                 "{} sends prompts to {} (provider `{}`), which you have not trusted; your own providers \
@@ -62,8 +61,7 @@ impl AddressTrust {
                 address.provider,
                 self.project.display()
             );
-            // If stderr is closed, `agentry models` still shows it.
-            writeln!(stderr, "warning: {}", visible(&text)).unwrap_or_default();
+            warn(&text);
         }
     }
 }

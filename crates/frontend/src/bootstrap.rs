@@ -6,7 +6,6 @@
 //! Must never: print, except warnings about requests that a project does not get, the ledger or the
 //! clock.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,10 +40,9 @@ use agentry_store::{Home, Ledger};
 use agentry_tools::FetchRules;
 
 use crate::address_trust::{AddressTrust, untrusted};
-use crate::cli_context::{CliContext, tool_registry};
-use crate::diagnostics::visible;
+use crate::cli_context::CliContext;
 use crate::fault::{Blame, Fault};
-use crate::output::log_line;
+use crate::output::{log_line, warn};
 pub use crate::runtime_fault::{fault, store_fault};
 use crate::sandbox_setup;
 use crate::timezone;
@@ -368,10 +366,8 @@ pub fn definition_cache(
 /// Warns of confinement that the project and the agent request but do not get.
 pub fn warn_left_out(engine: &ProjectRuntime, agent: &Agent) -> Result<(), Fault> {
     let (_, notes) = engine.definitions.confinement(agent).map_err(fault)?;
-    let mut stderr = crate::output::stderr().lock();
     for note in notes {
-        // If stderr is closed, `agentry sandbox explain` still shows it.
-        writeln!(stderr, "warning: {}", visible(&note.to_string())).unwrap_or_default();
+        warn(&note.to_string());
     }
     Ok(())
 }

@@ -30,10 +30,20 @@ pub fn stderr() -> EscapingWriter<anstream::Stderr> {
     EscapingWriter::new(anstream::stderr())
 }
 
+/// Writes a line to stderr. Nothing depends on such a line: the facts are in the ledger, in the exit
+/// code or in the answer of another command. So a closed stderr ends nothing.
+pub fn write_stderr_line(line: &str) {
+    writeln!(stderr().lock(), "{line}").ok();
+}
+
 /// Writes a log line for the operator to stderr.
 pub fn log_line(text: &str) {
-    // If stderr is closed, the ledger still has the facts.
-    writeln!(stderr().lock(), "agentry: {}", visible(text)).unwrap_or_default();
+    write_stderr_line(&format!("agentry: {}", visible(text)));
+}
+
+/// Writes a warning to stderr.
+pub fn warn(text: &str) {
+    write_stderr_line(&format!("warning: {}", visible(text)));
 }
 
 impl EscapingWriter<anstream::Stdout> {
@@ -83,9 +93,10 @@ impl<W: Write> Write for EscapingWriter<W> {
 }
 
 impl<W: Write> Drop for EscapingWriter<W> {
+    /// Writes the incomplete bytes at the end. An output that is closed has failed a write before,
+    /// and that write has returned the error.
     fn drop(&mut self) {
-        // If the output is closed, the error cannot be reported.
-        self.end().unwrap_or_default();
+        self.end().ok();
     }
 }
 

@@ -3,7 +3,6 @@
 //! Must never: continue with weaker confinement than the settings require.
 
 use std::fs::DirBuilder;
-use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
@@ -16,19 +15,26 @@ use agentry_sandbox::helper::RoleFn;
 use agentry_sandbox::{Sandbox, SandboxSetup, egress, private_directory};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use crate::diagnostics::visible;
+use crate::output::warn;
 
 /// The services of this binary that run in a sandbox, by name.
 pub static ROLES: [(&str, RoleFn); 1] = [(agentry_tools::FILE_TOOLS, agentry_tools::serve_files)];
 
 /// Hides the memory of this process, which has secrets, from other processes and core dumps.
 pub fn harden_process() {
-    // A failure is ignored: this is an extra protection that nothing depends on.
     #[cfg(target_os = "linux")]
-    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
-        .unwrap_or_default();
+    warn_of_failure(rustix::process::set_dumpable_behavior(
+        rustix::process::DumpableBehavior::NotDumpable,
+    ));
     let none = Rlimit { current: Some(0), maximum: Some(0) };
-    setrlimit(Resource::Core, none).unwrap_or_default();
+    warn_of_failure(setrlimit(Resource::Core, none));
+}
+
+/// Warns if a step failed. It is an extra protection, so the process goes on.
+fn warn_of_failure(step: rustix::io::Result<()>) {
+    if let Err(error) = step {
+        warn(&format!("the memory of this process is not hidden from other processes: {error}"));
+    }
 }
 
 /// Opens the sandbox for runs; the result says so if it is off or missing.
@@ -37,9 +43,10 @@ pub fn open(environment: &Environment, layers: &SandboxLayers) -> Enforcer {
     if layers.operator.sandbox.enabled == Some(false) {
         return Enforcer::Off;
     }
-    // If this fails, the first call that needs the directory reports it.
     let quarantine = setup(environment).quarantine;
-    DirBuilder::new().recursive(true).mode(0o700).create(quarantine).unwrap_or_default();
+    if let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(&quarantine) {
+        warn(&format!("cannot create the quarantine {}: {error}", quarantine.display()));
+    }
     let opened = Sandbox::open(&setup(environment), minimum(layers));
     let (sandbox, attestation) = match opened {
         Ok(opened) => opened,
@@ -59,11 +66,9 @@ pub fn open(environment: &Environment, layers: &SandboxLayers) -> Enforcer {
 
 /// Removes temporary directories of killed processes, and warns of those that remain.
 fn remove_leftovers(environment: &Environment) {
-    let mut stderr = crate::output::stderr().lock();
     for parent in [std::env::temp_dir(), run_homes(environment)] {
         for line in private_directory::remove_leftovers(&parent) {
-            // If stderr is closed, the next start warns again.
-            writeln!(stderr, "warning: {}", visible(&line)).unwrap_or_default();
+            warn(&line);
         }
     }
 }

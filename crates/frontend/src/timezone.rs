@@ -2,8 +2,6 @@
 //!
 //! Must never: use another zone than the configured one, or fall back to UTC without a warning.
 
-use std::io::Write;
-
 use agentry_agentfile::access::{LocalTime, Weekday};
 use agentry_agentfile::config::Settings;
 use jiff::civil::{Date, DateTime, Time};
@@ -12,6 +10,7 @@ use jiff::{Timestamp, Zoned};
 
 use crate::diagnostics::visible_line;
 use crate::fault::{Blame, Fault};
+use crate::output::warn;
 
 /// The milliseconds of a minute.
 const MINUTE_MS: u64 = 60_000;
@@ -34,12 +33,10 @@ pub fn of(settings: &Settings) -> Result<OwnerTimeZone, Fault> {
     }
     let zone = TimeZone::try_system().unwrap_or_else(|error| {
         let why = visible_line(&error.to_string());
-        let text = format!(
-            "warning: this machine's time zone is unknown, so times in policies are in UTC: {why}"
-        );
-        let mut stderr = crate::output::stderr().lock();
-        // If stderr is closed, no one would read the warning.
-        writeln!(stderr, "{text}\n help: set `timezone` in your settings").unwrap_or_default();
+        warn(&format!(
+            "this machine's time zone is unknown, so times in policies are in UTC: {why}\n \
+             help: set `timezone` in your settings"
+        ));
         TimeZone::UTC
     });
     Ok(OwnerTimeZone { zone })

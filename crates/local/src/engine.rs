@@ -99,10 +99,14 @@ impl Drop for EngineThread {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // If the thread panicked, its caller already got an error.
-            thread.join().ok();
+            join(thread);
         }
     }
+}
+
+/// Waits for the end of the thread. If it panicked, its caller already got an error.
+fn join(thread: JoinHandle<()>) {
+    thread.join().ok();
 }
 
 fn started(file: PathBuf, settings: EngineSettings) -> Result<EngineThread, LocalError> {

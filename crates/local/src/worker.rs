@@ -60,11 +60,15 @@ pub(crate) fn run(
     let loaded = LoadedModel::open(file, settings);
     match loaded {
         Err(error) => {
-            // If this fails, the caller is gone and needs no answer.
-            opened.send(Err(error)).ok();
+            send_if_open(opened, Err(error));
         }
         Ok(loaded) => loaded.serve(opened, jobs),
     }
+}
+
+/// Sends a message. A caller that is gone has closed the channel, and needs no message.
+fn send_if_open<T>(caller: &SyncSender<T>, message: T) {
+    caller.send(message).ok();
 }
 
 struct LoadedModel {
@@ -102,7 +106,7 @@ impl LoadedModel {
         let (dialect, tape) = match made {
             Ok(made) => made,
             Err(error) => {
-                opened.send(Err(error)).ok();
+                send_if_open(opened, Err(error));
                 return;
             }
         };
@@ -113,7 +117,7 @@ impl LoadedModel {
             EngineWorker { model: &self.model, vocabulary, dialect, tape, grammars: None };
         for job in jobs {
             let said = desk.answer(&job);
-            job.heard.send(EngineMessage::Done(Box::new(said))).ok();
+            send_if_open(&job.heard, EngineMessage::Done(Box::new(said)));
         }
     }
 

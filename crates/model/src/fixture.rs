@@ -65,7 +65,11 @@ pub(crate) fn body(wire: &dyn ProtocolCodec, model: &str, request: &ModelRequest
 }
 
 /// The answer or failure, with the pieces that were streamed.
-pub(crate) type FixtureAnswer = (Result<ModelAnswer, ModelFailure>, Vec<Delta>);
+#[derive(PartialEq, Debug)]
+pub(crate) struct FixtureAnswer {
+    pub(crate) answer: Result<ModelAnswer, ModelFailure>,
+    pub(crate) heard: Vec<Delta>,
+}
 
 /// Reads frames as the answer of a model.
 pub(crate) fn read_frames(
@@ -80,10 +84,12 @@ pub(crate) fn read_frames(
         match reader.take(frame, &|delta| heard.borrow_mut().push(delta)) {
             Ok(true) => break,
             Ok(false) => {}
-            Err(failure) => return (Err(failure), heard.into_inner()),
+            Err(failure) => {
+                return FixtureAnswer { answer: Err(failure), heard: heard.into_inner() };
+            }
         }
     }
-    (reader.finish(), heard.into_inner())
+    FixtureAnswer { answer: reader.finish(), heard: heard.into_inner() }
 }
 
 /// Reads a stream.
@@ -104,12 +110,13 @@ pub(crate) fn read_in_all_pieces(
         assert_eq!(read_frames(wire, model, &frames(&pieces)), whole, "pieces of {length} bytes");
     }
     check_heard(&whole);
-    whole.0.expect("the stream is a whole answer")
+    whole.answer.expect("the stream is a whole answer")
 }
 
 /// Checks that the streamed pieces add up to the answer.
 #[track_caller]
-fn check_heard((answer, heard): &FixtureAnswer) {
+fn check_heard(streamed: &FixtureAnswer) {
+    let FixtureAnswer { answer, heard } = streamed;
     let answer = answer.as_ref().expect("the stream is a whole answer");
     let (mut text, mut thinking) = (String::new(), String::new());
     let mut calls: Vec<(String, String)> = Vec::new();
@@ -146,11 +153,11 @@ pub(crate) fn check_cut_before_frame(
     let frames = frames(&[stream.as_bytes()]);
     assert!(end <= frames.len());
     for kept in 0..end {
-        let failure = read_frames(wire, model, &frames[..kept]).0.expect_err("it was cut");
+        let failure = read_frames(wire, model, &frames[..kept]).answer.expect_err("it was cut");
         assert_eq!(failure.kind, FailureKind::Cut, "after {kept} frames: {}", failure.message);
     }
     for kept in end..frames.len() {
-        let answer = read_frames(wire, model, &frames[..kept]).0;
+        let answer = read_frames(wire, model, &frames[..kept]).answer;
         assert!(answer.is_ok(), "after {kept} frames: {answer:?}");
     }
 }

@@ -116,7 +116,8 @@ struct HttpState {
 /// The thread that carries the exchanges.
 struct HttpThread {
     handle: Handle,
-    stop: Option<oneshot::Sender<()>>,
+    // The thread ends when this is dropped.
+    stop: Option<oneshot::Receiver<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -192,12 +193,11 @@ impl HttpThread {
             .build()
             .map_err(failed)?;
         let handle = runtime.handle().clone();
-        let (stop, stopped) = oneshot::channel::<()>();
+        let (mut owner, stop) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new()
             .name("http".to_owned())
             .spawn(move || {
-                // An error means that the owner is gone, which also stops the thread.
-                runtime.block_on(stopped).unwrap_or_default();
+                runtime.block_on(owner.closed());
                 // A lookup of a name may hang for long; the shutdown does not wait for it.
                 runtime.shutdown_background();
             })
@@ -210,8 +210,12 @@ impl Drop for HttpThread {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // The exchange that a panic broke has reported it.
-            thread.join().unwrap_or_default();
+            join(thread);
         }
     }
+}
+
+/// Waits for the end of the thread. The exchange that a panic broke has reported it.
+fn join(thread: JoinHandle<()>) {
+    thread.join().ok();
 }

@@ -123,15 +123,24 @@ impl Recorder {
 /// A recording that is written.
 pub(crate) struct RecordingWriter {
     name: String,
-    file: Mutex<File>,
+    file: Mutex<RecordingFile>,
     redact: RedactFn,
+}
+
+struct RecordingFile {
+    file: File,
+    /// The failure to record an exchange that no caller waited for.
+    failure: Option<ModelFailure>,
 }
 
 impl RecordingWriter {
     fn create(path: &Path, redact: RedactFn) -> Result<Self, RecordingError> {
         let name = path.display().to_string();
         match OpenOptions::new().append(true).create_new(true).mode(0o600).open(path) {
-            Ok(file) => Ok(Self { name, file: Mutex::new(file), redact }),
+            Ok(file) => {
+                let file = Mutex::new(RecordingFile { file, failure: None });
+                Ok(Self { name, file, redact })
+            }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 Err(RecordingError::Exists { file: name })
             }
@@ -150,6 +159,8 @@ impl RecordingWriter {
         }
     }
 
+    /// Appends a line. A recording that lacks an exchange cannot be replayed, so all appends after
+    /// a failure that no caller got return it.
     fn append(&self, line: &RecordedExchange) -> Result<(), ModelFailure> {
         let failed = |why: String| {
             let message = format!("the exchange cannot be recorded in {}: {why}", self.name);
@@ -157,8 +168,11 @@ impl RecordingWriter {
         };
         let mut text = serde_json::to_string(line).map_err(|error| failed(error.to_string()))?;
         text.push('\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(text.as_bytes()).map_err(|error| failed(error.to_string()))
+        let mut recording = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(failure) = &recording.failure {
+            return Err(failure.clone());
+        }
+        recording.file.write_all(text.as_bytes()).map_err(|error| failed(error.to_string()))
     }
 }
 
@@ -195,6 +209,15 @@ impl ExchangeRecorder<'_> {
             ..failure.clone()
         });
         self.writer.append(&RecordedExchange { request: self.request, response: self.response })
+    }
+
+    /// Writes the line of an exchange that no caller waits for; the next exchange reports a failure.
+    pub(crate) fn abandon(self, reason: &ModelFailure) {
+        let writer = self.writer;
+        if let Err(failure) = self.end(Some(reason)) {
+            let mut recording = writer.file.lock().unwrap_or_else(PoisonError::into_inner);
+            recording.failure.get_or_insert(failure);
+        }
     }
 }
 
@@ -355,4 +378,39 @@ fn difference(recorded: &RecordedRequest, now: &RecordedRequest) -> Option<Strin
         return told("the path", then_path, now_path);
     }
     compare::body_difference(&recorded.body, &now.body)
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::{Method, Url};
+
+    use super::*;
+
+    #[test]
+    fn the_next_exchange_reports_that_an_abandoned_one_was_not_recorded() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tape.jsonl");
+        std::fs::write(&path, "").unwrap();
+        // A file that is open for reading refuses each write.
+        let file = RecordingFile { file: File::open(&path).unwrap(), failure: None };
+        let writer = RecordingWriter {
+            name: "tape.jsonl".to_owned(),
+            file: Mutex::new(file),
+            redact: Arc::new(str::to_owned),
+        };
+        let request = ProviderRequest {
+            method: Method::GET,
+            url: Url::parse("http://provider.test/").unwrap(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        };
+        writer
+            .begin(&request)
+            .abandon(&ModelFailure::new(FailureKind::Interrupted, "the call was stopped"));
+        writer.file.lock().unwrap().file = OpenOptions::new().append(true).open(&path).unwrap();
+        let failure = writer.begin(&request).end(None).unwrap_err();
+        let begin = "the exchange cannot be recorded in tape.jsonl: ";
+        assert!(failure.message.starts_with(begin), "{}", failure.message);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
+    }
 }

@@ -107,7 +107,11 @@ impl Environment {
             tools: beginning_with(&TOOL_KNOBS),
             user: ["USER", "LOGNAME"].into_iter().find_map(word),
             path: all.get("PATH").cloned().unwrap_or_default(),
-            secrets: all.iter().filter(|(name, value)| is_secret(name, value)).map(owned).collect(),
+            secrets: all
+                .iter()
+                .filter(|(name, value)| is_secret(name, value))
+                .map(|(name, value)| (name.clone(), value.as_str().into()))
+                .collect(),
             home,
             config: config.map(|directory| directory.join("agentry/agentry.toml")),
             state: given("AGENTRY_HOME").or_else(|| Some(state?.join("agentry"))),
@@ -126,10 +130,6 @@ fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
         && value.chars().count() >= SECRET_VARIABLE_CHARS_MIN
-}
-
-fn owned((name, value): (&String, &String)) -> (String, SecretString) {
-    (name.clone(), value.as_str().into())
 }
 
 #[cfg(test)]

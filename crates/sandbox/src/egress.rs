@@ -85,10 +85,14 @@ impl Drop for Egress {
     fn drop(&mut self) {
         self.stop.stop();
         if let Some(door) = self.door.take() {
-            // A panic there has been reported by its thread.
-            door.join().ok();
+            join(door);
         }
     }
+}
+
+/// Waits for the end of a thread. A panic there has been reported by its thread.
+fn join(thread: JoinHandle<()>) {
+    thread.join().ok();
 }
 
 /// The shared state of all connections of one sandbox.
@@ -130,10 +134,7 @@ fn keep_door(listener: &TcpListener, shared: &Arc<EgressContext>) {
         // If the system has no thread left, the attempt is dropped, and its drop records it.
         visits.extend(thread("egress visit").spawn(move || welcome(&shared, stream, attempt)));
     }
-    for visit in visits {
-        // A panic there has been reported by its thread.
-        visit.join().ok();
-    }
+    visits.into_iter().for_each(join);
 }
 
 fn next_visitor(listener: &TcpListener, shared: &EgressContext) -> Option<TcpStream> {

@@ -16,7 +16,7 @@ use agentry_protocol::confinement::{ANY_DEPTH, Confinement, ConfinementLevel, Re
 use crate::limits::{COPY_BYTES_MAX, MASKS_MAX, PROXY_PORT};
 use crate::protect::secret_name::SecretName;
 use crate::protect::secrets::{self, HardLinkCache};
-use crate::spec::{BindKind, BindMount, FilesystemView, LandlockAccess};
+use crate::spec::{BindKind, BindMount, FileOwner, FilesystemView, LandlockAccess};
 
 /// The system's own programs and libraries.
 const SYSTEM: [&str; 9] =
@@ -214,7 +214,7 @@ pub(crate) fn view(
     view.files.extend(made_up(user));
     let owner = |path: &Path| {
         let metadata = user.and_then(|_| std::fs::metadata(path).ok());
-        metadata.map(|metadata| (metadata.uid(), metadata.gid()))
+        metadata.map(|metadata| FileOwner { user: metadata.uid(), group: metadata.gid() })
     };
     for path in confinement.allow_read.iter().map(PathBuf::from) {
         let lend = owner(&path);
@@ -588,7 +588,7 @@ mod tests {
         let path = scene.at("work/sub/.git");
         let found = RestrictedPaths { protected: vec![path.clone()], hidden: Vec::new() };
         let owner = scene.at("work/sub").metadata().unwrap();
-        let owner = Some((owner.uid(), owner.gid()));
+        let owner = Some(FileOwner { user: owner.uid(), group: owner.gid() });
         for (user, expected) in [(Some(1_000), owner), (None, None)] {
             let view = view(&confinement, user, &found);
             let bind = view.binds.iter().find(|bind| bind.from == path).unwrap();

@@ -43,6 +43,7 @@ pub mod private_directory;
 mod process;
 #[cfg(any(test, not(target_os = "linux")))]
 mod process_group;
+mod process_signal;
 pub mod protect;
 mod role;
 mod sandbox;

@@ -110,8 +110,7 @@ impl PrivateDirectory {
 
 impl Drop for PrivateDirectory {
     fn drop(&mut self) {
-        // Remaining entries are leftovers for the next process.
-        self.clear_away().unwrap_or_default();
+        leave_rest(self.clear_away());
     }
 }
 
@@ -120,9 +119,14 @@ impl Drop for PrivateDirectory {
 pub fn remove_own() {
     let own = std::mem::take(&mut *OWN.lock().unwrap_or_else(PoisonError::into_inner));
     for path in own {
-        // Remaining entries are leftovers for the next process.
-        open_own(&path).and_then(|handle| remove_opened(&path, &handle)).unwrap_or_default();
+        leave_rest(open_own(&path).and_then(|handle| remove_opened(&path, &handle)));
     }
+}
+
+/// Accepts the result of a removal when no caller is left to hear of it. Entries that remain are
+/// leftovers: the next process removes them, and reports those that it cannot remove.
+fn leave_rest(removed: io::Result<()>) {
+    removed.ok();
 }
 
 /// Removes directories that crashed processes left in `parent`. Returns a text for each failure.

@@ -4,7 +4,9 @@
 //!
 //! Must never: signal a group whose first process has been reaped; its number may be reused.
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, test_kill_process_group};
+
+use crate::process_signal::signal_group;
 
 /// The state recorded before a child is started: none is needed for a group.
 pub(crate) struct GroupBaseline;
@@ -28,13 +30,12 @@ impl ProcessGroup {
 
     /// Asks every process of the group to end.
     pub(crate) fn terminate(&mut self) {
-        // An error means that the group is already empty, which is the goal.
-        kill_process_group(self.root, Signal::TERM).ok();
+        signal_group(self.root, Signal::TERM);
     }
 
     /// Kills every process of the group; the number beside the child is unknown here, so returns 0.
     pub(crate) fn kill(&mut self) -> usize {
-        kill_process_group(self.root, Signal::KILL).ok();
+        signal_group(self.root, Signal::KILL);
         0
     }
 

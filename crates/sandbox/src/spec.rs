@@ -90,10 +90,17 @@ pub(crate) struct BindMount {
     pub(crate) to: PathBuf,
     /// The access to it.
     pub(crate) kind: BindKind,
-    /// The owner (user, group) on the machine, if it is mapped to the sandbox's own user.
-    pub(crate) lend: Option<(u32, u32)>,
+    /// The owner on the machine, if it is mapped to the sandbox's own user.
+    pub(crate) lend: Option<FileOwner>,
     /// True if a missing path is skipped without an error.
     pub(crate) optional: bool,
+}
+
+/// The owner of a file, by the numbers of its user and its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct FileOwner {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
 }
 
 /// The access to a mounted part of the machine.

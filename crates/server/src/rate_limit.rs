@@ -37,17 +37,17 @@ pub(crate) struct RateLimiter {
 impl RateLimiter {
     /// Counts a request of a known caller; fails if the caller exceeds its rate.
     pub(crate) fn count_request(&self, name: &str) -> Result<(), ApiError> {
-        let size = (REQUESTS_BURST, f64::from(REQUESTS_PER_SECOND));
-        self.callers.take(name.to_owned(), size, Instant::now())
+        let limit = RateLimit { burst: REQUESTS_BURST, per_second: f64::from(REQUESTS_PER_SECOND) };
+        self.callers.take(name.to_owned(), limit, Instant::now())
     }
 
     /// Counts a wrong key, code or signature; fails if there were too many.
     pub(crate) fn count_wrong_key(&self, from: IpAddr, id: Option<&str>) -> Result<(), ApiError> {
         self.wrong_count.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();
-        let by_address = self.wrong_addresses.take(counted(from), wrong_size(), now);
+        let by_address = self.wrong_addresses.take(counted(from), wrong_key_limit(), now);
         let by_id = id.map_or(Ok(()), |id| {
-            self.wrong_ids.take(ContentHash::of(id.as_bytes()), wrong_size(), now)
+            self.wrong_ids.take(ContentHash::of(id.as_bytes()), wrong_key_limit(), now)
         });
         by_address.and(by_id).inspect_err(|_| self.tell(from))
     }
@@ -81,6 +81,13 @@ fn counted(address: IpAddr) -> IpAddr {
     }
 }
 
+/// The requests that are allowed at once, and the rate at which more are allowed.
+#[derive(Clone, Copy)]
+struct RateLimit {
+    burst: u32,
+    per_second: f64,
+}
+
 /// A token bucket per counted name.
 struct TokenBuckets<K> {
     buckets: Mutex<HashMap<K, TokenBucket>>,
@@ -93,23 +100,24 @@ impl<K> Default for TokenBuckets<K> {
 }
 
 impl<K: Eq + Hash + Clone> TokenBuckets<K> {
-    fn take(&self, name: K, size: (u32, f64), now: Instant) -> Result<(), ApiError> {
+    fn take(&self, name: K, limit: RateLimit, now: Instant) -> Result<(), ApiError> {
         let mut all = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= COUNTED_CALLERS_MAX && !all.contains_key(&name) {
-            make_room(&mut all, size, now);
+            make_room(&mut all, limit, now);
         }
-        let bucket = all.entry(name).or_insert_with(|| TokenBucket::full(size.0, now));
-        bucket.take(size, now).map_err(limited)
+        let bucket = all.entry(name).or_insert_with(|| TokenBucket::full(limit.burst, now));
+        bucket.take(limit, now).map_err(limited)
     }
 }
 
 /// Removes buckets that are full again; if that is not enough, the half that is unused for longest.
 fn make_room<K: Eq + Hash + Clone>(
     all: &mut HashMap<K, TokenBucket>,
-    size: (u32, f64),
+    limit: RateLimit,
     now: Instant,
 ) {
-    let is_full = |bucket: &TokenBucket| bucket.refilled(size, now).level >= f64::from(size.0);
+    let is_full =
+        |bucket: &TokenBucket| bucket.refilled(limit, now).level >= f64::from(limit.burst);
     all.retain(|_, bucket| !is_full(bucket));
     if all.len() < COUNTED_CALLERS_MAX {
         return;
@@ -130,29 +138,30 @@ struct TokenBucket {
 }
 
 impl TokenBucket {
-    fn full(size: u32, now: Instant) -> Self {
-        Self { level: f64::from(size), at: now }
+    fn full(burst: u32, now: Instant) -> Self {
+        Self { level: f64::from(burst), at: now }
     }
 
-    fn refilled(self, (size, per_second): (u32, f64), now: Instant) -> Self {
+    fn refilled(self, limit: RateLimit, now: Instant) -> Self {
         let since = now.saturating_duration_since(self.at).as_secs_f64();
-        let level = (self.level + since * per_second).min(f64::from(size));
+        let level = (self.level + since * limit.per_second).min(f64::from(limit.burst));
         Self { level, at: now }
     }
 
     /// Takes a token, or returns the seconds until there is one.
-    fn take(&mut self, size: (u32, f64), now: Instant) -> Result<(), u64> {
-        *self = self.refilled(size, now);
+    fn take(&mut self, limit: RateLimit, now: Instant) -> Result<(), u64> {
+        *self = self.refilled(limit, now);
         if self.level >= 1.0 {
             self.level -= 1.0;
             return Ok(());
         }
-        Err(((1.0 - self.level) / size.1).ceil().clamp(1.0, 3_600.0) as u64)
+        Err(((1.0 - self.level) / limit.per_second).ceil().clamp(1.0, 3_600.0) as u64)
     }
 }
 
-fn wrong_size() -> (u32, f64) {
-    (WRONG_KEYS_PER_MINUTE, f64::from(WRONG_KEYS_PER_MINUTE) / 60.0)
+fn wrong_key_limit() -> RateLimit {
+    let per_second = f64::from(WRONG_KEYS_PER_MINUTE) / 60.0;
+    RateLimit { burst: WRONG_KEYS_PER_MINUTE, per_second }
 }
 
 fn limited(seconds: u64) -> ApiError {
@@ -171,18 +180,19 @@ mod tests {
 
     #[test]
     fn a_bucket_is_emptied_by_requests_and_filled_by_time() {
-        let (size, begin) = ((2, 1.0), Instant::now());
+        let (limit, begin) = (RateLimit { burst: 2, per_second: 1.0 }, Instant::now());
         let mut bucket = TokenBucket::full(2, begin);
-        assert_eq!([0; 3].map(|_| bucket.take(size, begin)), [Ok(()), Ok(()), Err(1)]);
-        assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Ok(()));
-        assert_eq!(bucket.take(size, begin + Duration::from_secs(1)), Err(1));
+        assert_eq!([0; 3].map(|_| bucket.take(limit, begin)), [Ok(()), Ok(()), Err(1)]);
+        assert_eq!(bucket.take(limit, begin + Duration::from_secs(1)), Ok(()));
+        assert_eq!(bucket.take(limit, begin + Duration::from_secs(1)), Err(1));
     }
 
     #[test]
     fn the_counters_stay_few_however_many_come() {
         let (counters, now) = (TokenBuckets::<usize>::default(), Instant::now());
+        let limit = RateLimit { burst: 2, per_second: 0.001 };
         for name in 0..3 * COUNTED_CALLERS_MAX {
-            counters.take(name, (2, 0.001), now + Duration::from_nanos(name as u64)).unwrap();
+            counters.take(name, limit, now + Duration::from_nanos(name as u64)).unwrap();
             let len = counters.buckets.lock().unwrap().len();
             assert!(len <= COUNTED_CALLERS_MAX, "{len}");
         }

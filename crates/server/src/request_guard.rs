@@ -32,6 +32,14 @@ pub struct RequestGuard {
     pub(crate) rates: RateLimiter,
 }
 
+/// The parts of a request that identify its caller.
+pub(crate) struct ClientRequest<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) headers: &'a HeaderMap,
+    /// The address of the client.
+    pub(crate) from: IpAddr,
+}
+
 impl RequestGuard {
     /// Checks that a request names this server and does not come from a page of another site.
     pub(crate) fn check_origin(
@@ -78,10 +86,10 @@ impl RequestGuard {
     pub(crate) fn caller(
         &self,
         keys: &Authenticator,
-        (method, headers): (&Method, &HeaderMap),
+        request: &ClientRequest<'_>,
         need: RouteAccess,
-        from: IpAddr,
     ) -> Result<Caller, ApiError> {
+        let ClientRequest { method, headers, .. } = *request;
         if need == RouteAccess::Unauthenticated {
             self.must_be_ours(method, headers)?;
             return Ok(Caller::anonymous());
@@ -89,7 +97,7 @@ impl RequestGuard {
         if need == RouteAccess::Signed && !self.has_key(headers) {
             return Ok(Caller::anonymous());
         }
-        let caller = self.identified(keys, method, headers, from)?;
+        let caller = self.identified(keys, request)?;
         self.rates.count_request(&caller.rate_limit_key())?;
         match need {
             RouteAccess::AnyKey | RouteAccess::Signed | RouteAccess::Unauthenticated => Ok(caller),
@@ -113,10 +121,9 @@ impl RequestGuard {
     fn identified(
         &self,
         keys: &Authenticator,
-        method: &Method,
-        headers: &HeaderMap,
-        from: IpAddr,
+        request: &ClientRequest<'_>,
     ) -> Result<Caller, ApiError> {
+        let ClientRequest { method, headers, from } = *request;
         let (found, text) = if let Some(text) = bearer(headers)? {
             (keys.caller(text, TokenKind::Bearer), text)
         } else if let Some(text) = self.cookie_of(headers) {

@@ -161,7 +161,11 @@ pub(crate) enum RouteHandler {
 }
 
 /// Path, access and summary of a route.
-type RouteSignature = (&'static str, RouteAccess, &'static str);
+struct RouteSignature {
+    path: &'static str,
+    need: RouteAccess,
+    words: &'static str,
+}
 
 impl ApiRoute {
     /// Returns a `GET` route with a JSON response.
@@ -177,7 +181,7 @@ impl ApiRoute {
     {
         let answer = ResponseFormat::Json(200, describe::<A>);
         let does = move |site: &ServerState, asked: ApiRequest<Q>| json(200, &work(site, asked)?);
-        Self::answering(RouteMethod::Get, (path, need, words), answer, does)
+        Self::answering(RouteMethod::Get, RouteSignature { path, need, words }, answer, does)
     }
 
     /// Returns a `POST` route with a JSON body and a JSON response.
@@ -195,7 +199,7 @@ impl ApiRoute {
         let does = move |site: &ServerState, asked: ApiRequest<NoParams, B>| {
             json(200, &work(site, asked)?)
         };
-        Self::answering(RouteMethod::Post, (path, need, words), answer, does)
+        Self::answering(RouteMethod::Post, RouteSignature { path, need, words }, answer, does)
     }
 
     /// Returns a `POST` route whose handler also returns headers for its response.
@@ -214,7 +218,7 @@ impl ApiRoute {
             Ok(ApiResponse { headers, ..json(200, &value)? })
         };
         let answer = ResponseFormat::Json(200, describe::<A>);
-        Self::answering(RouteMethod::Post, (path, need, words), answer, does)
+        Self::answering(RouteMethod::Post, RouteSignature { path, need, words }, answer, does)
     }
 
     /// Returns a `GET` route whose response is not JSON.
@@ -227,7 +231,7 @@ impl ApiRoute {
     ) -> Self {
         Self::answering(
             RouteMethod::Get,
-            (path, need, words),
+            RouteSignature { path, need, words },
             ResponseFormat::Other(200, content_type),
             work,
         )
@@ -284,7 +288,7 @@ impl ApiRoute {
 
     fn answering<Q, B>(
         method: RouteMethod,
-        (path, need, words): RouteSignature,
+        signature: RouteSignature,
         answer: ResponseFormat,
         work: impl Fn(&ServerState, ApiRequest<Q, B>) -> Result<ApiResponse, ApiError>
         + Send
@@ -295,6 +299,7 @@ impl ApiRoute {
         Q: DeserializeOwned + JsonSchema + 'static,
         B: DeserializeOwned + JsonSchema + 'static,
     {
+        let RouteSignature { path, need, words } = signature;
         let does = move |site: &ServerState, raw: RawRequest| {
             let once = raw.idempotency_key().map(str::to_owned);
             let query = read_query(&raw.query)?;

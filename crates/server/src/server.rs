@@ -28,6 +28,7 @@ use super::api_error::{ApiError, ApiErrorBody, ApiErrorCode};
 use super::assets;
 use super::blocking::blocking;
 use super::header_value::single_header;
+use super::request_guard::ClientRequest;
 use super::route::{
     ApiResponse, ApiRoute, RawRequest, RequestFormat, RouteAccess, RouteHandler, RouteMethod,
 };
@@ -91,13 +92,13 @@ impl HttpServer {
             tokio::net::TcpListener::from_std(listener).map_err(machine)?
         };
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        runtime.spawn(accept(listener, tls, router, (stopped, room.clone())));
+        runtime.spawn(accept(listener, tls, router, stopped, room.clone()));
         Ok(Self { runtime, stop, room, site })
     }
 
     /// Stops accepting, closes all streams, and waits a short time for clients to leave.
     pub fn stop(self) {
-        self.stop.send(true).unwrap_or_default();
+        self.stop.send_replace(true);
         self.site.hub.close();
         let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
         let over = self.room.acquire_many_owned(all);
@@ -112,7 +113,8 @@ async fn accept(
     listener: tokio::net::TcpListener,
     tls: Option<TlsAcceptor>,
     router: Router,
-    (mut stopped, room): (watch::Receiver<bool>, Arc<Semaphore>),
+    mut stopped: watch::Receiver<bool>,
+    room: Arc<Semaphore>,
 ) {
     loop {
         let taken = tokio::select! {
@@ -142,12 +144,18 @@ async fn accept(
     }
 }
 
-/// Sends small data at once, and drops a peer that acknowledges nothing in time. Both are optional.
+/// Sends small data at once, and drops a peer that acknowledges nothing in time.
 fn prepare(stream: &tokio::net::TcpStream) {
-    stream.set_nodelay(true).unwrap_or_default();
+    accept_optional(stream.set_nodelay(true));
     let ms = u32::try_from(UNREAD_TIME_MAX.as_millis()).unwrap_or(u32::MAX);
     #[cfg(target_os = "linux")]
-    sockopt::set_tcp_user_timeout(stream, ms).unwrap_or_default();
+    accept_optional(sockopt::set_tcp_user_timeout(stream, ms));
+}
+
+/// Accepts the result of an option of a connection. A system may lack the option, and a peer may be
+/// gone already; the connection works without it, or ends by itself.
+fn accept_optional<E>(set: Result<(), E>) {
+    set.ok();
 }
 
 async fn talk<S>(stream: S, peer: SocketAddr, router: Router, mut stopped: watch::Receiver<bool>)
@@ -269,8 +277,8 @@ async fn serve(
     let method = parts.method.clone();
     let (identifying, headers, need) = (site.clone(), parts.headers.clone(), route.need);
     let caller = blocking(move || {
-        let asked = (&method, &headers);
-        identifying.front.caller(&identifying.keys, asked, need, from)
+        let request = ClientRequest { method: &method, headers: &headers, from };
+        identifying.front.caller(&identifying.keys, &request, need)
     })
     .await?;
     route.supervision.check(&caller)?;

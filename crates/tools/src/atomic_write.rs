@@ -85,8 +85,7 @@ pub(crate) fn replace(
     let written = fill(&mut file, target.permissions.clone(), content)
         .and_then(|()| dir.rename(&temporary, &dir, name));
     if let Err(reason) = written {
-        // The first error is returned; a leftover file has a name by which it is found.
-        dir.remove_file(&temporary).ok();
+        remove_temporary(&dir, &temporary);
         return Err(failed(reason));
     }
     Ok(())
@@ -120,6 +119,12 @@ fn create(dir: &Dir) -> io::Result<(File, String)> {
             Err(error) => return Err(error),
         }
     }
+}
+
+/// Removes the temporary file of a failed write. The error of the write is the one to return; a
+/// file that cannot be removed has a name by which a person finds it.
+fn remove_temporary(dir: &Dir, name: &str) {
+    dir.remove_file(name).ok();
 }
 
 /// Returns the change as a unified diff, cut to a readable length; None if there is no change.

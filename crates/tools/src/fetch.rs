@@ -7,7 +7,7 @@
 
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use agentry_protocol::tool_call::{
@@ -77,10 +77,7 @@ fn watched(url: String, context: &ToolContext<'_>) -> ToolOutcome {
     let deadline = Instant::now() + Duration::from_millis(context.bounds.fetch_ms);
     let hops = Fetcher { rules: context.fetch.clone(), bounds: context.bounds, deadline };
     let (sender, receiver) = mpsc::channel();
-    let work = move || {
-        // The receiver is gone if the call was stopped; then the outcome is not needed.
-        sender.send(hops.fetch(&url).unwrap_or_else(|outcome| outcome)).ok();
-    };
+    let work = move || send_if_open(&sender, hops.fetch(&url).unwrap_or_else(|outcome| outcome));
     let thread = std::thread::Builder::new().name("fetch".to_owned()).stack_size(FETCH_STACK_BYTES);
     if let Err(error) = thread.spawn(work) {
         return ToolOutcome::failed(format!("The address was not fetched: {error}."));
@@ -100,6 +97,12 @@ fn watched(url: String, context: &ToolContext<'_>) -> ToolOutcome {
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
+}
+
+/// Sends the outcome to the waiting call. A call that was stopped has closed the channel, and needs
+/// no outcome.
+fn send_if_open(call: &Sender<ToolOutcome>, outcome: ToolOutcome) {
+    call.send(outcome).ok();
 }
 
 fn timed_out(fetch_ms: u64) -> ToolOutcome {

@@ -188,7 +188,7 @@ impl GrepSearch<'_> {
             self.unreadable += 1;
         }
         if found.is_binary {
-            found.forget(before);
+            found.restore(&before);
         }
         if found.is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -218,18 +218,25 @@ struct MatchCollector {
     is_binary: bool,
 }
 
+/// The counts of a collector before a file.
+struct MatchCheckpoint {
+    lines: usize,
+    chars: usize,
+    matches: usize,
+}
+
 impl MatchCollector {
-    fn begin(&mut self, path: &Path) -> (usize, usize, usize) {
+    fn begin(&mut self, path: &Path) -> MatchCheckpoint {
         self.path = shown(path);
         self.is_binary = false;
-        (self.lines.len(), self.chars, self.matches)
+        MatchCheckpoint { lines: self.lines.len(), chars: self.chars, matches: self.matches }
     }
 
     /// Drops the lines of a file that turned out to be binary.
-    fn forget(&mut self, (lines, chars, matches): (usize, usize, usize)) {
-        self.lines.truncate(lines);
-        self.chars = chars;
-        self.matches = matches;
+    fn restore(&mut self, before: &MatchCheckpoint) {
+        self.lines.truncate(before.lines);
+        self.chars = before.chars;
+        self.matches = before.matches;
         self.is_full = false;
     }
 

@@ -59,21 +59,31 @@ impl Tool for ReadFile {
             Ok(arguments) => arguments,
             Err(outcome) => return outcome,
         };
-        let first = arguments.start_line.unwrap_or(1).max(1);
-        let last = arguments.end_line.unwrap_or(u64::MAX);
+        let range = LineRange {
+            first: arguments.start_line.unwrap_or(1).max(1),
+            last: arguments.end_line.unwrap_or(u64::MAX),
+        };
+        let LineRange { first, last } = range;
         if last < first {
             return ToolOutcome::failed(format!(
                 "The range is empty: start_line {first} comes after end_line {last}."
             ));
         }
-        match read(&arguments.path, (first, last), context) {
+        match read(&arguments.path, range, context) {
             Ok(outcome) => outcome,
             Err(error) => error.into(),
         }
     }
 }
 
-fn read(path: &str, range: (u64, u64), context: &ToolContext<'_>) -> Result<ToolOutcome, Error> {
+/// The first and the last line of a read, counted from 1.
+#[derive(Clone, Copy)]
+struct LineRange {
+    first: u64,
+    last: u64,
+}
+
+fn read(path: &str, range: LineRange, context: &ToolContext<'_>) -> Result<ToolOutcome, Error> {
     context.workspace.check_read(&context.workspace.relative(path)?)?;
     let real = context.workspace.locate(path, context.judged)?;
     let (mut file, metadata) = context.workspace.open_real(&real.path)?;
@@ -102,7 +112,7 @@ fn read(path: &str, range: (u64, u64), context: &ToolContext<'_>) -> Result<Tool
         lines.push(&sniffed[..length]);
     }
     Ok(match lines.finish() {
-        Some(lines) => lines.outcome(path, range.0),
+        Some(lines) => lines.outcome(path, range.first),
         None => not_text(path, None, bytes),
     })
 }
@@ -153,8 +163,7 @@ fn kind_of(beginning: &[u8]) -> Option<&'static str> {
 
 /// A collector for the lines of a range, filled with pieces of a file.
 struct LineCollector {
-    first: u64,
-    last: u64,
+    range: LineRange,
     bytes_max: usize,
     text: Vec<u8>,
     /// The number of the line of the next byte.
@@ -173,10 +182,9 @@ struct CollectedLines {
 }
 
 impl LineCollector {
-    fn new((first, last): (u64, u64), bytes_max: usize) -> Self {
+    fn new(range: LineRange, bytes_max: usize) -> Self {
         Self {
-            first,
-            last,
+            range,
             bytes_max,
             text: Vec::new(),
             line: 1,
@@ -190,7 +198,7 @@ impl LineCollector {
         for part in piece.split_inclusive(|byte| *byte == b'\n') {
             self.is_empty = false;
             self.ends_with_newline = part.ends_with(b"\n");
-            if (self.first..=self.last).contains(&self.line) && self.cut.is_none() {
+            if (self.range.first..=self.range.last).contains(&self.line) && self.cut.is_none() {
                 let room = self.bytes_max - self.text.len();
                 self.text.extend_from_slice(&part[..part.len().min(room)]);
                 if part.len() > room {
@@ -210,9 +218,9 @@ impl LineCollector {
             (false, true) => self.line - 1,
             (false, false) => self.line,
         };
-        let mut last = self.last.min(total);
+        let mut last = self.range.last.min(total);
         if let Some(cut) = self.cut {
-            if cut > self.first {
+            if cut > self.range.first {
                 // A part of a line misleads; the next read continues at its beginning.
                 let end = self.text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
                 self.text.truncate(end);

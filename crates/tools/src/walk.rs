@@ -54,8 +54,16 @@ impl WalkEnd {
 }
 
 enum WalkEntry {
-    Directory(PathBuf, Rc<IgnoreRules>, usize),
+    Directory(WalkDirectory),
     File(PathBuf),
+}
+
+/// A directory to visit: its path below the workspace, its depth below the root of the walk, and
+/// the rules of the directories above it.
+struct WalkDirectory {
+    path: PathBuf,
+    depth: usize,
+    ignores: Rc<IgnoreRules>,
 }
 
 /// Calls the visitor for each file, with its path below the workspace.
@@ -70,8 +78,8 @@ pub(crate) fn files(
     let root = without_dot(walk.root);
     let deadline = Instant::now() + Duration::from_millis(context.bounds.search_ms);
     let mut left = context.bounds.search_entries;
-    let mut stack =
-        vec![WalkEntry::Directory(root.clone(), IgnoreRules::above(workspace, &root), 0)];
+    let ignores = IgnoreRules::above(workspace, &root);
+    let mut stack = vec![WalkEntry::Directory(WalkDirectory { path: root, depth: 0, ignores })];
     while let Some(entry) = stack.pop() {
         if context.stop.is_stopped() {
             return Ok(WalkEnd::Stopped);
@@ -85,15 +93,14 @@ pub(crate) fn files(
                     return Ok(WalkEnd::Enough);
                 }
             }
-            WalkEntry::Directory(path, ignores, depth) if depth < SEARCH_DEPTH_MAX => {
-                let ignores = IgnoreRules::below(workspace, &path, ignores);
-                let (entries, is_all) = list(walk, workspace, (&path, depth), &ignores, &mut left);
+            WalkEntry::Directory(directory) if directory.depth < SEARCH_DEPTH_MAX => {
+                let (entries, is_all) = list(walk, workspace, directory, &mut left);
                 stack.extend(entries.into_iter().rev());
                 if !is_all {
                     return finish(stack, visit);
                 }
             }
-            WalkEntry::Directory(..) => return Ok(WalkEnd::Entries),
+            WalkEntry::Directory(_) => return Ok(WalkEnd::Entries),
         }
     }
     Ok(WalkEnd::Complete)
@@ -118,11 +125,12 @@ fn finish(
 fn list(
     walk: &WalkOptions<'_>,
     workspace: &Workspace,
-    (path, depth): (&Path, usize),
-    ignores: &Rc<IgnoreRules>,
+    directory: WalkDirectory,
     left: &mut usize,
 ) -> (Vec<WalkEntry>, bool) {
-    let here = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let WalkDirectory { path, depth, ignores } = directory;
+    let ignores = IgnoreRules::below(workspace, &path, ignores);
+    let here = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
     let Ok(entries) = workspace.dir().read_dir(here) else { return (Vec::new(), true) };
     let mut found = Vec::new();
     let mut is_all = true;
@@ -140,7 +148,9 @@ fn list(
             continue;
         }
         if kind.is_dir() {
-            found.push((name, WalkEntry::Directory(path, Rc::clone(ignores), depth + 1)));
+            let ignores = Rc::clone(&ignores);
+            let directory = WalkDirectory { path, depth: depth + 1, ignores };
+            found.push((name, WalkEntry::Directory(directory)));
         } else if kind.is_file() {
             found.push((name, WalkEntry::File(path)));
         }
@@ -199,10 +209,14 @@ fn rules(workspace: &Workspace, path: &Path, name: &str) -> Option<Gitignore> {
     file.take(IGNORE_FILE_BYTES_MAX).read_to_end(&mut text).ok()?;
     let mut builder = GitignoreBuilder::new(rooted(path));
     for line in String::from_utf8_lossy(&text).lines() {
-        // A line that is not a pattern ignores nothing, as in git.
-        builder.add_line(None, line).ok();
+        add_rule(&mut builder, line);
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
+}
+
+/// Adds a line of an ignore file. A line that is not a pattern ignores nothing, as in git.
+fn add_rule(rules: &mut GitignoreBuilder, line: &str) {
+    rules.add_line(None, line).ok();
 }
 
 /// Prefixes a path with a root, since the matcher requires one.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use agentry_agentfile::diagnostic::{DiagnosticCode, Severity};
 use agentry_agentfile::skill::SkillLevel;
 use agentry_chat::{ChatSession, ChatSetup, ChatStart, ChatSurface, last_run, new_key, sessions};
-use agentry_protocol::SessionKey;
+use agentry_protocol::{AgentId, SessionKey};
 use agentry_store::{Ledger, SessionRow};
 use clap::Args;
 
@@ -165,7 +165,8 @@ fn open(host: &CliContext, options: &Options) -> Result<ChatSetup, Fault> {
     };
     let found = found.map_err(bootstrap::store_fault)?;
     let model = found.as_ref().map(|row| model_of(ledger, row)).transpose()?.flatten();
-    let talk = talk((host, engine), (agent.as_str(), model), work, found, key)?;
+    let selection = SessionSelection { agent, model, row: found, key };
+    let talk = talk(host, engine, work, selection)?;
     Ok(ChatSetup {
         talk,
         notes,
@@ -206,7 +207,9 @@ fn resumed(
     })?;
     let engine = bootstrap::engine_of(host, ledger, &run.id)?;
     let agent = row.agent.clone();
-    let talk = talk((host, engine), (agent.as_str(), Some(run.model)), work, Some(row), None)?;
+    let model = Some(run.model);
+    let selection = SessionSelection { agent, model, row: Some(row), key: None };
+    let talk = talk(host, engine, work, selection)?;
     Ok(ChatSetup { talk, notes: Vec::new(), start: ChatStart::Continued, surface: SURFACE })
 }
 
@@ -216,14 +219,24 @@ fn model_of(ledger: &Ledger, row: &SessionRow) -> Result<Option<String>, Fault> 
     Ok(run.map(|run| run.model))
 }
 
-fn talk(
-    (host, engine): (&CliContext, ProjectRuntime),
-    (agent, before): (&str, Option<String>),
-    work: &WorkOptions,
-    found: Option<SessionRow>,
+/// The session that a chat opens.
+struct SessionSelection {
+    agent: AgentId,
+    /// The model of the session's last run.
+    model: Option<String>,
+    /// The row of a session that exists.
+    row: Option<SessionRow>,
+    /// The name for a new session; None for a new name.
     key: Option<SessionKey>,
+}
+
+fn talk(
+    host: &CliContext,
+    engine: ProjectRuntime,
+    work: &WorkOptions,
+    selection: SessionSelection,
 ) -> Result<ChatSession, Fault> {
-    let agent = agentry_protocol::AgentId::new(agent);
+    let SessionSelection { agent, model: before, row, key } = selection;
     let definition = engine.definitions.agent(&agent).map_err(bootstrap::fault)?;
     trust::gate(host, &engine, [definition])?;
     confirmation::report(&engine.parts.ledger, &engine.loaded)?;
@@ -241,7 +254,7 @@ fn talk(
     let model = work.model.clone().or(before);
     let terms = run::terms(host, &engine, definition, work, model.as_deref())?;
     let model_from = model_from.to_owned();
-    let session = found.as_ref().map(|row| row.id.clone());
-    let key = found.map(|row| row.key).or(key).unwrap_or_else(new_key);
+    let session = row.as_ref().map(|row| row.id.clone());
+    let key = row.map(|row| row.key).or(key).unwrap_or_else(new_key);
     Ok(ChatSession { engine: Arc::new(engine), agent, terms, model_from, key, session })
 }

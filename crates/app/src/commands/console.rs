@@ -17,6 +17,7 @@ use clap::Args;
 use crate::bootstrap;
 use crate::cli_context::CliContext;
 use crate::fault::{Blame, Fault};
+use crate::output::log_line;
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -43,8 +44,15 @@ impl ServerAddressFile {
 
 impl Drop for ServerAddressFile {
     fn drop(&mut self) {
-        // A file that is already gone is fine.
-        std::fs::remove_file(&self.0).unwrap_or_default();
+        match std::fs::remove_file(&self.0) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let path = self.0.display();
+                log_line(&format!(
+                    "{path} not removed, so it names a server that is gone: {error}"
+                ));
+            }
+            Ok(()) | Err(_) => {}
+        }
     }
 }
 

@@ -48,14 +48,29 @@ struct LevelProbe {
     result: Result<Attestation, String>,
 }
 
+/// The level that runs use, and the settings that decide it.
+struct LevelSelection {
+    /// The strongest level that works and is allowed; None without a sandbox.
+    used: Option<ConfinementLevel>,
+    minimum: ConfinementLevel,
+    /// True if the settings turn the sandbox off.
+    off: bool,
+}
+
+impl LevelSelection {
+    fn of(wanted: &SandboxLayers, tried: &[LevelProbe]) -> Self {
+        let minimum = sandbox_setup::minimum(wanted);
+        let off = wanted.operator.sandbox.enabled == Some(false);
+        let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
+        Self { used: used.map(|one| one.level).filter(|_| !off), minimum, off }
+    }
+}
+
 /// Returns the report as text. `wanted` is the sandbox part of the settings.
 pub(crate) fn report(environment: &Environment, wanted: &SandboxLayers) -> String {
     let tried = try_all(&sandbox_setup::setup(environment));
-    let minimum = sandbox_setup::minimum(wanted);
-    let off = wanted.operator.sandbox.enabled == Some(false);
-    let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
-    let used = used.map(|one| one.level).filter(|_| !off);
-    let text = text(&tried, used, (minimum, off), &MachineFacts::read(), false);
+    let selection = LevelSelection::of(wanted, &tried);
+    let text = text(&tried, &selection, &MachineFacts::read(), false);
     text + &old_directories_text(&old_directories(environment))
 }
 
@@ -101,10 +116,8 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let settings = host.settings(&FileTree::new(""), &mut findings);
     let wanted = settings.sandbox();
     let tried = try_all(&sandbox_setup::setup(&host.environment));
-    let minimum = sandbox_setup::minimum(wanted);
-    let off = wanted.operator.sandbox.enabled == Some(false);
-    let used = tried.iter().find(|one| one.level <= minimum && one.result.is_ok());
-    let used = used.map(|one| one.level).filter(|_| !off);
+    let selection = LevelSelection::of(wanted, &tried);
+    let LevelSelection { used, minimum, off } = selection;
     let machine = MachineFacts::read();
     let record = bootstrap::ledger_troubles(host);
     let mut out = crate::output::stdout().lock();
@@ -126,7 +139,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             writeln!(out, "{}", serde_json::to_string_pretty(&value)?)?;
         }
         OutputFormat::Text => {
-            let text = text(&tried, used, (minimum, off), &machine, options.verbose);
+            let text = text(&tried, &selection, &machine, options.verbose);
             write!(out, "{text}")?;
             if !record.is_empty() {
                 writeln!(out, "\nLedger")?;
@@ -154,11 +167,11 @@ fn warn_of_addresses(host: &CliContext) -> Result<(), Fault> {
 
 fn text(
     tried: &[LevelProbe],
-    used: Option<ConfinementLevel>,
-    (minimum, off): (ConfinementLevel, bool),
+    selection: &LevelSelection,
     machine: &MachineFacts,
     verbose: bool,
 ) -> String {
+    let LevelSelection { used, minimum, off } = *selection;
     let mut text = String::from("Sandbox\n");
     for one in tried {
         match &one.result {

@@ -2,8 +2,6 @@
 //!
 //! Must never: start a run with an unavailable model, or download weights silently.
 
-use std::io::Write;
-
 use agentry_agentfile::agent::Agent;
 use agentry_kernel::model_choice::ModelChoice;
 
@@ -13,6 +11,7 @@ use crate::commands::pull;
 use crate::diagnostics::visible;
 use crate::fault::Fault;
 use crate::model_choice::{fault, missing, model};
+use crate::output::write_stderr_line;
 
 /// Chooses the model of a new run: reports a replacement, and downloads missing weights.
 pub(crate) fn choose_for_run(
@@ -31,8 +30,7 @@ pub(crate) fn choose_for_run(
             named.join(", "),
             choice.model
         );
-        // If stderr is closed, the ledger still has it.
-        writeln!(crate::output::stderr().lock(), "note: {}", visible(&text)).unwrap_or_default();
+        write_stderr_line(&format!("note: {}", visible(&text)));
     }
     fetch_missing(host, engine, &choice.model)?;
     Ok(choice)

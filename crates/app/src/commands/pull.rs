@@ -205,8 +205,7 @@ fn goes_on_after_signals(model: &str, options: &Options) -> Option<PullSignalGua
         if signals.forever().next().is_some() {
             if !silent {
                 let text = format!("\nstopped; `agentry pull {model}` continues the download");
-                // If stderr is closed, the exit code still tells the caller.
-                writeln!(crate::output::stderr().lock(), "{text}").unwrap_or_default();
+                crate::output::write_stderr_line(&text);
             }
             std::process::exit(CANCELLED.into());
         }

@@ -2,10 +2,10 @@
 //!
 //! Must never: run a command without a sandbox.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use agentry_agentfile::diagnostic::Findings;
@@ -100,13 +100,8 @@ pub(crate) fn run(host: &CliContext, options: &SandboxRunOptions) -> Result<Exit
         stdin: None,
         streams: Streams::Apart,
     };
-    let hear = |source: OutputSource, piece: &[u8]| {
-        // If the output is closed, the command continues.
-        match source {
-            OutputSource::Output => std::io::stdout().write_all(piece).unwrap_or_default(),
-            OutputSource::Errors => std::io::stderr().write_all(piece).unwrap_or_default(),
-        }
-    };
+    let relay = OutputRelay::default();
+    let hear = |source: OutputSource, piece: &[u8]| relay.write(source, piece);
     let connected = Arc::new(|connection: Connection| {
         if let Some(denial) = connection.denial() {
             say(&denial);
@@ -122,10 +117,47 @@ pub(crate) fn run(host: &CliContext, options: &SandboxRunOptions) -> Result<Exit
         connected,
         hear: Some(&hear),
     };
-    Ok(ExitCode::from(match sandbox.run(&job, &CancelToken::new()) {
+    let code = match sandbox.run(&job, &CancelToken::new()) {
         Ok(finished) => tell(&finished, &confinement, &cwd),
         Err(error) => not_run(&error),
+    };
+    Ok(ExitCode::from(match relay.finish() {
+        Ok(()) => code,
+        Err(error) => {
+            say(&format!("error: cannot write the output of the command: {error}"));
+            BROKEN
+        }
     }))
+}
+
+/// Writes the output of a command to our own.
+#[derive(Default)]
+struct OutputRelay {
+    /// The first failure to write.
+    failure: Mutex<Option<io::Error>>,
+}
+
+impl OutputRelay {
+    /// Writes a piece. After a failure the command continues, since it may do more than print.
+    fn write(&self, source: OutputSource, piece: &[u8]) {
+        let written = match source {
+            OutputSource::Output => io::stdout().write_all(piece),
+            OutputSource::Errors => io::stderr().write_all(piece),
+        };
+        if let Err(error) = written {
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+
+    /// Fails if a part of the output was lost. A reader that left, as `head` does, wants no more.
+    fn finish(&self) -> io::Result<()> {
+        let flushed = io::stdout().flush();
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match failure.map_or(flushed, Err) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
+    }
 }
 
 /// Returns the confinement from the options alone; no agent's settings apply.
@@ -214,9 +246,7 @@ fn not_run(error: &Error) -> u8 {
 }
 
 fn say(text: &str) {
-    // If stderr is closed, the exit code still tells the caller.
-    writeln!(crate::output::stderr().lock(), "{}", crate::diagnostics::visible(text))
-        .unwrap_or_default();
+    crate::output::write_stderr_line(&crate::diagnostics::visible(text));
 }
 
 pub(crate) fn explain(

@@ -14,7 +14,7 @@ use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_runtime::RunObserver;
 use agentry_runtime::channel::SystemClock;
-use agentry_runtime::definitions::definition_cache::{CliSelection, Confirmation, DefinitionCache};
+use agentry_runtime::definitions::definition_cache::{CliSelection, Confirmation};
 use agentry_runtime::dispatch::dispatcher::{
     Dispatcher, DispatcherHandle, DispatcherOptions, DispatcherScope,
 };
@@ -23,7 +23,7 @@ use agentry_runtime::outbound::reply::ReplySender;
 use agentry_sandbox::private_directory;
 use agentry_server::auth::Authenticator;
 use agentry_server::limits::STREAMS_END_TIME_MAX;
-use agentry_server::listen::{BoundServer, ListenOptions, ListenSocket, ProxyNetwork};
+use agentry_server::listen::{ListenOptions, ProxyNetwork};
 use agentry_server::{DeltaSink, ServerState, StreamHub};
 use agentry_store::{Error as StoreError, IntakeHolder, IntakeLock, Ledger};
 use clap::Args;
@@ -140,9 +140,19 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
         .map_err(bootstrap::fault)?;
     stop_on_signal(desk.handle(), hub.clone())?;
     let url = bound.url.clone();
-    let (site, bound) = site(&parts, (reception, hub), &channels, project, bound);
-    let is_insecure = site.front.is_insecure;
-    let server = agentry_server::start(site, bound)?;
+    let (front, socket) = bound.into_parts();
+    let is_insecure = front.is_insecure;
+    let site = ServerState {
+        parts: parts.clone(),
+        reception,
+        adapters: channels.adapters.clone(),
+        project,
+        started: parts.ledger.now(),
+        front,
+        keys: Authenticator::new(parts.ledger.clone()),
+        hub,
+    };
+    let server = agentry_server::start(Arc::new(site), socket)?;
     let sign = ServerAddressFile::put(&parts.ledger, &url)?;
     greet(&parts.ledger, &url, is_insecure, options.open)?;
     let worked = desk.work().map_err(bootstrap::fault);
@@ -181,27 +191,6 @@ fn own_intake(ledger: &Ledger) -> Result<IntakeLock, Fault> {
     }
 }
 
-fn site(
-    parts: &Arc<agentry_runtime::Host>,
-    (reception, hub): (Arc<DefinitionCache>, Arc<StreamHub>),
-    channels: &channels::Channels,
-    project: PathBuf,
-    bound: BoundServer,
-) -> (Arc<ServerState>, ListenSocket) {
-    let (front, place) = bound.into_parts();
-    let site = ServerState {
-        parts: parts.clone(),
-        reception,
-        adapters: channels.adapters.clone(),
-        project,
-        started: parts.ledger.now(),
-        front,
-        keys: Authenticator::new(parts.ledger.clone()),
-        hub,
-    };
-    (Arc::new(site), place)
-}
-
 /// Prints the address of the server and that it is ready.
 fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> Result<(), Fault> {
     let link =
@@ -222,12 +211,14 @@ fn greet(ledger: &Ledger, url: &str, is_insecure: bool, wants_browser: bool) -> 
     Ok(())
 }
 
-/// Raises the limit of open files, one per connection; if this fails, fewer connections fit.
+/// Raises the limit of open files, one per connection.
 fn allow_many_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    setrlimit(Resource::Nofile, limit).unwrap_or_default();
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        log_line(&format!("limit of open files not raised, so fewer connections fit: {error}"));
+    }
 }
 
 /// Lets active runs finish for a while after the first signal; a second signal exits at once.

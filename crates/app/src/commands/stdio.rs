@@ -197,7 +197,10 @@ fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
                     match images.collect::<Result<Vec<Image>, String>>() {
                         Ok(images) => {
                             desk.prompts.fetch_add(1, Ordering::SeqCst);
-                            prompts.send(QueuedPrompt { prompt, images }).unwrap_or_default();
+                            if prompts.send(QueuedPrompt { prompt, images }).is_err() {
+                                // No run starts any more: the command has ended.
+                                break;
+                            }
                         }
                         Err(why) => desk.bad_line(number, &why),
                     }

@@ -150,13 +150,13 @@ impl ProjectTrustReview<'_> {
         let shown = escaped(&root.display().to_string());
         let trusts = AddressTrust::in_ledger(looking.ledger, root)?;
         if lines.iter().all(|line| trusts.contains(line)) {
-            addresses::show(&lines, (root, &trusts), out)?;
+            addresses::show(&lines, root, &trusts, out)?;
             return Ok(true);
         }
         if !self.yes && can_ask() {
             looking.ask_addresses(lines, out)?;
         } else {
-            addresses::show(&lines, (root, &trusts), out)?;
+            addresses::show(&lines, root, &trusts, out)?;
             self.needs_yes(&shown)?;
             record_addresses(looking.ledger, root, looking.by, lines)?;
         }
@@ -238,8 +238,12 @@ fn wanted<'a>(loaded: &'a LoadedProject, which: &AgentSelection) -> Result<Vec<&
 fn list(host: &CliContext, ledger: &Ledger, json: bool) -> Result<(), Fault> {
     let all = ledger.all_trusted().map_err(store_fault)?;
     let mut out = crate::output::stdout().lock();
+    let with_state = |one: TrustedPrograms| {
+        let now = now(host, ledger, &one);
+        (one, now)
+    };
     let all: Vec<(TrustedPrograms, &str)> =
-        all.into_iter().map(|(one, _)| (now(host, ledger, &one), one)).map(turned).collect();
+        all.into_iter().map(|(one, _)| with_state(one)).collect();
     if json {
         let line = |(one, now): &(TrustedPrograms, &str)| {
             json!({ "path": one.path, "hash": one.hash, "by": one.by, "now": now,
@@ -263,10 +267,6 @@ fn list(host: &CliContext, ledger: &Ledger, json: bool) -> Result<(), Fault> {
         writeln!(out, "{now:<8}  {}  ({files}, by {})", escaped(&one.path), escaped(&one.by))?;
     }
     Ok(())
-}
-
-fn turned<A, B>((a, b): (A, B)) -> (B, A) {
-    (b, a)
 }
 
 /// Returns the state of a trusted directory: as it is, changed, or gone.

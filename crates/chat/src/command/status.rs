@@ -53,11 +53,11 @@ impl TerminalChat<'_> {
         let mut rows = vec![row("Commands", BOLD)];
         for one in &COMMANDS {
             let name = format!("/{} {}", one.name, one.takes);
-            rows.extend(pair(&name, one.about, (26, columns)));
+            rows.extend(pair(&name, one.about, 26, columns));
         }
         rows.push(StyledRow::default());
         rows.push(row("Keys", BOLD));
-        rows.extend(KEYS.iter().flat_map(|(key, about)| pair(key, about, (18, columns))));
+        rows.extend(KEYS.iter().flat_map(|(key, about)| pair(key, about, 18, columns)));
         self.page(rows);
     }
 
@@ -65,15 +65,16 @@ impl TerminalChat<'_> {
         let talk = &self.talk;
         let definitions = &talk.engine.definitions;
         let session = talk.session.as_ref().map_or("not started", |session| session.as_str());
-        let size = (12, self.screen.width());
+        let columns = self.screen.width();
+        let pair = |name, about: &str| pair(name, about, 12, columns);
         let rows = [
-            pair("agent", talk.agent.as_str(), size),
-            pair("model", &format!("{} ({})", talk.terms.model, talk.model_from), size),
-            pair("mode", talk.terms.mode.as_str(), size),
-            pair("workspace", &definitions.workspace.display().to_string(), size),
-            pair("definitions", &definitions.project.display().to_string(), size),
-            pair("sandbox", definitions.level.as_str(), size),
-            pair("session", &format!("{} ({session})", talk.key), size),
+            pair("agent", talk.agent.as_str()),
+            pair("model", &format!("{} ({})", talk.terms.model, talk.model_from)),
+            pair("mode", talk.terms.mode.as_str()),
+            pair("workspace", &definitions.workspace.display().to_string()),
+            pair("definitions", &definitions.project.display().to_string()),
+            pair("sandbox", definitions.level.as_str()),
+            pair("session", &format!("{} ({session})", talk.key)),
         ];
         self.page(rows.concat());
     }
@@ -238,7 +239,7 @@ impl TerminalChat<'_> {
         let mut rows = Vec::new();
         for tool in &agent.powers.toolset {
             let risk = format!("{:?} risk", tool.risk).to_lowercase();
-            rows.extend(pair(tool.name.as_str(), &risk, (16, columns)));
+            rows.extend(pair(tool.name.as_str(), &risk, 16, columns));
         }
         for one in &agent.powers.left_out {
             rows.push(row(format!("- {}: {}", one.name, one.why), DIM));
@@ -257,7 +258,7 @@ impl TerminalChat<'_> {
         for id in &agent.skills {
             let about = library.skill(agent, id.value.as_str());
             let about = about.map_or("", |skill| skill.description.value.as_str());
-            rows.extend(pair(id.value.as_str(), about, (20, columns)));
+            rows.extend(pair(id.value.as_str(), about, 20, columns));
         }
         if rows.is_empty() {
             rows.push(row("The agent has no skills.", DIM));
@@ -272,7 +273,7 @@ impl TerminalChat<'_> {
         for (id, agent) in &library.agents {
             let about = agent.identity.description.as_ref().map_or("", |text| text.value.as_str());
             let mark = if *id == self.talk.agent.as_str() { "* " } else { "  " };
-            rows.extend(pair(&format!("{mark}{id}"), about, (22, columns)));
+            rows.extend(pair(&format!("{mark}{id}"), about, 22, columns));
         }
         for (id, file) in &library.broken_agents {
             rows.push(row(format!("  {id} does not load ({file})"), BAD));
@@ -296,7 +297,7 @@ fn numbers(spent: &ChatRunCost) -> String {
 }
 
 /// Returns the rows of a name and its text; the text is wrapped in its own column.
-fn pair(name: &str, about: &str, (wide, columns): (usize, usize)) -> Vec<StyledRow> {
+fn pair(name: &str, about: &str, wide: usize, columns: usize) -> Vec<StyledRow> {
     let pad = " ".repeat(wide.saturating_sub(width(name)).max(1));
     let line = joined([span(format!("  {name}{pad}"), Style::new()), span(about, DIM)]);
     wrapped(&line, columns, wide + 2)

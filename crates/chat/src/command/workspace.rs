@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::thread;
 
-use crate::events::ChatEvent;
+use crate::events::{ChatEvent, send_if_open};
 use crate::snapshot::{self, Snapshots};
 use crate::style::{BAD, DIM, GOOD, StyledRow, row};
 use crate::wrap::chopped;
@@ -66,7 +66,7 @@ impl TerminalChat<'_> {
         thread::spawn(move || {
             let text = doctor_report(&environment, &wanted);
             let rows = text.lines().map(|line| row(line, Default::default())).collect();
-            wake.send(ChatEvent::Rows(rows)).unwrap_or_default();
+            send_if_open(&wake, ChatEvent::Rows(rows));
         });
     }
 }

@@ -34,10 +34,15 @@ pub(crate) fn write(
     let beside = to.with_extension("gguf.part");
     let written = write_file(&beside, entries, tensors).and_then(|()| fs::rename(&beside, to));
     if written.is_err() {
-        // The first error is returned, not that of the removal.
-        fs::remove_file(&beside).ok();
+        remove_unfinished(&beside);
     }
     written
+}
+
+/// Removes the file of a write that failed. The error of the write is the one to return, and the
+/// next write begins the file again.
+fn remove_unfinished(file: &Path) {
+    fs::remove_file(file).ok();
 }
 
 fn write_file(to: &Path, entries: &[(&str, GgufValue)], tensors: &[Tensor]) -> io::Result<()> {

@@ -122,7 +122,7 @@ fn a_signature_without_words_goes_back_with_the_words_before_it() {
 
 #[track_caller]
 fn check_failure(stream: &str, kind: FailureKind, word: &str) {
-    let failure = read(&Gemini, MODEL, stream).0.unwrap_err();
+    let failure = read(&Gemini, MODEL, stream).answer.unwrap_err();
     assert_eq!(failure.kind, kind, "{}", failure.message);
     assert!(failure.message.contains(word), "{}", failure.message);
 }
@@ -130,7 +130,7 @@ fn check_failure(stream: &str, kind: FailureKind, word: &str) {
 #[test]
 fn the_length_limit_keeps_text_and_whole_calls() {
     let text =
-        read(&Gemini, MODEL, &stream(&json!([{"text": "half of"}]), "MAX_TOKENS")).0.unwrap();
+        read(&Gemini, MODEL, &stream(&json!([{"text": "half of"}]), "MAX_TOKENS")).answer.unwrap();
     assert_eq!(text.text, "half of");
     let thought = json!([{"text": "hm", "thought": true}]);
     check_failure(&stream(&thought, "MAX_TOKENS"), FailureKind::Cut, "max_tokens");
@@ -168,7 +168,7 @@ fn an_old_model_that_ends_with_each_piece_is_read_to_its_end() {
 fn huge_arguments_are_read() {
     let parts =
         json!([{"functionCall": {"name": "read_file", "args": {"path": "x".repeat(8 << 20)}}}]);
-    let answer = read(&Gemini, MODEL, &stream(&parts, "STOP")).0.unwrap();
+    let answer = read(&Gemini, MODEL, &stream(&parts, "STOP")).answer.unwrap();
     assert_eq!(answer.calls[0].input["path"].as_str().unwrap().len(), 8 << 20);
 }
 

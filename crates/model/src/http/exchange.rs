@@ -157,7 +157,7 @@ impl<'a> Exchange<'a> {
         let ExchangeSource::Live { news, .. } = &self.source else { return Ok(ExchangeEvent::End) };
         loop {
             if !(self.wait)(Duration::ZERO) {
-                self.close(Some(unwanted())).unwrap_or_default();
+                self.abandon();
                 return Err(unwanted());
             }
             match news.recv_timeout(Duration::from_millis(INTERRUPT_MS)) {
@@ -176,14 +176,19 @@ impl<'a> Exchange<'a> {
         }
         failure.map_or(Ok(()), Err)
     }
+
+    /// Ends an exchange whose answer its caller does not want, and releases the connection.
+    fn abandon(&mut self) {
+        self.source = ExchangeSource::Over;
+        if let Some(recording) = self.recording.take() {
+            recording.abandon(&unwanted());
+        }
+    }
 }
 
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
-        if let Some(recording) = self.recording.take() {
-            // A caller that drops an exchange has another failure to report.
-            recording.end(Some(&unwanted())).unwrap_or_default();
-        }
+        self.abandon();
     }
 }
 
@@ -211,7 +216,12 @@ async fn carry(
         }
         Err(failure) => ExchangeEvent::Failed(failure),
     };
-    tell.send(last).unwrap_or_default();
+    send_if_open(&tell, last);
+}
+
+/// Reports an event. An exchange that was dropped has closed the channel, and needs no event.
+fn send_if_open(tell: &Sender<ExchangeEvent>, event: ExchangeEvent) {
+    tell.send(event).ok();
 }
 
 async fn exchange(
@@ -237,7 +247,7 @@ async fn exchange(
         .map_err(|_| late())?
         .map_err(|error| http_failure::sending(error, &host, timing.connect))?;
     let headers = std::mem::take(response.headers_mut());
-    tell.send(ExchangeEvent::Head(response.status().as_u16(), headers)).unwrap_or_default();
+    send_if_open(tell, ExchangeEvent::Head(response.status().as_u16(), headers));
     let mut piece = timeout_at(first, response.chunk()).await.map_err(|_| late())?;
     let mut read = 0;
     loop {

@@ -19,12 +19,19 @@ pub(super) struct ResponsesReader {
     refusal: String,
     calls: Vec<ResponsesCall>,
     sealed: Vec<Value>,
-    /// The item and the part of the last words.
-    spoken: Option<(u64, u64)>,
-    /// The item and the part of the last thought.
-    thought: Option<(u64, u64)>,
+    /// The part of the last words.
+    spoken: Option<OutputPart>,
+    /// The part of the last thought.
+    thought: Option<OutputPart>,
     usage: Option<Usage>,
     end: Option<ResponsesStatus>,
+}
+
+/// The position of a text in an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct OutputPart {
+    item: u64,
+    part: u64,
 }
 
 struct ResponsesCall {
@@ -57,7 +64,7 @@ impl ResponsesReader {
         }
     }
 
-    fn say(&mut self, part: (u64, u64), text: &str, hear: &dyn Fn(Delta)) {
+    fn say(&mut self, part: OutputPart, text: &str, hear: &dyn Fn(Delta)) {
         if text.is_empty() {
             return;
         }
@@ -68,7 +75,7 @@ impl ResponsesReader {
         hear(Delta::Text(piece));
     }
 
-    fn think(&mut self, part: (u64, u64), text: &str, hear: &dyn Fn(Delta)) {
+    fn think(&mut self, part: OutputPart, text: &str, hear: &dyn Fn(Delta)) {
         if text.is_empty() {
             return;
         }
@@ -198,7 +205,10 @@ impl AnswerReader for ResponsesReader {
             let what = format!("a piece of the answer cannot be read ({error}): {shown}");
             ModelFailure::new(FailureKind::Malformed, what)
         })?;
-        let part = |inner: &str| (number(&event, "output_index"), number(&event, inner));
+        let part = |inner: &str| OutputPart {
+            item: number(&event, "output_index"),
+            part: number(&event, inner),
+        };
         match str_at(&event, "/type") {
             "response.output_item.added" if str_at(&event, "/item/type") == "function_call" => {
                 let index = self.call(&event, hear);

@@ -74,7 +74,7 @@ fn thinking_is_heard_and_sealed_and_parallel_calls_are_none_when_cut() {
 
 #[track_caller]
 fn check_failure(stream: &str, kind: FailureKind, word: &str) {
-    let failure = read(&Openai, "m", stream).0.unwrap_err();
+    let failure = read(&Openai, "m", stream).answer.unwrap_err();
     assert_eq!(failure.kind, kind, "{}", failure.message);
     assert!(failure.message.contains(word), "{}", failure.message);
 }
@@ -87,7 +87,7 @@ fn the_length_limit_drops_calls_and_keeps_text() {
         "usage": {"input_tokens": 1, "output_tokens": 2}}});
     let delta = json!({"type": "response.output_text.delta", "output_index": 0,
         "content_index": 0, "delta": "half of"});
-    let answer = read(&Openai, "m", &stream(&[delta, end.clone()])).0.unwrap();
+    let answer = read(&Openai, "m", &stream(&[delta, end.clone()])).answer.unwrap();
     assert_eq!((answer.text.as_str(), answer.usage), ("half of", usage(1, 2, 0)));
     check_failure(&stream(&[end]), FailureKind::Cut, "max_tokens");
 }
@@ -160,7 +160,7 @@ fn huge_arguments_in_small_pieces_take_linear_time() {
     frames.push(delta("\"}"));
     frames.push(frame(json!({"type": "response.completed", "response": {}})));
     let begin = Instant::now();
-    let answer = read_frames(&Openai, "m", &frames).0.unwrap();
+    let answer = read_frames(&Openai, "m", &frames).answer.unwrap();
     assert_eq!(answer.calls[0].input["path"].as_str().unwrap().len(), 8 * 1024 * 1024 / 40 * 40);
     // Quadratic work would take hours, linear work takes seconds; a busy machine is given minutes.
     assert!(begin.elapsed() < Duration::from_secs(600), "{:?}", begin.elapsed());
@@ -238,7 +238,7 @@ fn thinking_stands_before_what_it_led_to_and_never_at_the_end() {
         done(5, json!({"type": "reasoning", "id": "four", "summary": []})),
         json!({"type": "response.completed", "response": {}}),
     ];
-    let answer = read(&Openai, "o3", &stream(&events)).0.unwrap();
+    let answer = read(&Openai, "o3", &stream(&events)).answer.unwrap();
     let said = Message::Assistant {
         content: answer.text,
         thinking: answer.thinking,

@@ -185,7 +185,7 @@ fn arguments_that_cannot_be_read_are_kept_as_text() {
 
 #[track_caller]
 fn check_failure(stream: &str, kind: FailureKind, word: &str) {
-    let failure = read(&OTHERS, "m", stream).0.unwrap_err();
+    let failure = read(&OTHERS, "m", stream).answer.unwrap_err();
     assert_eq!(failure.kind, kind, "{}", failure.message);
     assert!(failure.message.contains(word), "{}", failure.message);
 }
@@ -201,9 +201,9 @@ fn the_length_limit_drops_calls_and_keeps_text() {
     check_failure(&stream(&[begun], "length"), FailureKind::Cut, "max_tokens");
     check_failure(&stream(&[named], "length"), FailureKind::Cut, "max_tokens");
     check_failure(&stream(&[json!({"reasoning": "hm"})], "length"), FailureKind::Cut, "max_tokens");
-    assert_eq!(read(&OTHERS, "m", &stream(&[whole], "length")).0.unwrap().calls.len(), 1);
+    assert_eq!(read(&OTHERS, "m", &stream(&[whole], "length")).answer.unwrap().calls.len(), 1);
     let text = stream(&[json!({"content": "half of"})], "length");
-    assert_eq!(read(&OTHERS, "m", &text).0.unwrap().text, "half of");
+    assert_eq!(read(&OTHERS, "m", &text).answer.unwrap().text, "half of");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn done_alone_ends_a_whole_answer_but_not_half_a_call() {
     let chunk = |delta: Value| {
         format!("data: {}\n\ndata: [DONE]\n\n", json!({"choices": [{"delta": delta}]}))
     };
-    let text = read(&OTHERS, "m", &chunk(json!({"content": "hi"}))).0.unwrap();
+    let text = read(&OTHERS, "m", &chunk(json!({"content": "hi"}))).answer.unwrap();
     assert_eq!(text.text, "hi");
     let half =
         call_piece(&json!({"function": {"name": "read_file", "arguments": "{\"path\": \"a"}}));
@@ -276,7 +276,7 @@ fn huge_arguments_in_small_pieces_take_linear_time() {
         data: r#"{"choices":[{"finish_reason":"tool_calls"}]}"#.to_owned(),
     });
     let begin = Instant::now();
-    let answer = read_frames(&OPENAI, "m", &frames).0.unwrap();
+    let answer = read_frames(&OPENAI, "m", &frames).answer.unwrap();
     assert_eq!(answer.calls[0].input["path"].as_str().unwrap().len(), 8 * 1024 * 1024 / 40 * 40);
     // Quadratic work would take hours, linear work takes seconds; a busy machine is given minutes.
     assert!(begin.elapsed() < Duration::from_secs(600), "{:?}", begin.elapsed());
@@ -284,7 +284,7 @@ fn huge_arguments_in_small_pieces_take_linear_time() {
 
 #[test]
 fn the_first_piece_of_a_call_tells_its_name() {
-    let (_, heard) = read(&OPENAI, "m", fixture!("parallel_calls"));
+    let heard = read(&OPENAI, "m", fixture!("parallel_calls")).heard;
     let first = Delta::Call { index: 0, name: "read_file".to_owned(), piece: String::new() };
     assert_eq!(heard[0], first);
 }

@@ -87,9 +87,8 @@ fn chosen(links: Vec<IndexLink>, wheel: &Wheel) -> Result<IndexLink, PullError> 
 /// Adds the login of the index to the address of a file on the host of the index.
 fn log_in(url: &mut Url, index: &Url) {
     if url.origin() == index.origin() && url.username().is_empty() {
-        // Both addresses have a host, so both accept a user and a password.
-        url.set_username(index.username()).unwrap_or_default();
-        url.set_password(index.password()).unwrap_or_default();
+        url.set_username(index.username()).expect("an address with an origin accepts a user");
+        url.set_password(index.password()).expect("an address with an origin accepts a password");
     }
 }
 

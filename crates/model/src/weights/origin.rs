@@ -93,10 +93,15 @@ impl PackageIndex {
 
 /// Returns an address without its login, for messages.
 pub(super) fn shown(url: &Url) -> String {
+    let bare = without_login(url);
+    bare.as_ref().unwrap_or(url).as_str().trim_end_matches('/').to_owned()
+}
+
+/// Returns the address without its login; None if addresses of its kind have no login.
+fn without_login(url: &Url) -> Option<Url> {
     let mut url = url.clone();
-    // Addresses without a host have no login to hide.
-    url.set_username("").and_then(|()| url.set_password(None)).unwrap_or_default();
-    url.as_str().trim_end_matches('/').to_owned()
+    url.set_username("").and_then(|()| url.set_password(None)).ok()?;
+    Some(url)
 }
 
 /// Returns an address below another one.

@@ -7,7 +7,7 @@
 //! Must never: continue with old policies because new ones do not load.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::mpsc::{self, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -187,8 +187,12 @@ impl DefinitionCache {
         if age >= RELOAD_TIME_MAX {
             self.shelf.look();
         } else if age >= RELOAD_TIME_MIN {
-            // The send fails if a check is active already; that is enough.
-            self.look.try_send(()).unwrap_or_default();
+            match self.look.try_send(()) {
+                // If a check is active already, that is enough.
+                Ok(()) | Err(TrySendError::Full(())) => {}
+                // Without the thread, this one checks.
+                Err(TrySendError::Disconnected(())) => self.shelf.look(),
+            }
         }
         self.shelf.read().said.clone().map_err(Error::Unready)
     }

@@ -201,8 +201,7 @@ impl ProjectLoader {
         place.check_file(&project, &mut findings);
         for (_, rules) in settings.config.rules.named("/rules") {
             let rules = rules.trim_start_matches("./");
-            // An unreadable file is reported as missing, at the setting that names it.
-            tree_reader::read_extra_file(&mut project, &place.directory, rules).unwrap_or_default();
+            add_rules(&mut project, &place.directory, rules);
         }
         let home = match &self.input.environment.home {
             // The home directory itself is the project.
@@ -419,6 +418,12 @@ fn defect(
 /// refer to them; their defects are not the project's.
 pub fn is_of_home(file: &str) -> bool {
     lies_in(file, HOME)
+}
+
+/// Adds a file of rules. An unreadable file stays out of the tree, and the check of the settings
+/// reports it as missing, at the setting that names it.
+fn add_rules(project: &mut FileTree, directory: &Path, rules: &str) {
+    tree_reader::read_extra_file(project, directory, rules).ok();
 }
 
 /// Reads the user's packs and skills. Returns None if the home does not exist or is unreadable.

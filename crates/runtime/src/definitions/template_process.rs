@@ -105,12 +105,12 @@ fn start(binary: &Path) -> io::Result<TemplateProcess> {
     Ok(TemplateProcess { child, input, answers })
 }
 
+/// Kills and reaps the process. Its exit does not matter: it has no state, and the next template
+/// gets a new one. It may have ended already; then the kill has no effect.
 fn stop(process: TemplateProcess) {
     let TemplateProcess { mut child, input, .. } = process;
     drop(input);
-    // It may have ended already; then the kill has no effect.
-    child.kill().unwrap_or_default();
-    child.wait().map(|_| ()).unwrap_or_default();
+    child.kill().and_then(|()| child.wait()).ok();
 }
 
 fn died(process: TemplateProcess) -> TemplateOutcome {

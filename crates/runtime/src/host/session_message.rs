@@ -44,9 +44,14 @@ pub struct SessionHandle(pub(crate) Sender<SessionMessage>);
 impl SessionHandle {
     /// Tells the session that no one is left to answer approvals.
     pub fn set_unattended(&self) {
-        // The session may have ended already.
-        self.0.send(SessionMessage::Unattended).unwrap_or_default();
+        send_if_open(&self.0, SessionMessage::Unattended);
     }
+}
+
+/// Sends a message to a session. A session that has ended has closed its queue and needs no message:
+/// its entries are in the ledger, and a process that resumes the run reads them there.
+pub(crate) fn send_if_open(session: &Sender<SessionMessage>, message: SessionMessage) {
+    session.send(message).ok();
 }
 
 /// The two ends of the queue into the session loop.
@@ -66,6 +71,11 @@ impl SessionInbox {
     /// Returns a handle that sends messages to the session.
     pub fn handle(&self) -> SessionHandle {
         SessionHandle(self.sender.clone())
+    }
+
+    /// Adds a message to the queue.
+    pub(crate) fn push(&self, message: SessionMessage) {
+        self.sender.send(message).expect("an inbox has the receiver of its own queue");
     }
 
     /// Subscribes the inbox to the world entries about a session after `after_seq`.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::mpsc;
+use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 
 use agentry_agentfile::access::LocalTime;
@@ -79,11 +79,10 @@ pub fn replay_policies(
             let read = ledger.each_decision(times.start, times.end, |past| {
                 batch.push(past);
                 if batch.len() == REPLAY_BATCH_MAX {
-                    // This fails only if the other thread panicked; then the batch is not needed.
-                    sender.send(std::mem::take(&mut batch)).unwrap_or_default();
+                    send_if_open(&sender, std::mem::take(&mut batch));
                 }
             });
-            sender.send(batch).unwrap_or_default();
+            send_if_open(&sender, batch);
             read
         });
         for past in batches.into_iter().flatten() {
@@ -92,6 +91,12 @@ pub fn replay_policies(
         reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     Ok(outcome)
+}
+
+/// Sends a batch. The thread that decides closes the channel early only by a panic, which ends the
+/// whole replay; then no batch is needed.
+fn send_if_open(batches: &SyncSender<Vec<PastDecision>>, batch: Vec<PastDecision>) {
+    batches.send(batch).ok();
 }
 
 impl PolicyReplayReport {

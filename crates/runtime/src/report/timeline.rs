@@ -67,7 +67,7 @@ impl TimelineBuilder {
         let event = &entry.event;
         if let Event::ModelAsked { step, check, .. } = event {
             let label = if *check { "completion check" } else { "model" };
-            self.begin(entry, SpanKey::Model(turn, *step), ("model", label.to_owned()));
+            self.begin(entry, SpanKey::Model(turn, *step), "model", label.to_owned());
         } else if let Event::ModelReplied { step, reply, .. } = event {
             if let Some(span) = self.end(entry, &SpanKey::Model(turn, *step), "done") {
                 span.input_tokens = Some(reply.usage.input_tokens);
@@ -80,7 +80,7 @@ impl TimelineBuilder {
             self.labels.insert(call.id.to_string(), call.tool.to_string());
         } else if let Event::CallStarted { call, .. } = event {
             let label = self.labels.get(call.as_str()).cloned().unwrap_or_default();
-            self.begin(entry, SpanKey::Call(call.to_string()), ("tool", label));
+            self.begin(entry, SpanKey::Call(call.to_string()), "tool", label);
             if let Some(span) = self.spans.last_mut() {
                 span.call_id = Some(call.to_string());
             }
@@ -89,7 +89,7 @@ impl TimelineBuilder {
             self.end(entry, &SpanKey::Call(call.to_string()), status);
         } else if let Event::ApprovalAsked(approval) = event {
             let label = approval.call.tool.to_string();
-            self.begin(entry, SpanKey::Approval(approval.id.to_string()), ("approval", label));
+            self.begin(entry, SpanKey::Approval(approval.id.to_string()), "approval", label);
         } else if let Event::ApprovalAnswered { approval, answer } = event {
             let word = if answer.allow { "allowed" } else { "denied" };
             self.end(entry, &SpanKey::Approval(approval.to_string()), word);
@@ -100,7 +100,7 @@ impl TimelineBuilder {
 
     fn take_rest(&mut self, entry: &Envelope, turn: Option<String>) {
         if let Event::CheckStarted { iteration, command } = &entry.event {
-            self.begin(entry, SpanKey::Check(turn, *iteration), ("check", command.clone()));
+            self.begin(entry, SpanKey::Check(turn, *iteration), "check", command.clone());
         } else if let Event::CheckFinished { iteration, outcome } = &entry.event {
             self.end(
                 entry,
@@ -110,7 +110,7 @@ impl TimelineBuilder {
         } else if let Event::Hook(change) = &entry.event {
             match hook(change) {
                 Some((label, None)) => {
-                    self.begin(entry, SpanKey::Hook(turn, label.clone()), ("hook", label));
+                    self.begin(entry, SpanKey::Hook(turn, label.clone()), "hook", label);
                 }
                 Some((label, Some(status))) => {
                     self.end(entry, &SpanKey::Hook(turn, label), status);
@@ -120,7 +120,7 @@ impl TimelineBuilder {
         }
     }
 
-    fn begin(&mut self, entry: &Envelope, open: SpanKey, (kind, label): (&'static str, String)) {
+    fn begin(&mut self, entry: &Envelope, open: SpanKey, kind: &'static str, label: String) {
         self.open.insert(open, self.spans.len());
         self.spans.push(TimelineSpan {
             seq: entry.seq,

@@ -26,7 +26,7 @@ use crate::redact::redaction;
 use crate::run_request::RunRequest;
 use crate::turn::charter;
 use crate::turn::history::Branch;
-use crate::turn::runner::{ActiveRun, RunOutcome, Runner};
+use crate::turn::runner::{ActiveRun, PendingTurn, RunOutcome, Runner};
 use crate::turn::session::{TurnExit, halted};
 use crate::turn::step_exit::{StepExit, finish};
 
@@ -110,10 +110,11 @@ impl Runner<'_> {
     pub(crate) fn make_room(
         &self,
         underway: &mut ActiveRun,
-        (id, charter): (&TurnId, &Charter),
+        turn: PendingTurn<'_>,
         plan: &mut TurnPlan,
         trigger: CompactionTrigger,
     ) -> Result<PromptFit, Error> {
+        let PendingTurn { id, charter } = turn;
         let limits = CompactionLimits::of_window(self.host.window(&underway.plan.asked.model));
         let other_tokens = beside(charter, &limits);
         let said = [Message::User { content: plan.prompt.clone(), images: plan.images.clone() }];
@@ -168,9 +169,8 @@ impl Runner<'_> {
         let PendingCompaction { compact, trigger, focus, prompt } = summing;
         let id = TurnId::from_number((self.host.new_number)());
         let charter = self.charter(underway, at, &id)?;
-        if let Some(why) =
-            self.before_compaction(underway, at, (&charter, trigger_word(trigger)))?
-        {
+        let denied = self.before_compaction(underway, at, &charter, trigger_word(trigger))?;
+        if let Some(why) = denied {
             return Ok((TurnExit::Ended(Ending::Denied), Some(why)));
         }
         let charter = charter.for_compaction();

@@ -114,7 +114,7 @@ impl Runner<'_> {
         let agents = plan.steps.iter().map(|step| &step.agent);
         trust::check(&self.host.ledger, self.definitions, agents)?;
         let model = self.host.models.open(&plan.asked.model, &plan.asked.fallbacks)?;
-        self.take_up((run, plan), model, ownership)
+        self.take_up(run, plan, model, ownership)
     }
 
     /// Ends a run that no process drives. Nothing new is begun.
@@ -124,7 +124,7 @@ impl Runner<'_> {
         let about = EntrySubject { session, run: Some(run.clone()), turn: None };
         self.record(&about, vec![Event::CancelReceived {}])?;
         let plan = plan::recorded(&self.host.ledger, run)?;
-        self.take_up((run, plan), Arc::new(CancelledModel), ownership)
+        self.take_up(run, plan, Arc::new(CancelledModel), ownership)
     }
 
     /// Locks the session of a run that has not ended.
@@ -139,7 +139,8 @@ impl Runner<'_> {
 
     fn take_up(
         &self,
-        (run, plan): (&RunId, RunPlan),
+        run: &RunId,
+        plan: RunPlan,
         model: Arc<dyn Model>,
         ownership: SessionLock,
     ) -> Result<RunOutcome, Error> {
@@ -178,7 +179,7 @@ impl Runner<'_> {
         let cancelled = || entries.iter().any(|one| one.event == Event::CancelReceived {});
         if open.is_none() && cancelled() {
             let skipped = skipped(&underway.plan, next).collect();
-            return self.end(&mut underway, skipped, (Ending::Cancelled, None));
+            return self.end(&mut underway, skipped, Ending::Cancelled, None);
         }
         let Some(turn) = latest else {
             let is_begun = steps.get(next).is_some_and(|step| step.status == StepStatus::Running);
@@ -211,7 +212,7 @@ impl Runner<'_> {
                 (left, trouble) => return self.leave(&mut underway, at, left, trouble),
             }
         }
-        self.end(&mut underway, Vec::new(), (Ending::Done, None))
+        self.end(&mut underway, Vec::new(), Ending::Done, None)
     }
 
     /// Records that a step succeeded and begins the next one; ends the run after the last.
@@ -222,7 +223,7 @@ impl Runner<'_> {
                 self.record(&underway.about(), vec![over, next])?;
                 Ok(None)
             }
-            None => self.end(underway, vec![over], (Ending::Done, None)).map(Some),
+            None => self.end(underway, vec![over], Ending::Done, None).map(Some),
         }
     }
 
@@ -238,7 +239,7 @@ impl Runner<'_> {
                 let failed = step_ended(at, StepStatus::Failed);
                 let skipped = skipped(&underway.plan, at + 1);
                 let steps = [failed].into_iter().chain(skipped).collect();
-                self.end(underway, steps, (ending, trouble))
+                self.end(underway, steps, ending, trouble)
             }
             TurnExit::Paused(approvals) => {
                 let event = Event::RunPaused { approvals: approvals.clone() };
@@ -253,7 +254,8 @@ impl Runner<'_> {
         &self,
         underway: &mut ActiveRun,
         mut steps: Vec<Event>,
-        (ending, message): (Ending, Option<String>),
+        ending: Ending,
+        message: Option<String>,
     ) -> Result<RunOutcome, Error> {
         if underway.alone {
             self.after_session(underway, "run ended")?;

@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use agentry_kernel::charter::Charter;
 use agentry_model::Model;
 use agentry_protocol::event::{Ending, RunPlan};
-use agentry_protocol::{ApprovalId, RunId, SessionId};
+use agentry_protocol::{ApprovalId, RunId, SessionId, TurnId};
 use agentry_store::SessionLock;
 use agentry_tools::Workspace;
 
@@ -43,6 +44,13 @@ pub enum RunExit {
     },
     /// The run waits for these approvals and is unattended.
     Paused(Vec<ApprovalId>),
+}
+
+/// A turn that has not begun: its id, and its charter.
+#[derive(Clone, Copy)]
+pub(crate) struct PendingTurn<'a> {
+    pub(crate) id: &'a TurnId,
+    pub(crate) charter: &'a Charter,
 }
 
 /// Starts, resumes and cancels runs in this process.

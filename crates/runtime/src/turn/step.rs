@@ -31,7 +31,7 @@ use crate::turn::compaction::PromptFit;
 use crate::turn::history;
 use crate::turn::perform::{AgentExtensions, TurnEffects};
 use crate::turn::pre_turn::PreTurnOutcome;
-use crate::turn::runner::{ActiveRun, Runner};
+use crate::turn::runner::{ActiveRun, PendingTurn, Runner};
 use crate::turn::session::{SessionLoop, TurnExit, halted, is_for_turn, is_lasting};
 use crate::turn::step_exit::{StepExit, finish};
 use crate::turn::turn_agent::TurnAgent;
@@ -100,7 +100,12 @@ impl Runner<'_> {
         let mut charter = self.charter(underway, at, &id)?;
         let mut prompt = plan::prompt(&underway.plan, task, at);
         if underway.shaped.as_ref().is_none_or(|(step, _)| *step != at) {
-            let before = self.before_turn(underway, at, (&id, &charter, &prompt))?;
+            let before = self.before_turn(
+                underway,
+                at,
+                PendingTurn { id: &id, charter: &charter },
+                &prompt,
+            )?;
             if let Some(why) = before.blocked {
                 return Ok(StepAttempt::Ended((TurnExit::Ended(Ending::Denied), Some(why))));
             }
@@ -130,7 +135,8 @@ impl Runner<'_> {
             standing: self.standing(&underway.session)?,
             shaping: underway.shaping(at),
         };
-        let history = match self.make_room(underway, (&id, &charter), &mut plan, trigger)? {
+        let pending = PendingTurn { id: &id, charter: &charter };
+        let history = match self.make_room(underway, pending, &mut plan, trigger)? {
             PromptFit::Ready(history) => history,
             PromptFit::Exited(ended) => return Ok(StepAttempt::Ended(ended)),
             PromptFit::Stuck(stuck) => return Ok(StepAttempt::Stuck(stuck)),
@@ -147,7 +153,7 @@ impl Runner<'_> {
             moves,
         )?;
         for input in early {
-            self.post.sender.send(SessionMessage::Input(Box::new(input))).unwrap_or_default();
+            self.post.push(SessionMessage::Input(Box::new(input)));
         }
         let ended = finish(session, &mut turn, underway)?;
         Ok(if turn.overflowed() { StepAttempt::TooLong(ended) } else { StepAttempt::Ended(ended) })
@@ -162,7 +168,7 @@ impl Runner<'_> {
     ) -> Result<ResumeOutcome, Error> {
         let ledger = &self.host.ledger;
         let RebuiltTurn { mut turn, taken, shaping } =
-            turn_rebuild::rebuild(ledger, (&underway.id, id), self.definitions.level)?;
+            turn_rebuild::rebuild(ledger, &underway.id, id, self.definitions.level)?;
         if !turn.is_compaction() {
             underway.shaped = Some((at, PreTurnOutcome { shaping, ..PreTurnOutcome::default() }));
         }
@@ -172,7 +178,7 @@ impl Runner<'_> {
         session.workers.quiet = turn.is_compaction();
         let since = ledger.turn(id)?.map_or(0, |row| row.started_seq);
         for input in self.untaken(&underway.session, since, &session.taken)? {
-            self.post.sender.send(SessionMessage::Input(Box::new(input))).unwrap_or_default();
+            self.post.push(SessionMessage::Input(Box::new(input)));
         }
         session.resume_pending(&mut turn)?;
         let ended = finish(session, &mut turn, underway)?;

@@ -27,13 +27,12 @@ use crate::definitions;
 use crate::error::Error;
 use crate::host::Host;
 use crate::host::executor::reference_of;
-use crate::host::tool_source::ToolScope;
 use crate::limits::{HOOK_CANCEL_LOOK_MS, TURN_ENTRIES_MAX};
 use crate::programs::input::{HookContext, HookTopic, input, recent};
 use crate::programs::{self, ProgramContext, Programs};
 use crate::turn::history::Branch;
 use crate::turn::pre_turn::{InheritedHook, PreTurnOutcome, uncertain_hook};
-use crate::turn::runner::{ActiveRun, Runner};
+use crate::turn::runner::{ActiveRun, PendingTurn, Runner};
 
 use apply::{ShapingContext, rejection_reason};
 
@@ -47,6 +46,18 @@ struct TurnHookContext<'a> {
     persona: Option<String>,
 }
 
+/// A moment at which hooks run, and its topic.
+struct HookOccasion<'a> {
+    moment: HookMoment,
+    topic: HookTopic<'a>,
+}
+
+impl<'a> HookOccasion<'a> {
+    fn new(moment: HookMoment, topic: HookTopic<'a>) -> Self {
+        Self { moment, topic }
+    }
+}
+
 /// The report of a hook, new or from the ledger.
 enum HookExecution {
     /// It ran just now; its report is still to be recorded.
@@ -55,13 +66,22 @@ enum HookExecution {
     Recorded(HookReport),
 }
 
+impl HookExecution {
+    fn report(&self) -> &HookReport {
+        match self {
+            Self::Fresh(report) | Self::Recorded(report) => report,
+        }
+    }
+}
+
 impl Runner<'_> {
     /// Runs the hooks before a turn.
     pub(crate) fn before_turn(
         &self,
         underway: &mut ActiveRun,
         at: usize,
-        (turn, plain, prompt): (&TurnId, &Charter, &str),
+        turn: PendingTurn<'_>,
+        prompt: &str,
     ) -> Result<PreTurnOutcome, Error> {
         let caller = self.caller(underway, at);
         let scope = caller.scope()?;
@@ -75,27 +95,40 @@ impl Runner<'_> {
         let branch = Branch::read(&self.host.ledger, head.as_ref())?.visible_messages()?;
         let said = Message::user(prompt);
         let recent = recent(branch.iter().chain([&said]));
-        self.take_over(head.as_ref(), (scope, plain), &mut before, underway)?;
+        let chosen = underway.plan.steps.first().and_then(|step| step.persona.clone());
+        let shaping = ShapingContext {
+            host: &self.host,
+            scope,
+            charter: turn.charter,
+            chosen: chosen.as_deref(),
+        };
+        take_over(head.as_ref(), &shaping, &mut before)?;
         let is_new = head.is_none() && at == 0;
-        let moments = [
-            (HookMoment::SessionStart, is_new, HookTopic::Because("startup")),
-            (HookMoment::OnConversationStart, is_new, HookTopic::Nothing),
-            (HookMoment::UserPromptSubmit, at == 0, HookTopic::Prompt(prompt)),
-            (HookMoment::BeforeInference, true, HookTopic::Nothing),
+        let occasions = [
+            (is_new, HookOccasion::new(HookMoment::SessionStart, HookTopic::Because("startup"))),
+            (is_new, HookOccasion::new(HookMoment::OnConversationStart, HookTopic::Nothing)),
+            (at == 0, HookOccasion::new(HookMoment::UserPromptSubmit, HookTopic::Prompt(prompt))),
+            (true, HookOccasion::new(HookMoment::BeforeInference, HookTopic::Nothing)),
         ];
-        for (moment, _, subject) in moments.into_iter().filter(|(_, is_now, _)| *is_now) {
+        for (_, occasion) in occasions.into_iter().filter(|(is_now, _)| *is_now) {
+            let HookOccasion { moment, topic } = occasion;
             let starts =
                 matches!(moment, HookMoment::SessionStart | HookMoment::OnConversationStart);
             let around = TurnHookContext {
                 programs: &programs,
-                charter: plain,
-                turn: (!starts).then_some(turn),
-                subject,
+                charter: turn.charter,
+                turn: (!starts).then_some(turn.id),
+                subject: topic,
                 recent: if starts { Vec::new() } else { recent.clone() },
                 persona: active_persona(agent, underway, at, &before.shaping),
             };
             for spec in programs.hooks_at(moment) {
-                self.run_before(underway, spec, &around, (scope, &mut before))?;
+                let execution = self.ran(underway, spec, &around)?;
+                let notes = shaping.apply(&mut before, spec, &execution.report().result);
+                if let HookExecution::Fresh(mut report) = execution {
+                    report.notes.extend(notes);
+                    self.finished(underway, around.turn, spec, report)?;
+                }
                 if before.blocked.is_some() {
                     return Ok(before);
                 }
@@ -104,44 +137,16 @@ impl Runner<'_> {
         Ok(before)
     }
 
-    fn run_before(
-        &self,
-        underway: &mut ActiveRun,
-        spec: &HookSpec,
-        around: &TurnHookContext<'_>,
-        (scope, before): (ToolScope<'_>, &mut PreTurnOutcome),
-    ) -> Result<(), Error> {
-        let (mut report, is_recorded) = match self.ran(underway, spec, around)? {
-            HookExecution::Fresh(report) => (report, false),
-            HookExecution::Recorded(report) => (report, true),
-        };
-        let applying = ShapingContext {
-            host: &self.host,
-            scope,
-            charter: around.charter,
-            chosen: underway.plan.steps.first().and_then(|step| step.persona.as_deref()),
-        };
-        let notes = applying.apply(before, spec, &report.result);
-        if is_recorded {
-            return Ok(());
-        }
-        report.notes.extend(notes);
-        self.finished(underway, around.turn, spec, report)
-    }
-
     /// Runs the hooks before a compaction; returns the reason if one of them denies it.
     pub(crate) fn before_compaction(
         &self,
         underway: &mut ActiveRun,
         at: usize,
-        (charter, trigger): (&Charter, &'static str),
+        charter: &Charter,
+        trigger: &'static str,
     ) -> Result<Option<String>, Error> {
-        self.gate_around(
-            underway,
-            at,
-            charter,
-            (HookMoment::PreCompact, HookTopic::Because(trigger)),
-        )
+        let occasion = HookOccasion::new(HookMoment::PreCompact, HookTopic::Because(trigger));
+        self.gate_around(underway, at, charter, occasion)
     }
 
     /// Runs the hooks for the end of a session.
@@ -157,9 +162,9 @@ impl Runner<'_> {
         }
         let turn = TurnId::from_number((self.host.new_number)());
         let charter = self.charter(underway, at, &turn)?;
-        let subject = HookTopic::Because(reason);
+        let occasion = HookOccasion::new(HookMoment::SessionEnd, HookTopic::Because(reason));
         // A denial has no effect here; the answers are only recorded.
-        self.gate_around(underway, at, &charter, (HookMoment::SessionEnd, subject)).map(drop)
+        self.gate_around(underway, at, &charter, occasion).map(drop)
     }
 
     fn gate_around(
@@ -167,12 +172,13 @@ impl Runner<'_> {
         underway: &mut ActiveRun,
         at: usize,
         charter: &Charter,
-        (moment, subject): (HookMoment, HookTopic<'_>),
+        occasion: HookOccasion<'_>,
     ) -> Result<Option<String>, Error> {
         let agent = self.definitions.agent(&underway.plan.steps[at].agent)?;
         let programs = Programs::of(self.definitions, agent)?;
         let persona = active_persona(agent, underway, at, &TurnShape::default());
         let (turn, recent, programs) = (None, Vec::new(), &programs);
+        let HookOccasion { moment, topic: subject } = occasion;
         let around = TurnHookContext { programs, charter, turn, subject, recent, persona };
         for spec in programs.hooks_at(moment) {
             let report = match self.ran(underway, spec, &around)? {
@@ -241,7 +247,7 @@ impl Runner<'_> {
         let over = CancelToken::new();
         let (ledger, run) = (&self.host.ledger, &underway.id);
         thread::scope(|scope| {
-            scope.spawn(|| end_if_cancelled(ledger, (run, since), &stop, &over));
+            scope.spawn(|| end_if_cancelled(ledger, run, since, &stop, &over));
             let ran = around.programs.hook(&context, spec, given).map(HookExecution::Fresh);
             over.stop();
             ran
@@ -266,29 +272,26 @@ impl Runner<'_> {
         let events = settled(&self.host, &underway.session, change)?;
         self.record(&about, events).map(drop)
     }
+}
 
-    /// Applies the overrides that hooks after the calls of the last turn set for this one.
-    fn take_over(
-        &self,
-        head: Option<&TurnId>,
-        (scope, charter): (ToolScope<'_>, &Charter),
-        before: &mut PreTurnOutcome,
-        underway: &ActiveRun,
-    ) -> Result<(), Error> {
-        let Some(head) = head else { return Ok(()) };
-        let chosen = underway.plan.steps.first().and_then(|step| step.persona.as_deref());
-        for (spec, result) in wanted_for_next(&self.host.ledger, head)? {
-            ShapingContext { host: &self.host, scope, charter, chosen }
-                .apply(before, &spec, &result);
-        }
-        Ok(())
+/// Applies the overrides that hooks after the calls of the last turn set for this one.
+fn take_over(
+    head: Option<&TurnId>,
+    shaping: &ShapingContext<'_>,
+    before: &mut PreTurnOutcome,
+) -> Result<(), Error> {
+    let Some(head) = head else { return Ok(()) };
+    for (spec, result) in wanted_for_next(&shaping.host.ledger, head)? {
+        shaping.apply(before, &spec, &result);
     }
+    Ok(())
 }
 
 /// Stops a hook if its run is cancelled: before a turn begins, no session loop does so.
 fn end_if_cancelled(
     ledger: &Ledger,
-    (run, since): (&RunId, u64),
+    run: &RunId,
+    since: u64,
     hook: &CancelToken,
     over: &CancelToken,
 ) {

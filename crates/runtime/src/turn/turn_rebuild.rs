@@ -135,7 +135,8 @@ pub(crate) struct RebuiltTurn {
 /// Rebuilds a turn of a run for resuming; fails if its moves differ from the record.
 pub(crate) fn rebuild(
     ledger: &Ledger,
-    (run, turn): (&RunId, &TurnId),
+    run: &RunId,
+    turn: &TurnId,
     level: ConfinementLevel,
 ) -> Result<RebuiltTurn, Error> {
     let record = record(ledger, turn)?;

@@ -5,8 +5,8 @@
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags};
@@ -59,16 +59,15 @@ pub(crate) fn reach(
 fn resolved(shared: &EgressContext, name: &str, port: u16) -> Result<Vec<SocketAddr>, ReachError> {
     let unresolved = |error: io::Error| ReachError::Unresolved(error.to_string());
     let lookup = DnsLookup::new(shared)?;
-    let (sender, receiver) = mpsc::channel();
     let (done, writer) = io::pipe().map_err(unresolved)?;
     let (resolve, asked): (Resolver, String) = (shared.resolve.clone(), name.to_owned());
-    std::thread::Builder::new()
+    let thread = std::thread::Builder::new()
         .name("egress lookup".to_owned())
         .stack_size(EGRESS_STACK_BYTES)
         .spawn(move || {
-            // The connection may have stopped waiting; then the answer is not needed.
-            sender.send(resolve(&asked, port)).ok();
+            let answers = resolve(&asked, port);
             drop((writer, lookup));
+            answers
         })
         .map_err(unresolved)?;
     let until = Instant::now() + shared.rules.caps.resolve_time;
@@ -78,7 +77,7 @@ fn resolved(shared: &EgressContext, name: &str, port: u16) -> Result<Vec<SocketA
         Err(WaitError::Late) => return Err(unresolved(io::ErrorKind::TimedOut.into())),
         Err(WaitError::Gone(error)) => return Err(unresolved(error)),
     }
-    match receiver.try_recv() {
+    match thread.join() {
         Ok(Ok(answers)) if answers.is_empty() => {
             Err(ReachError::Unresolved("it has no address".to_owned()))
         }

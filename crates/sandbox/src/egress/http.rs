@@ -35,7 +35,7 @@ impl ProxyConnection<'_> {
             }
             RequestTarget::Absolute(authority, path) => {
                 let Some(server) = self.server(&head, &authority) else { return };
-                self.forward(&server, &head, (&path, &rest));
+                self.forward(&server, &head, &path, &rest);
             }
             RequestTarget::Origin(_) => {
                 self.malformed("this is a proxy, and the address names no host")
@@ -71,16 +71,11 @@ impl ProxyConnection<'_> {
         if !head.agrees(&server.host, server.port) {
             return self.malformed("the Host header names another host");
         }
-        self.forward(server, &head, (&path, &rest));
+        self.forward(server, &head, &path, &rest);
     }
 
     /// Relays one request and its answer.
-    fn forward(
-        &mut self,
-        server: &UpstreamServer,
-        head: &RequestHead,
-        (path, rest): (&str, &[u8]),
-    ) {
+    fn forward(&mut self, server: &UpstreamServer, head: &RequestHead, path: &str, rest: &[u8]) {
         let passing = RelayMode::Request(head.body.clone());
         let mut out = RelayLeg::new(self.client, &server.wire, passing, &self.shared.sent);
         let begun =

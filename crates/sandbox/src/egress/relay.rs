@@ -118,10 +118,17 @@ impl<'a> RelayLeg<'a> {
         let step = if self.pending.is_empty() { self.fill(buffer)? } else { self.flush() };
         if self.is_done() && !self.end_told && matches!(self.passing, RelayMode::Everything) {
             self.end_told = true;
-            // A side that is gone already needs no end.
-            self.to.stream.shutdown(Shutdown::Write).ok();
+            self.end_output()?;
         }
         Ok(step)
+    }
+
+    /// Passes the end on. A side that is gone already needs none.
+    fn end_output(&self) -> Result<(), String> {
+        match self.to.stream.shutdown(Shutdown::Write) {
+            Err(error) if error.kind() != ErrorKind::NotConnected => Err(error.to_string()),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     fn fill(&mut self, buffer: &mut [u8]) -> Result<RelayStep, String> {

@@ -99,11 +99,17 @@ fn take(group: &Path, base: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Undoes `take` as far as it got; an error of a step that was not done is ignored.
+/// Undoes `take` as far as it got.
 fn give_back(group: &Path, base: &Path) {
-    move_to(group).ok();
-    fs::remove_dir(base.join(OURSELVES)).ok();
-    fs::remove_dir(base).ok();
+    undo(move_to(group));
+    undo(fs::remove_dir(base.join(OURSELVES)));
+    undo(fs::remove_dir(base));
+}
+
+/// Accepts the result of a step back. A step that was not done cannot be undone, so its error is
+/// no failure.
+fn undo(step: io::Result<()>) {
+    step.ok();
 }
 
 /// Moves this process with all of its threads.

@@ -75,6 +75,12 @@ impl FdChannel {
         self.send_packet(&[IN_FILE], &all)
     }
 
+    /// Sends a message to a peer that may be gone. Then the message has no receiver, and none is
+    /// needed: what the message asks for, or reports, is over.
+    pub(crate) fn send_if_open(&self, message: &impl Serialize) {
+        self.send(message, &[]).ok();
+    }
+
     fn send_packet(&self, packet: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let mut space =
             [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MESSAGE_DESCRIPTORS_MAX))];

@@ -66,11 +66,11 @@ const CONFINED: [u8; 1] = [b'!'];
 /// Runs the whole life of the init process.
 pub(crate) fn run(spec: &SandboxSpec, given: InitInput) -> ! {
     let InitInput { streams, control, trees, copies, roles, filter } = given;
-    let served = set_up(spec, &control, (trees, &copies))
-        .and_then(|built| serve(spec, streams, (roles, &filter), (&control, &built)));
+    let launcher = ProgramLauncher { control: &control, roles, filter: &filter };
+    let served = set_up(spec, &control, trees, &copies)
+        .and_then(|built| serve(spec, streams, &launcher, &built));
     if let Err(trouble) = served {
-        // If the supervisor is gone, no one is left to inform.
-        control.send(&InitMessage::Failed(trouble), &[]).unwrap_or_default();
+        control.send_if_open(&InitMessage::Failed(trouble));
     }
     sys::exit_now(0)
 }
@@ -82,21 +82,30 @@ struct BuiltSandbox {
     afresh: Option<SandboxBaseline>,
 }
 
+/// The parts of the init process that start a program, each time the sandbox runs one.
+struct ProgramLauncher<'a> {
+    /// The channel to the supervisor.
+    control: &'a FdChannel,
+    roles: RoleTable,
+    filter: &'a SyscallFilter,
+}
+
 /// Runs the program, and the later ones that the supervisor sends.
 fn serve(
     spec: &SandboxSpec,
     mut streams: [OwnedFd; 3],
-    own: (RoleTable, &SyscallFilter),
-    (control, built): (&FdChannel, &BuiltSandbox),
+    launcher: &ProgramLauncher<'_>,
+    built: &BuiltSandbox,
 ) -> Result<(), SandboxFailure> {
+    let control = launcher.control;
     let children = sys::watch_children().at_step("watch the children")?;
     let mut spec = Cow::Borrowed(spec);
     loop {
-        let program = start(&spec, streams, own, control).inspect_err(|_| {
+        let program = launcher.start(&spec, streams).inspect_err(|_| {
             // The program may run already: the supervisor can be gone before it hears of the start.
             end_others(spec.level, built.reach);
         })?;
-        let over = watch((&spec, built.reach), program, &children, control);
+        let over = watch(&spec, built.reach, program, &children, control);
         let Some(afresh) = built.afresh.as_ref().filter(|_| over == ProgramExitCause::ByItself)
         else {
             return Ok(());
@@ -140,7 +149,8 @@ enum SignalScope {
 fn set_up(
     spec: &SandboxSpec,
     control: &FdChannel,
-    (trees, copies): (Option<Vec<MountTree>>, &[FileCopy]),
+    trees: Option<Vec<MountTree>>,
+    copies: &[FileCopy],
 ) -> Result<BuiltSandbox, SandboxFailure> {
     let mut afresh = None;
     rustix::process::umask(Mode::empty());
@@ -246,71 +256,73 @@ fn drop_rights() -> io::Result<()> {
     Ok(())
 }
 
-/// Starts the program, and makes sure that it is the program that runs.
-fn start(
-    spec: &SandboxSpec,
-    streams: [OwnedFd; 3],
-    own: (RoleTable, &SyscallFilter),
-    control: &FdChannel,
-) -> Result<Pid, SandboxFailure> {
-    let (mut reader, writer) = io::pipe().at_step("watch the start")?;
-    let Some(pid) = sys::fork().at_step("split off the program")? else {
-        drop(reader);
-        let trouble = become_program(spec, streams, own, &writer);
-        let text = serde_json::to_vec(&trouble).unwrap_or_default();
-        (&writer).write_all(&text).unwrap_or_default();
-        sys::exit_now(125)
-    };
-    drop((writer, streams));
-    // The end of this pipe is the start of the program: exec closes it.
-    let mut text = Vec::new();
-    reader.read_to_end(&mut text).at_step("watch the start")?;
-    let said = text.strip_prefix(&CONFINED).unwrap_or(&text);
-    if !said.is_empty() {
-        let trouble = serde_json::from_slice(said);
-        return Err(trouble.map_err(io::Error::from).at_step("watch the start")?);
+impl ProgramLauncher<'_> {
+    /// Starts the program, and makes sure that it is the program that runs.
+    fn start(&self, spec: &SandboxSpec, streams: [OwnedFd; 3]) -> Result<Pid, SandboxFailure> {
+        let (mut reader, writer) = io::pipe().at_step("watch the start")?;
+        let Some(pid) = sys::fork().at_step("split off the program")? else {
+            drop(reader);
+            let trouble = self.become_program(spec, streams, &writer);
+            report(&trouble, &writer);
+            sys::exit_now(125)
+        };
+        drop((writer, streams));
+        // The end of this pipe is the start of the program: exec closes it.
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text).at_step("watch the start")?;
+        let said = text.strip_prefix(&CONFINED).unwrap_or(&text);
+        if !said.is_empty() {
+            let trouble = serde_json::from_slice(said);
+            return Err(trouble.map_err(io::Error::from).at_step("watch the start")?);
+        }
+        if text.is_empty() {
+            // It died on the way, so this is not the end of the program.
+            let died = io::Error::other("the process ended before it was confined");
+            return Err(died).at_step("confine the program");
+        }
+        self.control.send(&InitMessage::Started, &[]).at_step("tell of the start")?;
+        Ok(pid)
     }
-    if text.is_empty() {
-        // It died on the way, so this is not the end of the program.
-        let died = io::Error::other("the process ended before it was confined");
-        return Err(died).at_step("confine the program");
+
+    /// Confines this process and becomes the program; returns only on failure.
+    fn become_program(
+        &self,
+        spec: &SandboxSpec,
+        streams: [OwnedFd; 3],
+        mut writer: &PipeWriter,
+    ) -> SandboxFailure {
+        let confined = confine(spec, streams, self.filter)
+            .and_then(|()| writer.write_all(&CONFINED).at_step("tell that all is confined"));
+        if let Err(trouble) = confined {
+            return trouble;
+        }
+        match &spec.program {
+            SandboxedProgram::Command { program, args, env, .. } => {
+                let mut command = std::process::Command::new(program);
+                command.args(args).env_clear().envs(env.iter().map(|(name, value)| (name, value)));
+                SandboxFailure::new(START, &command.exec())
+            }
+            SandboxedProgram::Role { name, arguments, .. } => {
+                let own: [(&str, RoleFn); 1] = [(escape_probe::ROLE, escape_probe::run)];
+                let mut all = own.iter().chain(self.roles);
+                let Some((_, role)) = all.find(|(known, _)| *known == name.as_str()) else {
+                    let unknown = io::Error::other(format!("there is no part named {name}"));
+                    return SandboxFailure::new(START, &unknown);
+                };
+                if let Err(error) = sys::close_from(3) {
+                    return SandboxFailure::new(START, &error);
+                }
+                let code = role(arguments);
+                std::process::exit(code)
+            }
+        }
     }
-    control.send(&InitMessage::Started, &[]).at_step("tell of the start")?;
-    Ok(pid)
 }
 
-/// Confines this process and becomes the program; returns only on failure.
-fn become_program(
-    spec: &SandboxSpec,
-    streams: [OwnedFd; 3],
-    (roles, filter): (RoleTable, &SyscallFilter),
-    mut writer: &PipeWriter,
-) -> SandboxFailure {
-    let confined = confine(spec, streams, filter)
-        .and_then(|()| writer.write_all(&CONFINED).at_step("tell that all is confined"));
-    if let Err(trouble) = confined {
-        return trouble;
-    }
-    match &spec.program {
-        SandboxedProgram::Command { program, args, env, .. } => {
-            let mut command = std::process::Command::new(program);
-            command.args(args).env_clear().envs(env.iter().map(|(name, value)| (name, value)));
-            SandboxFailure::new(START, &command.exec())
-        }
-        SandboxedProgram::Role { name, arguments, .. } => {
-            let own: [(&str, RoleFn); 1] = [(escape_probe::ROLE, escape_probe::run)];
-            let mut all = own.iter().chain(roles);
-            let Some((_, role)) = all.find(|(known, _)| *known == name.as_str()) else {
-                let unknown = io::Error::other(format!("there is no part named {name}"));
-                return SandboxFailure::new(START, &unknown);
-            };
-            if let Err(error) = sys::close_from(3) {
-                return SandboxFailure::new(START, &error);
-            }
-            let code = role(arguments);
-            std::process::exit(code)
-        }
-    }
+/// Tells the init process why its child did not become the program. The pipe is open and takes more
+/// than this; it fails only if the init process is gone, and the sandbox with it.
+fn report(trouble: &SandboxFailure, init: &PipeWriter) {
+    serde_json::to_writer(init, trouble).ok();
 }
 
 fn confine(
@@ -342,7 +354,8 @@ enum ProgramExitCause {
 
 /// Waits until the program has ended, the supervisor asks for the end, or is gone.
 fn watch(
-    (spec, reach): (&SandboxSpec, SignalScope),
+    spec: &SandboxSpec,
+    reach: SignalScope,
     program: Pid,
     children: &OwnedFd,
     control: &FdChannel,
@@ -450,9 +463,9 @@ fn end_others(level: ConfinementLevel, reach: SignalScope) -> usize {
     left
 }
 
-/// Reaps one ended child of the helper, without waiting.
+/// Reaps one ended child of the helper, without waiting. An error means that it was reaped before.
 pub(crate) fn reap_child(pid: Pid) {
-    waitpid(Some(pid), WaitOptions::NOHANG).map(drop).unwrap_or_default();
+    waitpid(Some(pid), WaitOptions::NOHANG).ok();
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::Signal;
 
 use crate::linux::fd_channel::FdChannel;
 use crate::poll::is_ready;
+use crate::process_signal::signal_process;
 use crate::spec::{InitMessage, InitRequest};
 
 /// The init process of a sandbox. Dropping the value ends it.
@@ -39,13 +40,13 @@ impl InitProcess {
         if self.holds_all {
             self.kill_alone();
         } else {
-            self.control.send(&InitRequest::Kill, &[]).unwrap_or_default();
+            self.control.send_if_open(&InitRequest::Kill);
         }
     }
 
     /// Kills it, and those processes that end with it.
     pub(crate) fn kill_alone(&self) {
-        pidfd_send_signal(&self.handle, Signal::KILL).unwrap_or_default();
+        signal_process(&self.handle, Signal::KILL);
     }
 
     /// Returns its next message until the deadline; None if it is silent or gone.

@@ -86,7 +86,7 @@ pub(crate) fn restrict(rules: &LandlockRules) -> Result<(), StepError> {
     ];
     for (list, access, links) in lists {
         for allowed in list {
-            ruleset = with(ruleset, (allowed, links), access, AccessFs::from_file(abi))?;
+            ruleset = with(ruleset, allowed, links, access, AccessFs::from_file(abi))?;
         }
     }
     let status = ruleset.restrict_self().map_err(|error| failed(STEP, error))?;
@@ -143,7 +143,8 @@ enum SymlinkPolicy {
 
 fn with(
     ruleset: RulesetCreated,
-    (allowed, links): (&LandlockPath, SymlinkPolicy),
+    allowed: &LandlockPath,
+    links: SymlinkPolicy,
     access: BitFlags<AccessFs>,
     access_of_files: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, StepError> {

@@ -24,7 +24,7 @@ use crate::linux::file_copies::FileCopy;
 use crate::linux::sys::{
     self, ForkSide, MountChange, NO_DEVICES, NO_SETUID, READ_ONLY, mount_setattr,
 };
-use crate::spec::{BindKind, BindMount, FilesystemView, SandboxFailure, StepContext};
+use crate::spec::{BindKind, BindMount, FileOwner, FilesystemView, SandboxFailure, StepContext};
 
 /// A part of the machine, opened and not yet attached; None if it is missing and optional.
 pub(crate) type MountTree = Option<OwnedFd>;
@@ -71,7 +71,7 @@ fn tree(bind: &BindMount, lender: &mut IdMapper) -> Result<MountTree, SandboxFai
 fn lend(
     tree: &OwnedFd,
     bind: &BindMount,
-    owner: (u32, u32),
+    owner: FileOwner,
     lender: &mut IdMapper,
 ) -> Result<(), SandboxFailure> {
     let step = format!("lend {}", bind.from.display());
@@ -98,7 +98,7 @@ fn find(root: impl AsFd, path: &Path) -> Result<OwnedFd, Errno> {
 /// Maps owners of mounted files: the owner on the disk appears as the sandbox's own user.
 pub(crate) struct IdMapper {
     user: u32,
-    known: HashMap<(u32, u32), OwnedFd>,
+    known: HashMap<FileOwner, OwnedFd>,
 }
 
 impl IdMapper {
@@ -107,7 +107,7 @@ impl IdMapper {
         Self { user, known: HashMap::new() }
     }
 
-    fn owners(&mut self, owner: (u32, u32)) -> io::Result<BorrowedFd<'_>> {
+    fn owners(&mut self, owner: FileOwner) -> io::Result<BorrowedFd<'_>> {
         if !self.known.contains_key(&owner) {
             let namespace = mapping(owner, self.user)?;
             self.known.insert(owner, namespace);
@@ -117,26 +117,23 @@ impl IdMapper {
 }
 
 /// Makes a user namespace that lives only as long as its handle.
-fn mapping(owner: (u32, u32), user: u32) -> io::Result<OwnedFd> {
+fn mapping(owner: FileOwner, user: u32) -> io::Result<OwnedFd> {
     let (reader, writer) = io::pipe()?;
     match sys::clone(sys::USERS)? {
         ForkSide::Child => {
             drop(writer);
             // No byte is ever written; the pipe ends when the mapping is done.
-            io::copy(&mut &reader, &mut io::sink()).unwrap_or_default();
-            sys::exit_now(0)
+            let ended = io::copy(&mut &reader, &mut io::sink());
+            sys::exit_now(i32::from(ended.is_err()))
         }
         ForkSide::Parent { pid, .. } => {
             let number = pid.as_raw_nonzero();
-            let taken =
-                std::fs::write(format!("/proc/{number}/uid_map"), format!("{} {user} 1", owner.0))
-                    .and_then(|()| {
-                        std::fs::write(
-                            format!("/proc/{number}/gid_map"),
-                            format!("{} {user} 1", owner.1),
-                        )
-                    })
-                    .and_then(|()| std::fs::File::open(format!("/proc/{number}/ns/user")));
+            let map = |file: &str, id: u32| {
+                std::fs::write(format!("/proc/{number}/{file}"), format!("{id} {user} 1"))
+            };
+            let taken = map("uid_map", owner.user)
+                .and_then(|()| map("gid_map", owner.group))
+                .and_then(|()| std::fs::File::open(format!("/proc/{number}/ns/user")));
             drop(writer);
             rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty())?;
             Ok(taken?.into())

@@ -9,10 +9,11 @@
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 
 use crate::limits::KILL_ROUNDS_MAX;
 use crate::linux::sys;
+use crate::process_signal::{signal_group, signal_process};
 
 /// One line of the process table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,14 +123,12 @@ impl ProcessTree {
 
     fn signal(&self, processes: &[ProcessEntry], signal: Signal) {
         // The group first: it is one call, and reaches processes born since the table was read.
-        // An error means that the group is already empty, which is the goal.
-        kill_process_group(self.root, signal).ok();
+        signal_group(self.root, signal);
         // No process is asked twice: a handler may take the second signal for impatience.
         let group = self.root.as_raw_nonzero().get();
         for process in processes.iter().filter(|process| process.group != group) {
             if let Some(handle) = handle(process) {
-                // It may have ended by itself in between.
-                pidfd_send_signal(&handle, signal).ok();
+                signal_process(&handle, signal);
             }
         }
     }
@@ -163,8 +162,7 @@ pub(crate) fn signal_descendants(signal: i32) {
     let signal = if signal == libc::SIGKILL { Signal::KILL } else { Signal::TERM };
     for process in descendants() {
         if let Some(handle) = handle(&process) {
-            // It may have ended by itself in between.
-            pidfd_send_signal(&handle, signal).ok();
+            signal_process(&handle, signal);
         }
     }
 }

@@ -45,8 +45,13 @@ pub(crate) struct GuardCheck<'a> {
     pub(crate) races: usize,
 }
 
-/// A path, its baseline entry, and its present status.
-type ChangedPath<'a> = (&'a RootedPath, &'a BaselineEntry, Option<FileStatus>);
+/// A path that differs from its baseline entry.
+struct ChangedPath<'a> {
+    place: &'a RootedPath,
+    known: &'a BaselineEntry,
+    /// The present status; None if the entry is gone.
+    now: Option<FileStatus>,
+}
 
 /// The progress of one round.
 #[derive(Default)]
@@ -163,15 +168,15 @@ impl GuardCheck<'_> {
                 None => place.status(self.task.roots)?,
             };
             if !self.is_same(place, known, now.as_ref())? {
-                different.push((place, known, now));
+                different.push(ChangedPath { place, known, now });
             }
         }
         self.set_aside(&mut round, &different)?;
-        for (place, known, _) in &different {
+        for ChangedPath { place, known, .. } in different {
             // An earlier move of this round may have repaired this path, or damaged it.
             let now = place.status(self.task.roots)?;
             if !self.is_done(&round, place) && !self.is_same(place, known, now.as_ref())? {
-                self.put_right(&mut round, (place, known), now.as_ref());
+                self.put_right(&mut round, &ChangedPath { place, known, now });
             }
         }
         for (place, aside) in std::mem::take(&mut round.aside) {
@@ -183,7 +188,7 @@ impl GuardCheck<'_> {
         for (place, found) in &survey.found {
             let is_news = !known.contains_key(place) && found.role != ProtectionRole::Ancestor;
             if is_news && !self.is_done(&round, place) {
-                self.judge(&mut round, survey, (place, found))?;
+                self.judge(&mut round, survey, place, found)?;
             }
         }
         Ok(round.acted)
@@ -195,10 +200,10 @@ impl GuardCheck<'_> {
         round: &mut CheckRound,
         different: &[ChangedPath<'_>],
     ) -> io::Result<()> {
-        let directories = || different.iter().filter(|(_, known, _)| known.is_directory());
-        let sought = directories().map(|(_, known, _)| known.id()).collect();
+        let directories = || different.iter().filter(|one| one.known.is_directory());
+        let sought = directories().map(|one| one.known.id()).collect();
         let located = walk::locate(&self.task, sought)?;
-        for (place, known, _) in directories() {
+        for ChangedPath { place, known, .. } in directories() {
             let Some(from) = located.get(&known.id()) else { continue };
             // It was moved along with its parent directory, and comes back with it.
             let parent = place.ancestors().nth(1);
@@ -268,12 +273,9 @@ impl GuardCheck<'_> {
         round.acted = true;
     }
 
-    fn put_right(
-        &mut self,
-        round: &mut CheckRound,
-        (place, known): (&RootedPath, &BaselineEntry),
-        now: Option<&FileStatus>,
-    ) {
+    fn put_right(&mut self, round: &mut CheckRound, changed: &ChangedPath<'_>) {
+        let ChangedPath { place, known, ref now } = *changed;
+        let now = now.as_ref();
         if let Some(aside) = round.aside.remove(place) {
             self.put_back(round, place, aside);
             return;
@@ -300,18 +302,15 @@ impl GuardCheck<'_> {
                 round.settle(place);
             }
             ProtectionRole::Protected | ProtectionRole::Inner | ProtectionRole::Part => {
-                self.make_again(round, (place, known), now);
+                self.make_again(round, changed);
             }
         }
     }
 
     /// Quarantines the present entry of a path, and makes the baseline's entry again.
-    fn make_again(
-        &mut self,
-        round: &mut CheckRound,
-        (place, known): (&RootedPath, &BaselineEntry),
-        now: Option<&FileStatus>,
-    ) {
+    fn make_again(&mut self, round: &mut CheckRound, changed: &ChangedPath<'_>) {
+        let ChangedPath { place, known, ref now } = *changed;
+        let now = now.as_ref();
         let what = if now.is_some() { ViolationKind::Changed } else { ViolationKind::Removed };
         let taken = now.map(|_| self.repair.take(place)).transpose();
         let outcome = taken.map(|taken| (taken, self.repair.make(place, known)));
@@ -345,7 +344,8 @@ impl GuardCheck<'_> {
         &mut self,
         round: &mut CheckRound,
         survey: &Survey,
-        (place, found): (&RootedPath, &SurveyEntry),
+        place: &RootedPath,
+        found: &SurveyEntry,
     ) -> io::Result<()> {
         if self.task.git == GitAccess::Write && self.is_harmless(survey, place, found)? {
             // Its parts were judged with it. Nothing was done, so another round is not needed.

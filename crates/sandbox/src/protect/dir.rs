@@ -44,6 +44,13 @@ pub(crate) enum Kind {
     Other,
 }
 
+/// A name in an open directory.
+#[derive(Clone, Copy)]
+pub(crate) struct DirectoryEntry<'a> {
+    pub(crate) dir: &'a OwnedFd,
+    pub(crate) name: &'a CStr,
+}
+
 /// The metadata of a directory entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileStatus {
@@ -284,25 +291,28 @@ pub(crate) fn is_race(error: &io::Error) -> bool {
 }
 
 /// Renames, but never over an existing entry.
-pub(crate) fn rename(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
+pub(crate) fn rename(from: DirectoryEntry<'_>, to: DirectoryEntry<'_>) -> io::Result<()> {
     match rename_once(from, to) {
         // A directory must be writable to get another parent; the call may have removed that right.
         Err(Errno::ACCESS) => {
-            let Some(before) = status(from.0, from.1)? else { return Err(Errno::ACCESS.into()) };
-            set_mode(from.0, from.1, before.mode | 0o700)?;
+            let before = status(from.dir, from.name)?;
+            let Some(before) = before else { return Err(Errno::ACCESS.into()) };
+            set_mode(from.dir, from.name, before.mode | 0o700)?;
             rename_once(from, to)?;
-            set_mode(to.0, to.1, before.mode)
+            set_mode(to.dir, to.name, before.mode)
         }
         other => Ok(other?),
     }
 }
 
-fn rename_once(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> Result<(), Errno> {
-    match rustix::fs::renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
+fn rename_once(from: DirectoryEntry<'_>, to: DirectoryEntry<'_>) -> Result<(), Errno> {
+    let DirectoryEntry { dir: from, name } = from;
+    let DirectoryEntry { dir: to, name: new_name } = to;
+    match rustix::fs::renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
         // Some file systems cannot guarantee it; then a check just before is the best there is.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            match rustix::fs::statat(to.0, to.1, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => rustix::fs::renameat(from.0, from.1, to.0, to.1),
+            match rustix::fs::statat(to, new_name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => rustix::fs::renameat(from, name, to, new_name),
                 Err(error) => Err(error),
                 Ok(_) => Err(Errno::EXIST),
             }
@@ -415,7 +425,8 @@ mod tests {
             std::fs::create_dir(&to).unwrap();
             std::fs::set_permissions(&from, std::fs::Permissions::from_mode(0o500)).unwrap();
             let inner = open_dir(&dir, c"to").unwrap();
-            rename((&dir, c"from"), (&inner, c"here")).unwrap();
+            let from_entry = DirectoryEntry { dir: &dir, name: c"from" };
+            rename(from_entry, DirectoryEntry { dir: &inner, name: c"here" }).unwrap();
             let mode = to.join("here").metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o7777, 0o500);
             assert!(!from.exists());

@@ -35,7 +35,8 @@ pub(crate) fn is_harmless(text: &[u8], settings: GitConfigScope) -> bool {
         let Some((key, value)) = line.split_once('=') else { return false };
         let key = key.trim_matches([' ', '\t']).to_ascii_lowercase();
         let value = value.trim_matches([' ', '\t']);
-        is_plain(value) && is_known(settings, (name, *of), (&key, value))
+        is_plain(value)
+            && is_known(settings, &GitSetting { section: name, of: *of, key: &key, value })
     })
 }
 
@@ -56,9 +57,17 @@ fn is_plain(value: &str) -> bool {
     !value.contains(|c: char| c.is_control() || matches!(c, '"' | '\\' | '#' | ';'))
 }
 
-fn is_known(settings: GitConfigScope, section: (&str, Option<&str>), line: (&str, &str)) -> bool {
-    let (key, value) = line;
-    match (section.0, section.1, key) {
+/// A setting, `key = value` in a section `[section "of"]`.
+struct GitSetting<'a> {
+    section: &'a str,
+    of: Option<&'a str>,
+    key: &'a str,
+    value: &'a str,
+}
+
+fn is_known(settings: GitConfigScope, setting: &GitSetting<'_>) -> bool {
+    let GitSetting { section, of, key, value } = *setting;
+    match (section, of, key) {
         ("core", None, "repositoryformatversion") => matches!(value, "0" | "1"),
         (
             "core",

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 
-use super::dir::{self, DirectoryReader, FileId, FileStatus, Kind};
+use super::dir::{self, DirectoryEntry, DirectoryReader, FileId, FileStatus, Kind};
 use crate::limits::{
     QUARANTINE_BYTES_MAX, QUARANTINE_ENTRIES_MAX, QUARANTINE_FILE_BYTES_MAX, QUARANTINE_THINGS_MAX,
     WALK_DEPTH_MAX,
@@ -58,21 +58,24 @@ impl Quarantine {
     /// A tree that is or has a `kept` directory goes `aside` instead: it was moved since the scan.
     pub(crate) fn take(
         &mut self,
-        (from, name): (&OwnedFd, &CStr),
+        entry: DirectoryEntry<'_>,
         directory: &Path,
         kept: &HashSet<FileId>,
-        aside: (&OwnedFd, &CStr),
+        aside: DirectoryEntry<'_>,
     ) -> io::Result<PathBuf> {
         let (cell, number) = self.cell()?;
-        let outcome = match dir::rename((from, name), (&cell, name)) {
-            Ok(()) => spare((&cell, name), kept, aside).and_then(|()| defuse(&cell, name, 0)),
+        let DirectoryEntry { dir: from, name } = entry;
+        let to = DirectoryEntry { dir: &cell, name };
+        let outcome = match dir::rename(entry, to) {
+            Ok(()) => spare(to, kept, aside).and_then(|()| defuse(&cell, name, 0)),
             Err(error) if error.raw_os_error() == Some(Errno::XDEV.raw_os_error()) => {
                 let left = meaningless(&number)?;
-                dir::rename((from, name), (from, &left))?;
-                spare((from, &left), kept, aside)?;
-                match take_over((from, &left), (&cell, name)) {
+                let renamed = DirectoryEntry { dir: from, name: &left };
+                dir::rename(entry, renamed)?;
+                spare(renamed, kept, aside)?;
+                match take_over(renamed, to) {
                     Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                        rustix::fs::unlinkat(&self.dir, &number, AtFlags::REMOVEDIR).ok();
+                        self.remove_cell(&number);
                         return defuse(from, &left, 0).map(|()| directory.join(os(&left)));
                     }
                     other => other,
@@ -81,8 +84,7 @@ impl Quarantine {
             Err(error) => Err(error),
         };
         if let Err(error) = outcome {
-            // If it is not empty it stays, with the files that could not be copied.
-            rustix::fs::unlinkat(&self.dir, &number, AtFlags::REMOVEDIR).ok();
+            self.remove_cell(&number);
             return Err(error);
         }
         Ok(self.path.join(os(&number)).join(os(name)))
@@ -100,6 +102,12 @@ impl Quarantine {
             }
         }
         Err(io::Error::other(format!("the quarantine {:?} is full; empty it", self.path)))
+    }
+
+    /// Removes an empty numbered directory. A directory with the files that could not be made
+    /// harmless is not empty, and stays with them.
+    fn remove_cell(&self, number: &CStr) {
+        rustix::fs::unlinkat(&self.dir, number, AtFlags::REMOVEDIR).ok();
     }
 }
 
@@ -119,14 +127,14 @@ fn meaningless(number: &CStr) -> io::Result<CString> {
 
 /// Moves a tree aside if it is or has one of the `kept` directories; that is an error.
 fn spare(
-    (dir, name): (&OwnedFd, &CStr),
+    entry: DirectoryEntry<'_>,
     kept: &HashSet<FileId>,
-    aside: (&OwnedFd, &CStr),
+    aside: DirectoryEntry<'_>,
 ) -> io::Result<()> {
-    if !holds(dir, name, kept, 0)? {
+    if !holds(entry.dir, entry.name, kept, 0)? {
         return Ok(());
     }
-    dir::rename((dir, name), aside)?;
+    dir::rename(entry, aside)?;
     let text = "a directory that was there before was moved into it meanwhile";
     Err(io::Error::new(io::ErrorKind::NotFound, text))
 }
@@ -180,7 +188,8 @@ fn unshare(dir: &OwnedFd, name: &CStr, status: &FileStatus) -> io::Result<()> {
     let copy = c".agentry-copy";
     let mut left = QUARANTINE_FILE_BYTES_MAX;
     // Too long: it stays under its other name, and only there.
-    if copy_file((dir, name), (dir, copy), status, &mut left)? {
+    let to = DirectoryEntry { dir, name: copy };
+    if copy_file(DirectoryEntry { dir, name }, to, status, &mut left)? {
         rustix::fs::renameat(dir, copy, dir, name)?;
     } else {
         rustix::fs::unlinkat(dir, name, AtFlags::empty())?;
@@ -189,16 +198,21 @@ fn unshare(dir: &OwnedFd, name: &CStr, status: &FileStatus) -> io::Result<()> {
 }
 
 /// Copies to another file system, then removes.
-fn take_over(from: (&OwnedFd, &CStr), to: (&OwnedFd, &CStr)) -> io::Result<()> {
+fn take_over(from: DirectoryEntry<'_>, to: DirectoryEntry<'_>) -> io::Result<()> {
     let mut room = QuarantineQuota { bytes: QUARANTINE_BYTES_MAX, entries: QUARANTINE_ENTRIES_MAX };
     match copy(from, to, &mut room, 0) {
-        Ok(()) => remove(from.0, from.1, 0),
+        Ok(()) => remove(from.dir, from.name, 0),
         Err(error) => {
-            // A partial copy is of no use, and the original is still in place.
-            remove(to.0, to.1, 0).ok();
+            remove_partial(to);
             Err(error)
         }
     }
+}
+
+/// Removes a partial copy. The original is still in place, so the error of the copy is the one to
+/// return; a rest stays in the quarantine, where it does no harm.
+fn remove_partial(copy: DirectoryEntry<'_>) {
+    remove(copy.dir, copy.name, 0).ok();
 }
 
 struct QuarantineQuota {
@@ -212,11 +226,13 @@ fn too_large() -> io::Error {
 }
 
 fn copy(
-    (from, name): (&OwnedFd, &CStr),
-    (to, new_name): (&OwnedFd, &CStr),
+    entry: DirectoryEntry<'_>,
+    copied: DirectoryEntry<'_>,
     room: &mut QuarantineQuota,
     depth: usize,
 ) -> io::Result<()> {
+    let DirectoryEntry { dir: from, name } = entry;
+    let DirectoryEntry { dir: to, name: new_name } = copied;
     room.entries = room.entries.checked_sub(1).ok_or_else(too_large)?;
     let Some(status) = dir::status(from, name)? else { return Ok(()) };
     match status.kind {
@@ -228,7 +244,7 @@ fn copy(
         }
         Kind::File => {
             if status.size > QUARANTINE_FILE_BYTES_MAX
-                || !copy_file((from, name), (to, new_name), &status, &mut room.bytes)?
+                || !copy_file(entry, copied, &status, &mut room.bytes)?
             {
                 return Err(too_large());
             }
@@ -241,26 +257,30 @@ fn copy(
             rustix::fs::mkdirat(to, new_name, Mode::from_raw_mode(DIRECTORY_MODE))?;
             let (from, to) = (dir::open_dir(from, name)?, dir::open_dir(to, new_name)?);
             let names = DirectoryReader::new().names(&from, room.entries)?.ok_or_else(too_large)?;
-            names.iter().try_for_each(|name| copy((&from, name), (&to, name), room, depth + 1))
+            names.iter().try_for_each(|name| {
+                let (entry, copied) =
+                    (DirectoryEntry { dir: &from, name }, DirectoryEntry { dir: &to, name });
+                copy(entry, copied, room, depth + 1)
+            })
         }
     }
 }
 
 /// Copies a regular file without its permissions; false if it exceeds the quota.
 fn copy_file(
-    from: (&OwnedFd, &CStr),
-    to: (&OwnedFd, &CStr),
+    from: DirectoryEntry<'_>,
+    to: DirectoryEntry<'_>,
     status: &FileStatus,
     left: &mut u64,
 ) -> io::Result<bool> {
-    let Some(source) = dir::open_file(from.0, from.1)? else { return Ok(true) };
+    let Some(source) = dir::open_file(from.dir, from.name)? else { return Ok(true) };
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let mode = Mode::from_raw_mode((status.mode & FILE_MODE) | 0o600);
-    let mut target = std::fs::File::from(rustix::fs::openat(to.0, to.1, flags, mode)?);
+    let mut target = std::fs::File::from(rustix::fs::openat(to.dir, to.name, flags, mode)?);
     let copied = io::copy(&mut source.take(*left + 1), &mut target)?;
     let fits = copied <= *left;
     if !fits {
-        rustix::fs::unlinkat(to.0, to.1, AtFlags::empty())?;
+        rustix::fs::unlinkat(to.dir, to.name, AtFlags::empty())?;
     }
     *left = left.saturating_sub(copied);
     Ok(fits)
@@ -314,8 +334,8 @@ mod tests {
         fn take(&mut self, name: &CStr, kept: &[&CStr]) -> io::Result<PathBuf> {
             let id = |path: &&CStr| dir::status(&self.root, path).unwrap().unwrap().id;
             let kept: HashSet<FileId> = kept.iter().map(id).collect();
-            let (from, aside) = ((&self.root, name), (&self.root, c"aside"));
-            self.quarantine.take(from, Path::new("/w"), &kept, aside)
+            let entry = |name| DirectoryEntry { dir: &self.root, name };
+            self.quarantine.take(entry(name), Path::new("/w"), &kept, entry(c"aside"))
         }
     }
 
@@ -340,7 +360,8 @@ mod tests {
         let status = dir::status(&scene.root, c"file").unwrap().unwrap();
         for (room, is_copied) in [(5, true), (4, true), (3, false)] {
             let mut left = room;
-            let (from, to) = ((&scene.root, c"file"), (&scene.root, c"copy"));
+            let entry = |name| DirectoryEntry { dir: &scene.root, name };
+            let (from, to) = (entry(c"file"), entry(c"copy"));
             assert_eq!(copy_file(from, to, &status, &mut left).unwrap(), is_copied, "{room}");
             let copy = std::fs::read_to_string(scene.at("root/copy")).ok();
             assert_eq!(copy.as_deref(), is_copied.then_some("text"), "{room}");

@@ -3,7 +3,7 @@
 //! Must never: overwrite an entry, or write through a link.
 
 use std::collections::HashSet;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
-use super::dir::{self, FileId, Kind};
+use super::dir::{self, DirectoryEntry, FileId, Kind};
 use super::quarantine::Quarantine;
 use super::rooted_path::{BaselineEntry, RootedPath, SavedContent, WritableRoot};
 
@@ -35,6 +35,12 @@ pub(crate) struct DisplacedEntry {
     pub(crate) from: RootedPath,
 }
 
+impl DisplacedEntry {
+    fn entry(&self) -> DirectoryEntry<'_> {
+        DirectoryEntry { dir: &self.dir, name: &self.name }
+    }
+}
+
 impl<'a> Repair<'a> {
     pub(crate) fn new(
         roots: &'a [WritableRoot],
@@ -47,24 +53,19 @@ impl<'a> Repair<'a> {
     /// Moves the entry of a path into the quarantine; returns its new path.
     pub(crate) fn take(&mut self, place: &RootedPath) -> io::Result<PathBuf> {
         let (parent, name) = place.open_parent(self.roots)?;
-        self.take_from(&parent, &name, place)
+        self.take_from(DirectoryEntry { dir: &parent, name: &name }, place)
     }
 
-    fn take_from(
-        &mut self,
-        parent: &OwnedFd,
-        name: &CStr,
-        place: &RootedPath,
-    ) -> io::Result<PathBuf> {
+    fn take_from(&mut self, entry: DirectoryEntry<'_>, place: &RootedPath) -> io::Result<PathBuf> {
         let absolute = place.absolute(self.roots);
         let directory = absolute.parent().unwrap_or(&absolute);
         let aside = self.aside()?;
-        let root = &self.roots[place.root].dir;
+        let aside = DirectoryEntry { dir: &self.roots[place.root].dir, name: &aside };
         let quarantine = match &mut self.quarantine {
             Some(quarantine) => quarantine,
             None => self.quarantine.insert(Quarantine::open(self.quarantine_path)?),
         };
-        quarantine.take((parent, name), directory, &self.kept, (root, &aside))
+        quarantine.take(entry, directory, &self.kept, aside)
     }
 
     /// Moves an entry aside, to the top of the root that it belongs to.
@@ -79,8 +80,8 @@ impl<'a> Repair<'a> {
         let (from_dir, from_name) = from.open_parent(self.roots)?;
         let dir = dir::open_dir(&self.roots[to.root].dir, c".")?;
         let name = self.aside()?;
-        dir::rename((&from_dir, &from_name), (&dir, &name))?;
         let aside = DisplacedEntry { dir, name, from };
+        dir::rename(DirectoryEntry { dir: &from_dir, name: &from_name }, aside.entry())?;
         match dir::status(&aside.dir, &aside.name)? {
             Some(status) if status.id == id => Ok(aside),
             Some(_) | None => {
@@ -108,19 +109,21 @@ impl<'a> Repair<'a> {
     ) -> io::Result<Option<PathBuf>> {
         let dir = self.parents(to)?;
         let name = dir::c_name(&to.name())?;
+        let entry = DirectoryEntry { dir: &dir, name: &name };
         let taken = match dir::status(&dir, &name)? {
-            Some(_) => Some(self.take_from(&dir, &name, to)?),
+            Some(_) => Some(self.take_from(entry, to)?),
             None => None,
         };
-        dir::rename((&aside.dir, &aside.name), (&dir, &name))?;
+        dir::rename(aside.entry(), entry)?;
         Ok(taken)
     }
 
     /// Moves an entry back to the path where it was found; a second failure extends the error.
     fn undo(&self, aside: &DisplacedEntry, error: io::Error) -> io::Error {
         let undone = aside.from.open_parent(self.roots).map_err(io::Error::from);
-        let undone =
-            undone.and_then(|(dir, name)| dir::rename((&aside.dir, &aside.name), (&dir, &name)));
+        let undone = undone.and_then(|(dir, name)| {
+            dir::rename(aside.entry(), DirectoryEntry { dir: &dir, name: &name })
+        });
         match undone {
             Ok(()) => error,
             // Of the same error kind: after a race the next round finds it there.
@@ -137,7 +140,9 @@ impl<'a> Repair<'a> {
         let parent = self.parents(place)?;
         let name = dir::c_name(&place.name())?;
         match (&known.content, known.status.kind) {
-            (SavedContent::Bytes(bytes), _) => self.make_file((&parent, &name), bytes, known),
+            (SavedContent::Bytes(bytes), _) => {
+                self.make_file(DirectoryEntry { dir: &parent, name: &name }, bytes, known)
+            }
             (SavedContent::Target(target), _) => {
                 Ok(rustix::fs::symlinkat(target.as_c_str(), &parent, &name)?)
             }
@@ -154,24 +159,21 @@ impl<'a> Repair<'a> {
 
     fn make_file(
         &mut self,
-        (parent, name): (&OwnedFd, &CStr),
+        entry: DirectoryEntry<'_>,
         bytes: &[u8],
         known: &BaselineEntry,
     ) -> io::Result<()> {
         let aside = self.aside()?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::openat(parent, &aside, flags, Mode::from_raw_mode(0o600))?;
+        let handle = rustix::fs::openat(entry.dir, &aside, flags, Mode::from_raw_mode(0o600))?;
         let mut file = std::fs::File::from(handle);
+        let aside = DirectoryEntry { dir: entry.dir, name: &aside };
         let made = file
             .write_all(bytes)
             .and_then(|()| dress(&OwnedFd::from(file), known))
-            .and_then(|()| dir::rename((parent, &aside), (parent, name)));
-        if made.is_err() {
-            // Only an unused file remains.
-            rustix::fs::unlinkat(parent, &aside, AtFlags::empty()).ok();
-        }
-        made
+            .and_then(|()| dir::rename(aside, entry));
+        made.map_err(|error| discard(aside, error))
     }
 
     /// Opens the directory of a path; makes missing directories on the way again.
@@ -195,6 +197,17 @@ impl<'a> Repair<'a> {
         self.count += 1;
         let name = format!(".agentry-aside-{}-{}", std::process::id(), self.count);
         Ok(CString::new(name)?)
+    }
+}
+
+/// Removes an unfinished file; a second failure extends the error.
+fn discard(unfinished: DirectoryEntry<'_>, error: io::Error) -> io::Error {
+    match rustix::fs::unlinkat(unfinished.dir, unfinished.name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => error,
+        Err(_) => {
+            let text = format!("{error}; an unfinished copy is called {:?}", unfinished.name);
+            io::Error::new(error.kind(), text)
+        }
     }
 }
 

@@ -304,7 +304,7 @@ fn all(site: &ServerState, _: ApiRequest<NoParams>) -> Result<PolicyOverview, Ap
     for policy in definite.access.policies().take(API_ROWS_MAX) {
         let count = uses.get(&*policy.name.value).copied().unwrap_or(0);
         let last = if count == 0 { None } else { last_used(ledger, &policy.name.value)? };
-        all.push(policies::policy_summary(&definite.loaded, policy, (count, last)));
+        all.push(policies::policy_summary(&definite.loaded, policy, count, last));
     }
     let people = ledger.entities()?.into_iter().take(API_ROWS_MAX);
     Ok(PolicyOverview { policies: all, people: people.map(Person::from).collect() })

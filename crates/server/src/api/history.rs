@@ -390,10 +390,15 @@ impl GitFolder {
             format!("Revert \"{summary}\"\n\nThis reverts {} in {}.\n", commit.id(), self.name());
         let made = repository.commit(Some("HEAD"), &author, &author, &text, after, &[head]);
         made.map_err(|error| {
-            let mut back = self.checkout();
-            // A file that cannot be restored shows up as an uncommitted change.
-            repository.checkout_head(Some(back.force())).unwrap_or_default();
-            ApiError::conflict(format!("cannot create the commit: {}", error.message()))
+            let text = format!("cannot create the commit: {}", error.message());
+            match repository.checkout_head(Some(self.checkout().force())) {
+                Ok(()) => ApiError::conflict(text),
+                Err(error) => {
+                    let why = error.message();
+                    ApiError::conflict(format!("{text}; the files were not restored: {why}"))
+                        .hint("git shows them as uncommitted changes; restore them with git")
+                }
+            }
         })
     }
 

@@ -51,10 +51,12 @@ pub(super) fn text(site: &ServerState, _: ApiRequest) -> Result<ApiResponse, Api
     };
     page.one("agentry_sandbox_up", "1 if a sandbox is available.", confined);
     page.many(
-        ("agentry_inbounds", "status", "Unfinished inbound events by status."),
+        "agentry_inbounds",
+        "status",
+        "Unfinished inbound events by status.",
         ledger.inbound_counts()?,
     );
-    page.many(("agentry_runs", "status", "Runs by status."), ledger.run_counts()?);
+    page.many("agentry_runs", "status", "Runs by status.", ledger.run_counts()?);
     page.one(
         "agentry_approvals_waiting",
         "Approvals that wait for a person.",
@@ -62,11 +64,15 @@ pub(super) fn text(site: &ServerState, _: ApiRequest) -> Result<ApiResponse, Api
     );
     let health = || site.adapters.iter().map(|(name, adapter)| (name.clone(), adapter.health()));
     page.many(
-        ("agentry_channel_up", "channel", "1 if the channel is connected."),
+        "agentry_channel_up",
+        "channel",
+        "1 if the channel is connected.",
         health().map(|(name, health)| (name, u64::from(health.connected))),
     );
     page.many(
-        ("agentry_channel_restarts", "channel", "Restarts of the channel's program."),
+        "agentry_channel_restarts",
+        "channel",
+        "Restarts of the channel's program.",
         health().map(|(name, health)| (name, health.restarts)),
     );
     let body = page.text.into_bytes();
@@ -94,7 +100,9 @@ impl MetricsWriter {
     /// Adds a metric with one value per label.
     fn many(
         &mut self,
-        (name, label, help): (&str, &str, &str),
+        name: &str,
+        label: &str,
+        help: &str,
         values: impl IntoIterator<Item = (String, u64)>,
     ) {
         self.head(name, help);
@@ -118,7 +126,7 @@ mod tests {
     #[test]
     fn a_label_ends_only_where_it_ends() {
         let mut page = MetricsWriter::default();
-        page.many(("agentry_x", "of", "Words."), [("a\"b\\c\nd".to_owned(), 3)]);
+        page.many("agentry_x", "of", "Words.", [("a\"b\\c\nd".to_owned(), 3)]);
         page.one("agentry_y", "Words.", 4);
         assert_eq!(
             page.text,

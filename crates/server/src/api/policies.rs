@@ -57,7 +57,8 @@ pub(crate) struct PolicyExcerpt {
 pub(super) fn policy_summary(
     loaded: &LoadedProject,
     policy: &Policy,
-    (uses, last): (u64, Option<u64>),
+    uses: u64,
+    last: Option<u64>,
 ) -> PolicySummary {
     PolicySummary {
         brief: policy_excerpt(loaded, policy),

@@ -51,7 +51,7 @@ fn resume(
         if let Err(error) = runner.resume(&run) {
             // The client may have disconnected; the operator reads this line in any case.
             log_line(&format!("run {run} not resumed: {error}"));
-            begun.send(Err(error.into())).unwrap_or_default();
+            answer(&begun, Err(error.into()));
         }
     };
     let spawned = thread::Builder::new().name(format!("resume {}", asked.part(0))).spawn(working);
@@ -69,10 +69,16 @@ struct ResumeObserver {
     outer: DeltaSink,
 }
 
+/// Answers the waiting request. It waits for one answer and then closes the channel; a later one,
+/// as when the resumed run fails, is in the log and in the ledger.
+fn answer(request: &Sender<Result<u64, ApiError>>, outcome: Result<u64, ApiError>) {
+    request.send(outcome).ok();
+}
+
 impl RunObserver for ResumeObserver {
     fn on_entry(&self, envelope: &Envelope) {
         if let Event::RunResumed {} = &envelope.event {
-            self.begun.send(Ok(envelope.seq)).unwrap_or_default();
+            answer(&self.begun, Ok(envelope.seq));
         }
         self.outer.on_entry(envelope);
     }

@@ -17,11 +17,16 @@ pub(super) fn whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let written =
         write_new(&unfinished, &path, bytes).and_then(|()| fs::rename(&unfinished, &path));
     if let Err(error) = written {
-        // The file may not exist; `error` already says what failed.
-        fs::remove_file(&unfinished).unwrap_or_default();
+        remove_unfinished(&unfinished);
         return Err(error);
     }
     File::open(directory)?.sync_all()
+}
+
+/// Removes the file of a write that failed. It may not exist, no reader takes it for a policy file,
+/// and the error of the write is the one to return.
+fn remove_unfinished(file: &Path) {
+    fs::remove_file(file).ok();
 }
 
 /// Returns a name in the same directory that is not read as a policy file.

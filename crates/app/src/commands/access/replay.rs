@@ -78,7 +78,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let since = zone.past(&options.since, now)?;
     let until = options.until.as_ref().map(|text| zone.past(text, now)).transpose()?;
     let span = since..until.unwrap_or(u64::MAX);
-    let outcome = outcome(host, (None, &new), &zone, span)?;
+    let outcome = outcome(host, None, &new, &zone, span)?;
     let shown = if options.changed_only { ReplayScope::Changed } else { ReplayScope::All };
     let mut out = crate::output::stdout().lock();
     if options.json {
@@ -102,12 +102,13 @@ pub(super) fn replay_recent(
     let nothing = agentry_agentfile::file_tree::FileTree::default();
     let zone = timezone::of(&host.settings(&nothing, &mut findings))?;
     let since = bootstrap::now().saturating_sub(LATELY_MS);
-    outcome(host, (Some(old), new), &zone, since..u64::MAX).map(Some)
+    outcome(host, Some(old), new, &zone, since..u64::MAX).map(Some)
 }
 
 fn outcome(
     host: &CliContext,
-    (old, new): (Option<&AccessPolicies>, &AccessPolicies),
+    old: Option<&AccessPolicies>,
+    new: &AccessPolicies,
     zone: &OwnerTimeZone,
     span: Range<u64>,
 ) -> Result<PolicyReplayReport, Fault> {

@@ -18,7 +18,6 @@ use agentry_runtime::Definitions;
 use agentry_runtime::definitions::agent_choice::choose_agent;
 use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::definitions::trust::{TrustStatus, trust_arguments};
-use agentry_store::Ledger;
 use clap::{Args, ValueEnum};
 
 use super::AgentDirOptions;
@@ -99,8 +98,11 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(out, "listed {name} under tools.custom in agent.yml")?;
-    settle(host, &ledger, (&directory, agent.id.as_str()), was_owners, &mut out)?;
-    keeping.after(host, &ledger, &read(host, &directory)?.0)?;
+    let (loaded, definitions) = read(host, &directory)?;
+    let agent = choose_agent(&loaded, Path::new("."), Some(agent.id.as_str()))?;
+    let review = TrustReview::at(host, &ledger, &loaded, &definitions);
+    settle(&review, agent, was_owners, &mut out)?;
+    keeping.after(host, &ledger, &loaded)?;
     let here = if options.whose.dir.as_os_str() == "." {
         String::new()
     } else {
@@ -112,19 +114,15 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
 
 /// Trusts the new tool if all programs were trusted before; else asks for a review.
 fn settle(
-    host: &CliContext,
-    ledger: &Ledger,
-    (directory, agent): (&Path, &str),
+    review: &TrustReview<'_>,
+    agent: &Agent,
     was_owners: bool,
     out: &mut dyn Write,
 ) -> Result<(), Fault> {
-    let (loaded, definitions) = read(host, directory)?;
-    let agent = choose_agent(&loaded, Path::new("."), Some(agent))?;
-    let looking = TrustReview::at(host, ledger, &loaded, &definitions);
     if was_owners {
-        looking.record(looking.seen(agent)?)
+        review.record(review.seen(agent)?)
     } else {
-        let place = trust_arguments(&definitions, agent);
+        let place = trust_arguments(review.definitions, agent);
         writeln!(out, "it does not run until you review all programs: agentry trust {place}")?;
         Ok(())
     }

@@ -49,10 +49,7 @@ pub(super) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     trust::gate(host, &engine, [agent])?;
     let stop = CancelToken::new();
     stop_on_signal(&stop)?;
-    let hear = |line: &str| {
-        // If stderr is closed, the tool continues.
-        writeln!(crate::output::stderr().lock(), "{}", visible_line(line)).unwrap_or_default();
-    };
+    let hear = |line: &str| crate::output::write_stderr_line(&visible_line(line));
     let trial = ToolTrial { agent, tool: &tool, arguments };
     let outcome = try_tool(&engine.parts, &engine.definitions, trial, &hear, &stop);
     let outcome = outcome.map_err(bootstrap::fault)?;

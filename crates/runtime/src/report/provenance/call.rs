@@ -117,7 +117,7 @@ impl ProvenanceChain<'_> {
                 self.add(answered(seq, answer));
             }
             Event::CallStarted { call, by, under, edited } if call == id => {
-                self.started(seq, (by, under), edited.as_deref())?;
+                self.started(seq, by, under, edited.as_deref())?;
             }
             event => {
                 if let Some(link) = result_link(seq, id, event) {
@@ -153,7 +153,8 @@ impl ProvenanceChain<'_> {
     fn started(
         &mut self,
         seq: u64,
-        (by, under): (&Permit, &CallConfinement),
+        by: &Permit,
+        under: &CallConfinement,
         edited: Option<&CallEdit>,
     ) -> Result<(), Error> {
         if let Some(edited) = edited {

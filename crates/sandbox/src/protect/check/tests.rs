@@ -138,7 +138,8 @@ fn a_directory_that_was_moved_before_it_could_be_made_again_waits_for_the_next_r
     let mut check = scene.check(&quarantine);
     let (mut round, known) = (CheckRound::default(), scene.directory());
     let place = place(".husky");
-    check.make_again(&mut round, (&place, &known), Some(&known.status));
+    let now = Some(known.status.clone());
+    check.make_again(&mut round, &ChangedPath { place: &place, known: &known, now });
     assert!(round.is_settled(&place) && round.remade.is_none() && round.acted);
     assert_eq!((check.violations.len(), check.races), (0, 1));
 }

@@ -22,7 +22,7 @@ impl ProtectionWalk<'_> {
         let parents = place.path.parent().unwrap_or_else(|| Path::new(""));
         let parents: Result<Vec<_>, _> = parents.iter().map(dir::c_name).collect();
         let name = dir::c_name(&place.name())?;
-        self.explicit_below(&root, &parents?, (&name, role))
+        self.explicit_below(&root, &parents?, &name, role)
     }
 
     /// Returns the paths in a directory whose names begin with a prefix.
@@ -49,7 +49,8 @@ impl ProtectionWalk<'_> {
         &mut self,
         dir: &OwnedFd,
         parents: &[CString],
-        last: (&CStr, ProtectionRole),
+        name: &CStr,
+        role: ProtectionRole,
     ) -> io::Result<()> {
         if let Some((first, rest)) = parents.split_first() {
             return match dir::status(dir, first)? {
@@ -57,13 +58,12 @@ impl ProtectionWalk<'_> {
                 Some(status) if status.kind == Kind::Link => {
                     self.whole(dir, first, status, ProtectionRole::Protected)
                 }
-                Some(_) => {
-                    self.enter(dir, first, |walk, inner, _| walk.explicit_below(inner, rest, last))
-                }
+                Some(_) => self.enter(dir, first, |walk, inner, _| {
+                    walk.explicit_below(inner, rest, name, role)
+                }),
                 None => Ok(()),
             };
         }
-        let (name, role) = last;
         match dir::status(dir, name)? {
             None => Ok(()),
             Some(status)

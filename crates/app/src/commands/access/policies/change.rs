@@ -39,6 +39,12 @@ struct PolicyChangeReport {
     value: Value,
 }
 
+/// The policies before and after a change; None before if they did not load.
+struct PolicyRevision {
+    old: Option<AccessPolicies>,
+    new: AccessPolicies,
+}
+
 pub(super) fn apply(host: &CliContext, options: &ApplyOptions) -> Result<ExitCode, Fault> {
     let trees = DefinitionOverlay::read(&options.dir, host.environment.home.as_deref())?;
     let file = options.file.display();
@@ -74,9 +80,8 @@ pub(super) fn apply(host: &CliContext, options: &ApplyOptions) -> Result<ExitCod
     let names: Vec<&str> = given.own.iter().map(|one| &*one.name.value).collect();
     let value = json!({ "file": target, "policies": names });
     let change = PolicyFileChange { path: trees.directory.join(&below), shown: target, bytes };
-    carry_out(host, options.json, (change, PolicyChangeReport { lines, value }), {
-        (compile_policies(&old_rules, &old_findings).ok(), new)
-    })
+    let revision = PolicyRevision { old: compile_policies(&old_rules, &old_findings).ok(), new };
+    carry_out(host, options.json, &change, PolicyChangeReport { lines, value }, &revision)
 }
 
 /// Reads the policies of the file alone; they must load before other policies are read.
@@ -188,7 +193,7 @@ pub(super) fn switch(
         value: json!({ "file": file, "policy": name, "enabled": on }),
     };
     let change = PolicyFileChange { path, shown: file, bytes: text.into_bytes() };
-    carry_out(host, options.json, (change, done), (old.ok(), new))
+    carry_out(host, options.json, &change, done, &PolicyRevision { old: old.ok(), new })
 }
 
 fn no_file_of(name: &str, word: &str, rules: &PolicySet) -> Fault {
@@ -207,8 +212,9 @@ fn no_file_of(name: &str, word: &str, rules: &PolicySet) -> Fault {
 fn carry_out(
     host: &CliContext,
     json: bool,
-    (change, done): (PolicyFileChange, PolicyChangeReport),
-    (old, new): (Option<AccessPolicies>, AccessPolicies),
+    change: &PolicyFileChange,
+    done: PolicyChangeReport,
+    revision: &PolicyRevision,
 ) -> Result<ExitCode, Fault> {
     confirmation::write_confirmed(host, &change.path, || {
         atomic_write::whole(&change.path, &change.bytes).map_err(|error| {
@@ -217,8 +223,8 @@ fn carry_out(
         })
     })?;
     let mut out = crate::output::stdout().lock();
-    let differences = match &old {
-        Some(old) => replay::replay_recent(host, old, &new)?,
+    let differences = match &revision.old {
+        Some(old) => replay::replay_recent(host, old, &revision.new)?,
         None => None,
     };
     if json {
