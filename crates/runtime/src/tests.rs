@@ -37,15 +37,17 @@ use crate::definitions::run_limits::run_limits;
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::host::enforcer::Enforcer;
-use crate::host::executor::LocalExecutor;
+use crate::host::executor::Executors;
 use crate::host::ledger_follower::LedgerFollower;
 use crate::host::session_message::{Attendance, SessionInbox};
 use crate::host::spending::SpendingLimiter;
+use crate::host::tool_registry::ToolRegistry;
 use crate::host::{Host, HostModels, SharedHost};
 use crate::inbound::intake::IntakePipeline;
 use crate::inbound::receive;
 use crate::redact::secrets::{Secret, SecretRegistry, variable};
 use crate::run_request::{RunRequest, RunSettings};
+use crate::tool_sources;
 use crate::turn::runner::{ActiveRun, RunOutcome, RunResources, Runner};
 
 pub(crate) use dialogue::dialogue;
@@ -180,7 +182,7 @@ impl TestHost {
         let loader = ProjectLoader::new(LoaderInput {
             environment: Arc::new(Environment::from_variables(variables.into())),
             flags: Vec::new(),
-            specs: host.tools.specs().cloned().collect(),
+            tools: host.tools.names(),
             binary: PathBuf::from("/no/binary"),
         });
         let loaded = loader.load(&project, SkillLevel::Extended).expect("the project is read");
@@ -329,9 +331,10 @@ impl TestHost {
         let about =
             EntrySubject { session: Some(session.clone()), run: Some(id.clone()), turn: None };
         let last = self.record(&about, events).last().expect("they are recorded").seq;
-        let sender = runner.post.sender.clone();
-        let following = self.host.mail.follow(ledger, &session, last, sender);
+        let following = runner.post.follow(&self.host.follower, &session, last);
+        let following = following.expect("the ledger is followed");
         let workspace = Workspace::open(self.path("")).expect("the project is there");
+        let held = RunResources::new(id.clone(), ownership, following);
         ActiveRun {
             id,
             session,
@@ -343,7 +346,7 @@ impl TestHost {
             shaped: None,
             left_hooks: VecDeque::new(),
             alone: false,
-            held: RunResources::new(ownership, following.expect("the ledger is followed")),
+            held,
         }
     }
 
@@ -439,7 +442,7 @@ pub(crate) fn inbound(event: &str, sender: &str, text: &str) -> Inbound {
     inbound.expect("the ids of a test are right").with_text(text)
 }
 
-/// The host of every unit test; the one place that builds it.
+/// The host of a `TestHost`: it knows a secret and has a shell that runs nothing.
 fn host(ledger: Ledger, shell: Arc<ShellLog>) -> Host {
     let secret = Secret {
         name: "pass".to_owned(),
@@ -447,8 +450,15 @@ fn host(ledger: Ledger, shell: Arc<ShellLog>) -> Host {
         receivers: Vec::new(),
         variable: variable("pass"),
     };
-    let secrets = SecretRegistry::new(vec![secret], Vec::new());
+    let tools = Toolset::of(vec![Box::new(TestShell::new(shell))]);
+    bare_host(ledger, tools, SecretRegistry::new(vec![secret], Vec::new()))
+}
+
+/// The host of every unit test; the one place that builds it. It has no model and no sandbox.
+pub(crate) fn bare_host(ledger: Ledger, tools: Toolset, secrets: SecretRegistry) -> Host {
+    let tools = Arc::new(tools);
     Host {
+        follower: LedgerFollower::new(ledger.clone()),
         ledger,
         models: HostModels {
             providers: ProviderRegistry::default(),
@@ -456,16 +466,15 @@ fn host(ledger: Ledger, shell: Arc<ShellLog>) -> Host {
             named: Box::new(|_, _, name| Ok(name.to_owned())),
         },
         purse: SpendingLimiter::new(&SpendingToml::default(), Default::default()),
-        tools: Toolset::of(vec![Box::new(TestShell::new(shell))]),
+        tools: ToolRegistry::new(tool_sources::standard(tools.clone())),
         fetch: FetchRules::default(),
         // The level is that of a sandbox, so that rules may allow calls; the shell runs nothing.
         enforcer: Enforcer::Missing("a test has no sandbox".to_owned()),
         env: Vec::new(),
         redactor: Arc::new(secrets.redactor()),
         secrets,
-        mail: LedgerFollower::default(),
         new_number,
-        executor: Arc::new(LocalExecutor::default()),
+        executors: Executors::local(tools),
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use agentry_agentfile::file_tree::{FileTree, FileTreeEntry};
-use agentry_agentfile::manifest::config::{LimitsToml, SpendingToml};
+use agentry_agentfile::manifest::config::LimitsToml;
 use agentry_agentfile::skill::SkillLevel;
-use agentry_model::{Delta, ProviderRegistry};
+use agentry_model::Delta;
 use agentry_protocol::AgentId;
 use agentry_protocol::CallId;
 use agentry_protocol::envelope::{EntrySubject, Envelope};
@@ -18,7 +18,7 @@ use agentry_protocol::tool::{Risk, ToolCategory, ToolName};
 use agentry_protocol::tool_call::{OutcomeStatus, RepeatSafety, ToolCall, ToolOutcome, ToolSpec};
 use agentry_sandbox::CancelToken;
 use agentry_store::Ledger;
-use agentry_tools::{FetchRules, ToolLimits, Workspace};
+use agentry_tools::{ToolLimits, Workspace};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -28,17 +28,14 @@ use crate::definitions::project_loader::{LoaderInput, ProjectLoader};
 use crate::definitions::run_limits::run_limits;
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::host::enforcer::{Enforcer, TurnSandbox};
-use crate::host::executor::LocalExecutor;
-use crate::host::ledger_follower::LedgerFollower;
+use crate::host::enforcer::ResolvedPlacement;
 use crate::host::session_message::{Attendance, SessionInbox};
-use crate::host::spending::SpendingLimiter;
 use crate::host::tool_registry::{ToolRegistry, TurnToolset};
 use crate::host::tool_source::{CallContext, ToolGrant, ToolScope};
-use crate::host::{Host, HostModels, RunObserver};
-use crate::redact::Redactor;
+use crate::host::{Host, RunObserver};
 use crate::redact::secrets::SecretRegistry;
 use crate::run_request::{RunRequest, RunSettings};
+use crate::tests::bare_host;
 use crate::turn::runner::{RunExit, Runner};
 
 const NOW: u64 = 1_700_000_000_000;
@@ -135,12 +132,6 @@ fn call(tool: &str, query: &str) -> ToolCall {
     ToolCall { id: CallId::from_number(1), tool: name(tool), input: json!({"query": query}) }
 }
 
-fn new_number() -> u128 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    u128::from(NEXT.fetch_add(1, Ordering::SeqCst))
-}
-
 /// A host with the four sources and a fifth, and a project with one agent.
 struct Scene {
     host: Arc<Host>,
@@ -157,7 +148,9 @@ impl Scene {
         let memory = Arc::new(MemoryTools::default());
         let mut sources = standard(Arc::new(Toolset::builtin()));
         sources.push(memory.clone());
-        let host = host(&directory.path().join("home"), ToolRegistry::new(sources));
+        let ledger = Ledger::open(&directory.path().join("home"), Arc::new(|| NOW)).unwrap();
+        let bare = bare_host(ledger, Toolset::builtin(), SecretRegistry::default());
+        let host = Host { tools: ToolRegistry::new(sources), ..bare };
         let home = directory.path().display().to_string();
         let loader = ProjectLoader::new(LoaderInput {
             environment: Arc::new(Environment::from_variables([("HOME".to_owned(), home)].into())),
@@ -193,7 +186,8 @@ impl Scene {
             scope: Some(self.scope()),
             about: &EntrySubject::default(),
             workspace: &workspace,
-            sandbox: &TurnSandbox::Missing("a test has no sandbox".into()),
+            agent: &AgentId::new("helper"),
+            placement: &ResolvedPlacement::missing("a test has no sandbox"),
             credentials: None,
             limits: ToolLimits::default(),
             any_host: false,
@@ -201,27 +195,6 @@ impl Scene {
             stop,
             progress: &|_| {},
         })
-    }
-}
-
-fn host(home: &Path, tools: ToolRegistry) -> Host {
-    Host {
-        ledger: Ledger::open(home, Arc::new(|| NOW)).unwrap(),
-        models: HostModels {
-            providers: ProviderRegistry::default(),
-            window: None,
-            named: Box::new(|_, _, name| Ok(name.to_owned())),
-        },
-        purse: SpendingLimiter::new(&SpendingToml::default(), Default::default()),
-        tools,
-        fetch: FetchRules::default(),
-        enforcer: Enforcer::Missing("a test has no sandbox".to_owned()),
-        env: Vec::new(),
-        secrets: SecretRegistry::default(),
-        redactor: Arc::new(Redactor::default()),
-        mail: LedgerFollower::default(),
-        new_number,
-        executor: Arc::new(LocalExecutor::default()),
     }
 }
 

@@ -24,11 +24,11 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::definitions::plan::CallScope;
+use crate::host::Host;
 use crate::host::enforcer::{Enforcer, ResolvedPlacement};
-use crate::host::spending::SpendingLimiter;
-use crate::host::{Host, HostModels};
 use crate::limits::JOB_OUTPUT_BYTES_MAX;
 use crate::redact::secrets::{Secret, SecretReceiver, SecretReference, SecretRegistry};
+use crate::tests::bare_host;
 
 /// Values that no assignment may contain.
 const SECRET: &str = "ghp-correct-horse-battery";
@@ -106,11 +106,6 @@ impl Scene {
     }
 
     pub(crate) fn with_executor_of_coder(name: &str) -> Self {
-        fn new_number() -> u128 {
-            use std::sync::atomic::{AtomicU64, Ordering};
-            static NEXT: AtomicU64 = AtomicU64::new(1 << 40);
-            u128::from(NEXT.fetch_add(1, Ordering::SeqCst))
-        }
         let directory = tempfile::tempdir().unwrap();
         let work = directory.path().join("work");
         std::fs::create_dir(&work).unwrap();
@@ -127,23 +122,12 @@ impl Scene {
             variable: "GITHUB".to_owned(),
         };
         let secrets = SecretRegistry::new(vec![secret], Vec::new());
+        let ledger = Ledger::open(&directory.path().join("home"), Arc::new(|| 1_000)).unwrap();
         let host = Host {
-            ledger: Ledger::open(&directory.path().join("home"), Arc::new(|| 1_000)).unwrap(),
-            models: HostModels {
-                providers: Default::default(),
-                window: None,
-                named: Box::new(|_, _, name| Err(name.to_owned())),
-            },
-            purse: SpendingLimiter::new(&Default::default(), BTreeMap::new()),
-            tools,
-            fetch: FetchRules::default(),
             enforcer: Enforcer::Off,
             env: vec![("V_PASSED".to_owned(), PASSED.to_owned())],
-            redactor: Arc::new(secrets.redactor()),
-            secrets,
-            mail: Default::default(),
-            new_number,
             executors: Executors::new(vec![local, second.clone()], policy),
+            ..bare_host(ledger, Toolset::builtin(), secrets)
         };
         let workspace = Workspace::open(&work).unwrap();
         Self { host, second, workspace, _directory: directory }
@@ -403,7 +387,7 @@ fn tool_calls_previews_and_commands_of_a_person_go_to_the_executor_of_the_agent(
     let stop = CancelToken::new();
     let shell = |agent: &str| {
         let command = "echo $V_PASSED; echo $GITHUB";
-        scene.host.shell(command, &scene.scope(agent), &scene.workspace, &stop).text
+        scene.host.shell(command, &scene.scope(agent), &scene.workspace, &stop).unwrap().text
     };
     assert_eq!(shell("writer"), format!("{PASSED}\n[secret github]\n"));
     assert_eq!(shell("coder"), shell("writer"));
@@ -418,7 +402,7 @@ fn a_call_for_an_executor_that_is_not_there_is_made_by_none() {
     assert_eq!(scene.host.executors.for_tool(&call).err().unwrap().to_string(), why);
     let scope = scene.scope("coder");
     let stop = CancelToken::new();
-    let outcome = scene.host.shell("touch b", &scope, &scene.workspace, &stop);
+    let outcome = scene.host.shell("touch b", &scope, &scene.workspace, &stop).unwrap();
     assert_eq!(outcome, ToolOutcome::refused(format!("Nothing was done: {why}.")));
     let input = json!({ "path": "b", "content": "x" });
     let write =

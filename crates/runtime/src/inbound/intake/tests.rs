@@ -14,7 +14,7 @@ use crate::inbound::receive;
 use crate::tests::{HELPER, ROOM, SECRET, TestDefinitions, TestHost, inbound, new_number};
 
 fn intake(scene: &TestHost, source: &Arc<TestDefinitions>) -> IntakePipeline {
-    let tools = scene.host.tools.specs().map(|spec| spec.name.clone()).collect();
+    let tools = scene.host.tools.builtin_names();
     IntakePipeline::new(scene.ledger().clone(), source.clone(), tools, new_number)
         .expect("the ledger is read")
 }

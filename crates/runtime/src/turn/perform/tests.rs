@@ -1,6 +1,5 @@
 //! Effects without a session: their results as messages, and what keeps one from running.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver};
 
 use agentry_agentfile::manifest::config::SpendingToml;
@@ -26,6 +25,13 @@ fn effects(scene: TestHost, model: Arc<dyn Model>) -> EffectScene {
     let agent = AgentId::new("helper");
     let resolver =
         CallFactResolver::new(scene.host.clone(), workspace.clone(), &scene.definitions, &agent);
+    let own = AgentExtensions {
+        caller: TurnAgent::new(scene.definitions.clone(), agent, None),
+        tools: scene.host.tools.fixed_toolset(),
+        programs: None,
+        asked_to_end: BTreeSet::new(),
+        binding: Arc::new(resolver),
+    };
     let (sender, inbox) = mpsc::channel();
     let about = EntrySubject {
         session: Some(SessionId::from_number(new_number())),
@@ -35,7 +41,7 @@ fn effects(scene: TestHost, model: Arc<dyn Model>) -> EffectScene {
     let effects = TurnEffects::new(
         scene.host.clone(),
         (model, workspace),
-        (BTreeMap::new(), None, resolver),
+        own,
         (scene.entries.clone(), sender),
         about,
     );

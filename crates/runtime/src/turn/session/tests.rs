@@ -38,7 +38,7 @@ fn begin_turn<'a>(
     };
     let (mut turn, moves) = Turn::begin(charter, &plan, Vec::new()).expect("the turn begins");
     let mut session = runner.session(&active, &id, 0).expect("the agent loads");
-    session.workers.confine(&turn.charter().authority, &active.held.homes);
+    session.workers.confine(turn.charter(), &active.held.homes);
     let started = Event::TurnStarted(Box::new(plan));
     session.record_and_perform(&mut turn, vec![started], None, moves).expect("it is recorded");
     (session, turn, active)

@@ -108,7 +108,7 @@ fn a_turn_is_rebuilt_to_the_moves_that_are_under_way_at_each_append() {
     for seq in first..=last {
         let cut = scene.cut_after(seq);
         let before = cut.dialogue();
-        let rebuilt = rebuild(cut.ledger(), (&outcome.run, &turn), cut.definitions.level);
+        let rebuilt = rebuild(cut.ledger(), &outcome.run, &turn, cut.definitions.level);
         assert_eq!(cut.dialogue(), before, "a rebuild writes nothing");
         match rebuilt {
             Ok(rebuilt) => {
@@ -138,7 +138,7 @@ fn a_record_with_a_move_that_the_turn_does_not_choose_is_refused() {
     let about = entries.iter().find(|one| one.seq == first).unwrap().about.clone();
     let iteration = Event::IterationCounted { count: 1 };
     cut.record(&about, vec![iteration]);
-    let rebuilt = rebuild(cut.ledger(), (&outcome.run, &turn), cut.definitions.level);
+    let rebuilt = rebuild(cut.ledger(), &outcome.run, &turn, cut.definitions.level);
     let Err(Error::Diverged { recorded, chosen, .. }) = rebuilt else { panic!("it diverges") };
     assert_eq!(recorded, r#"{"type":"iteration_counted","count":1}"#);
     assert!(chosen.starts_with(r#"{"type":"model_asked""#), "{chosen}");
@@ -151,7 +151,7 @@ fn a_record_with_a_move_that_the_turn_does_not_choose_is_refused() {
 fn a_turn_does_not_go_on_under_a_weaker_sandbox() {
     let (scene, outcome) = recorded();
     let (turn, ..) = turn_of(&scene.recorded());
-    let rebuilt = rebuild(scene.ledger(), (&outcome.run, &turn), ConfinementLevel::Off);
+    let rebuilt = rebuild(scene.ledger(), &outcome.run, &turn, ConfinementLevel::Off);
     let Err(error) = rebuilt else { panic!("it is refused") };
     insta::assert_snapshot!(error, @"the turn began under `ns`, and only `off` is available now; restore the sandbox, or cancel the run and start a new one");
 }
@@ -160,7 +160,7 @@ fn a_turn_does_not_go_on_under_a_weaker_sandbox() {
 fn a_turn_that_has_no_start_is_not_rebuilt() {
     let scene = TestHost::new(HELPER, &[]);
     let (run, turn) = (RunId::from_number(7), TurnId::from_number(7));
-    let rebuilt = rebuild(scene.ledger(), (&run, &turn), scene.definitions.level);
+    let rebuilt = rebuild(scene.ledger(), &run, &turn, scene.definitions.level);
     let Err(error) = rebuilt else { panic!("it is refused") };
     assert!(error.to_string().ends_with(&format!("{turn} has no start in the ledger")), "{error}");
 }
@@ -170,7 +170,7 @@ fn a_rebuilt_turn_knows_the_inputs_that_it_has_taken() {
     let (scene, outcome) = recorded();
     let entries = scene.recorded();
     let (turn, ..) = turn_of(&entries);
-    let rebuilt = rebuild(scene.ledger(), (&outcome.run, &turn), scene.definitions.level);
+    let rebuilt = rebuild(scene.ledger(), &outcome.run, &turn, scene.definitions.level);
     let inputs: BTreeSet<u64> = entries
         .iter()
         .filter(|one| {
