@@ -39,7 +39,7 @@ const NAME: &str = "bash";
 
 /// The command that a call of the shell runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShellInput<'a> {
+pub struct ShellCallInput<'a> {
     /// The text of the command.
     pub command: &'a str,
     /// The directory of the command, as written; None for the workspace.
@@ -52,10 +52,10 @@ pub fn shell_call(id: CallId, command: &str) -> ToolCall {
 }
 
 /// Returns the command that a call runs; None if it is no call of the shell.
-pub fn shell_input(call: &ToolCall) -> Option<ShellInput<'_>> {
+pub fn shell_input(call: &ToolCall) -> Option<ShellCallInput<'_>> {
     let text = |name: &str| call.input.get(name).and_then(Value::as_str);
     let command = text("command").unwrap_or_default();
-    (call.tool.as_str() == NAME).then(|| ShellInput { command, cwd: text("cwd") })
+    (call.tool.as_str() == NAME).then(|| ShellCallInput { command, cwd: text("cwd") })
 }
 
 pub(crate) struct Bash {

@@ -31,7 +31,7 @@ mod write;
 
 pub use arguments::normalize_arguments;
 pub use atomic_write::unified_diff;
-pub use bash::{ShellInput, shell_call, shell_input};
+pub use bash::{ShellCallInput, shell_call, shell_input};
 pub use fetch_rules::FetchRules;
 pub use file_tools_server::serve_files;
 pub use sandbox_session::{FILE_TOOLS, SandboxSession, ToolSandbox};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome, ToolSpec};
-use agentry_tools::{ShellInput, broken_tool, unknown_tool};
+use agentry_tools::{ShellCallInput, broken_tool, unknown_tool};
 
 use crate::error::Error;
 use crate::host::tool_source::{CallContext, ToolGrant, ToolScope, ToolSource};
@@ -93,7 +93,7 @@ impl ToolRegistry {
     }
 
     /// Returns the shell command that a call runs; None if the tool is not a shell.
-    pub fn shell_input<'a>(&self, call: &'a ToolCall) -> Option<ShellInput<'a>> {
+    pub fn shell_input<'a>(&self, call: &'a ToolCall) -> Option<ShellCallInput<'a>> {
         self.fixed_source(&call.tool)?.shell_input(call)
     }
 

@@ -12,7 +12,7 @@ use agentry_protocol::envelope::EntrySubject;
 use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{ToolCall, ToolOutcome, ToolSpec};
 use agentry_sandbox::CancelToken;
-use agentry_tools::{ShellInput, ToolLimits, Workspace};
+use agentry_tools::{ShellCallInput, ToolLimits, Workspace};
 
 use crate::definitions::Definitions;
 use crate::error::Error;
@@ -53,7 +53,7 @@ pub trait ToolSource: Send + Sync {
     /// Returns the shell command that a call runs. Approvals are bound to the files that it
     /// executes, and its failed outcome lists the paths that the sandbox refused. None if the tool
     /// is not a shell.
-    fn shell_input<'a>(&self, _call: &'a ToolCall) -> Option<ShellInput<'a>> {
+    fn shell_input<'a>(&self, _call: &'a ToolCall) -> Option<ShellCallInput<'a>> {
         None
     }
 }

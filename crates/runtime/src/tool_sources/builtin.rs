@@ -9,7 +9,7 @@ use agentry_protocol::tool::ToolName;
 use agentry_protocol::tool_call::{
     CallMeasurements, OutcomeStatus, ToolCall, ToolOutcome, ToolSpec,
 };
-use agentry_tools::{ShellInput, Toolset, shell_input};
+use agentry_tools::{ShellCallInput, Toolset, shell_input};
 
 use crate::error::Error;
 use crate::host::executor::FetchScope;
@@ -54,7 +54,7 @@ impl ToolSource for BuiltinTools {
         execution(call, context).preview()
     }
 
-    fn shell_input<'a>(&self, call: &'a ToolCall) -> Option<ShellInput<'a>> {
+    fn shell_input<'a>(&self, call: &'a ToolCall) -> Option<ShellCallInput<'a>> {
         shell_input(call)
     }
 }

@@ -180,7 +180,7 @@ impl Scene {
     }
 
     fn with_context<T>(&self, stop: &CancelToken, work: impl FnOnce(&CallContext<'_>) -> T) -> T {
-        let workspace = Workspace::open(&self.directory.path().join("project")).unwrap();
+        let workspace = Workspace::open(self.directory.path().join("project")).unwrap();
         work(&CallContext {
             host: &self.host,
             scope: Some(self.scope()),
@@ -390,9 +390,11 @@ fn run(scene: &Scene, query: &str) -> (Result<RunExit, Error>, Arc<Observed>) {
 
 fn outcomes(observed: &Observed) -> Vec<String> {
     let events = observed.events.lock().unwrap();
-    let texts = events.iter().filter_map(|event| match event {
-        Event::CallFinished { outcome, .. } => Some(outcome.text.clone()),
-        _ => None,
+    let texts = events.iter().filter_map(|event| {
+        if let Event::CallFinished { outcome, .. } = event {
+            return Some(outcome.text.clone());
+        }
+        None
     });
     texts.collect()
 }
@@ -410,9 +412,11 @@ fn a_turn_offers_and_calls_the_tools_of_a_fifth_source() {
     assert_eq!(outcomes(&observed), ["rain for helper"]);
     assert_eq!(*observed.progress.lock().unwrap(), ["half of it"]);
     let events = observed.events.lock().unwrap();
-    let charter = events.iter().find_map(|event| match event {
-        Event::TurnStarted(plan) => Some(plan.charter.clone()),
-        _ => None,
+    let charter = events.iter().find_map(|event| {
+        if let Event::TurnStarted(plan) = event {
+            return Some(plan.charter.clone());
+        }
+        None
     });
     let offered: Vec<_> = charter.unwrap()["tools"].as_array().unwrap().clone();
     let offered: Vec<&str> = offered.iter().filter_map(|spec| spec["name"].as_str()).collect();

@@ -21,7 +21,7 @@ use agentry_protocol::event::Permit;
 use agentry_protocol::tool::{ToolName, path_argument};
 use agentry_protocol::tool_call::ToolCall;
 use agentry_protocol::{AgentId, ContentHash, ContentHasher};
-use agentry_tools::{ShellInput, Workspace, unified_diff};
+use agentry_tools::{ShellCallInput, Workspace, unified_diff};
 use serde_json::Value;
 
 use crate::definitions::Definitions;
@@ -137,7 +137,7 @@ impl CallFactResolver {
         let mut items =
             vec![CallDependency { kind: DependencyKind::Tool, name, digest, text: None }];
         items.extend(self.definition());
-        if let Some(ShellInput { command, cwd }) = self.host.tools.shell_input(call) {
+        if let Some(ShellCallInput { command, cwd }) = self.host.tools.shell_input(call) {
             let cwd = cwd.unwrap_or(".");
             let identity = self.workspace.identity(cwd);
             items.push(CallDependency {
