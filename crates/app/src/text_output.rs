@@ -52,8 +52,7 @@ impl TextOutput {
     }
 
     pub(crate) fn note(&mut self, text: &str) {
-        // If stderr is closed, the exit code still tells the caller.
-        writeln!(crate::output::stderr().lock(), "{}", escaped(text)).unwrap_or_default();
+        crate::output::write_stderr_line(&escaped(text));
     }
 
     /// Takes in an earlier entry, which is not shown; its calls name later outcomes.

@@ -11,7 +11,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use super::completion::{self, Completion, CompletionList, CompletionSource};
 use super::question::{self, ApprovalKeyAction};
 use super::scroll::Kind;
-use super::shell_run::ShellInput;
+use super::shell_run::ShellRequest;
 use super::style::{BAD, DIM};
 use super::{InputMode, MOMENT, TerminalChat, command, screen, shell};
 
@@ -169,8 +169,8 @@ impl TerminalChat<'_> {
         }
         self.show_you(&format!("!{line}"), "");
         let engine = &self.talk.engine;
-        let input = ShellInput { command: line.to_owned(), told };
-        let stop = shell::run(engine, &self.talk.agent, input, &self.wake);
+        let request = ShellRequest { command: line.to_owned(), told };
+        let stop = shell::run(engine, &self.talk.agent, request, &self.wake);
         self.shell = Some((line.to_owned(), Instant::now(), stop));
     }
 

@@ -14,20 +14,20 @@ use agentry_sandbox::CancelToken;
 use agentry_tools::Workspace;
 
 use super::events::{ChatEvent, send_if_open};
-use super::shell_run::{ShellInput, ShellRun};
+use super::shell_run::{ShellRequest, ShellRun};
 
 /// Runs a command in its own thread. Returns the token that stops it.
 pub(crate) fn run(
     engine: &Arc<ProjectRuntime>,
     agent: &AgentId,
-    input: ShellInput,
+    request: ShellRequest,
     wake: &Sender<ChatEvent>,
 ) -> CancelToken {
     let stop = CancelToken::new();
     let (engine, agent, wake, asked) = (engine.clone(), agent.clone(), wake.clone(), stop.clone());
     thread::spawn(move || {
-        let outcome = outcome(&engine, &agent, &input.command, &asked);
-        send_if_open(&wake, ChatEvent::Shell(Box::new(ShellRun { input, outcome })));
+        let outcome = outcome(&engine, &agent, &request.command, &asked);
+        send_if_open(&wake, ChatEvent::Shell(Box::new(ShellRun { request, outcome })));
     });
     stop
 }

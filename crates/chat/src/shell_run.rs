@@ -5,7 +5,7 @@
 use agentry_protocol::tool_call::ToolOutcome;
 
 /// A shell command as the user typed it.
-pub(crate) struct ShellInput {
+pub(crate) struct ShellRequest {
     pub(crate) command: String,
     /// True if the output goes to the agent with the next prompt.
     pub(crate) told: bool,
@@ -13,7 +13,7 @@ pub(crate) struct ShellInput {
 
 /// A finished shell command.
 pub(crate) struct ShellRun {
-    pub(crate) input: ShellInput,
+    pub(crate) request: ShellRequest,
     pub(crate) outcome: ToolOutcome,
 }
 
@@ -23,7 +23,7 @@ impl ShellRun {
         let fence = "`".repeat(longest_fence(&self.outcome.text).max(2) + 1);
         format!(
             "I ran this command:\n{fence}\n$ {}\n{}\n{fence}",
-            self.input.command,
+            self.request.command,
             self.outcome.text.trim_end()
         )
     }

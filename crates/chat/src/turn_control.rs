@@ -214,7 +214,7 @@ impl TerminalChat<'_> {
         let columns = self.screen.width();
         let rows = call::block(&ran.outcome.text, Style::new(), columns);
         self.scroll.add(Kind::Call, rows, columns);
-        if ran.input.told {
+        if ran.request.told {
             self.desk.context.push(ran.context());
         }
     }

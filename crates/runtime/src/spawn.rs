@@ -13,7 +13,8 @@ pub(crate) fn start(name: String, work: impl FnOnce() + Send + 'static) -> Resul
     spawned.map(drop).map_err(|error| Error::Halted(format!("cannot start a thread: {error}")))
 }
 
-/// Sends a message to a thread, and returns false if the thread has ended; then nothing needs it.
-pub(crate) fn send_if_running<T>(sender: &Sender<T>, message: T) -> bool {
-    sender.send(message).is_ok()
+/// Sends a message to a thread. A thread that has ended has closed its queue and needs no message:
+/// its work is done, or what is left of it is in the ledger.
+pub(crate) fn send_if_running<T>(sender: &Sender<T>, message: T) {
+    sender.send(message).ok();
 }

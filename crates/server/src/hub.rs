@@ -102,6 +102,12 @@ struct StreamSubscriber {
 }
 
 impl StreamSubscriber {
+    /// Queues the last frame. A client that left needs none, and one whose queue is full does not
+    /// keep up; for both the stream just ends when the subscriber is removed.
+    fn close(&self, reason: CloseReason) {
+        self.frames.try_send(StreamFrame::Close(reason)).ok();
+    }
+
     /// Queues a frame for the subscriber; returns false if its queue is full.
     fn send(&self, frame: &StreamFrame) -> bool {
         let bytes = frame.bytes();
@@ -375,7 +381,7 @@ impl State {
 
     fn end_all(&mut self, bye: CloseReason) {
         for subscriber in self.subscribers.values() {
-            subscriber.frames.try_send(StreamFrame::Close(bye)).unwrap_or_default();
+            subscriber.close(bye);
         }
         self.subscribers.clear();
         self.by_topic.clear();
@@ -417,10 +423,7 @@ impl State {
             .collect();
         for number in numbers {
             if let Some(subscriber) = self.subscribers.get(&number) {
-                subscriber
-                    .frames
-                    .try_send(StreamFrame::Close(CloseReason::Revoked))
-                    .unwrap_or_default();
+                subscriber.close(CloseReason::Revoked);
             }
             self.remove(number);
         }

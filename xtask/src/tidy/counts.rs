@@ -100,19 +100,23 @@ fn counts_of_shapes(tree: &SourceTree) -> Vec<BudgetedCount> {
     vec![
         BudgetedCount::of(
             "functions with a tuple parameter",
-            78,
+            2,
             lines(code_shape::tuple_parameters(tree)),
             "Give the group of arguments a struct with a name",
         ),
         BudgetedCount::of(
             "errors discarded with `.unwrap_or_default();`",
-            95,
+            9,
             lines(code_shape::defaults_of_errors(tree)),
             ERROR_REMEDY,
         ),
+        // Each is the body of a small function that does only this, and whose doc says why the error
+        // does not matter: a message to a thread, process or client that may be gone, a signal to a
+        // process that may have ended, the join of a thread that reports its own panic, the removal
+        // of a temporary file after a first error, a line to stderr, and what a `Drop` leaves behind.
         BudgetedCount::of(
             "errors discarded with `.ok();`",
-            26,
+            36,
             lines(code_shape::ignored_errors(tree)),
             ERROR_REMEDY,
         ),

@@ -90,7 +90,7 @@ pub(crate) fn run(host: &CliContext, kind: Kind, options: &Options) -> Result<Ex
         writer.write(&entries)?;
     }
     if options.follow {
-        follow(&ledger, &found, (after, filter), &mut writer)?;
+        follow(&ledger, &found, after, filter, &mut writer)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -99,7 +99,8 @@ pub(crate) fn run(host: &CliContext, kind: Kind, options: &Options) -> Result<Ex
 fn follow(
     ledger: &Ledger,
     found: &RecordId,
-    (after, filter): (u64, EntryFilter),
+    after: u64,
+    filter: EntryFilter,
     writer: &mut EntryWriter<'_>,
 ) -> Result<(), Fault> {
     let over = |event: &Event| match found {

@@ -77,9 +77,10 @@ impl AdapterContext {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Signals the group of the present process. An error means that the group is empty, which is
+    /// the goal.
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(now) = &self.state().now {
-            // An error means that the group is empty, as wanted.
             kill_process_group(now.group, signal).ok();
         }
     }
@@ -172,8 +173,7 @@ impl AdapterContext {
                 adapter_protocol::refused(number, &unread)
             }
         };
-        // The answer is lost if the program is about to end.
-        lines.send(answer).ok();
+        send_if_open(lines, answer);
     }
 
     fn take(
@@ -297,6 +297,11 @@ fn redacted(error: DeliveryError, kept: impl Fn(&str) -> String) -> DeliveryErro
         DeliveryError::Network { message } => DeliveryError::Network { message: kept(&message) },
         DeliveryError::Unknown { message } => DeliveryError::Unknown { message: kept(&message) },
     }
+}
+
+/// Sends a line to the program. A program that has ended has closed its queue, and reads no answer.
+fn send_if_open(lines: &SyncSender<String>, answer: String) {
+    lines.send(answer).ok();
 }
 
 #[cfg(test)]

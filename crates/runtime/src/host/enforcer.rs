@@ -210,8 +210,7 @@ impl AttestedSandbox {
         let mut known = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let new = || {
             if let Some(home) = &confinement.home {
-                // On failure the first call reports it: the sandbox needs the home.
-                make_home(Path::new(home)).unwrap_or_default();
+                prepare_home(Path::new(home));
             }
             let (sandbox, workspace) = (self.sandbox.clone(), workspace.to_owned());
             Arc::new(SandboxSession::new(sandbox, confinement.clone(), workspace))
@@ -220,10 +219,11 @@ impl AttestedSandbox {
     }
 }
 
-/// Creates a persistent home that only this user may enter.
-fn make_home(home: &Path) -> std::io::Result<()> {
+/// Creates a persistent home that only this user may enter. The sandbox needs the home, so without
+/// it the first command fails, and its error names the home.
+fn prepare_home(home: &Path) {
     use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home)
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(home).ok();
 }
 
 impl ResolvedPlacement {

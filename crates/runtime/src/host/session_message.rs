@@ -44,14 +44,8 @@ pub struct SessionHandle(pub(crate) Sender<SessionMessage>);
 impl SessionHandle {
     /// Tells the session that no one is left to answer approvals.
     pub fn set_unattended(&self) {
-        send_if_open(&self.0, SessionMessage::Unattended);
+        spawn::send_if_running(&self.0, SessionMessage::Unattended);
     }
-}
-
-/// Sends a message to a session. A session that has ended has closed its queue and needs no message:
-/// its entries are in the ledger, and a process that resumes the run reads them there.
-pub(crate) fn send_if_open(session: &Sender<SessionMessage>, message: SessionMessage) {
-    session.send(message).ok();
 }
 
 /// The two ends of the queue into the session loop.

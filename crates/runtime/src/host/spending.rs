@@ -28,6 +28,15 @@ pub struct SpendingLimiter {
     taken: AtomicU64,
 }
 
+/// The size of a request to a model.
+#[derive(Clone, Copy)]
+pub struct RequestSize {
+    /// The length of the request, in bytes.
+    pub bytes: u64,
+    /// The limit of its answer, in tokens; None for the limit of the model.
+    pub answer_tokens: Option<u64>,
+}
+
 /// A reservation for one request. Drop releases it, and only after the reply was recorded: before
 /// that, no other request may use the amount.
 #[must_use = "what is dropped is given back"]
@@ -75,18 +84,16 @@ impl SpendingLimiter {
 
     /// Reserves the maximum cost of a request to the dearest of `models`. Returns None if no
     /// reservation is needed.
-    ///
-    /// `asked` is the size of the request in bytes, and the limit of its answer in tokens.
     pub fn reserve(
         &self,
         ledger: &Ledger,
         about: &EntrySubject,
         models: &[&str],
-        asked: (u64, Option<u64>),
+        size: RequestSize,
     ) -> Result<Option<SpendReservation>, ModelFailure> {
         let mut dearest = (0, "");
         for model in models {
-            match (self.ceiling(model, asked), self.unknown) {
+            match (self.ceiling(model, size), self.unknown) {
                 (Some(nano_usd), _) => dearest = dearest.max((nano_usd, model)),
                 (None, UnknownPrice::Allow) => {}
                 (None, UnknownPrice::Refuse) => {
@@ -120,11 +127,11 @@ impl SpendingLimiter {
         }
     }
 
-    fn ceiling(&self, model: &str, (bytes, answer): (u64, Option<u64>)) -> Option<u64> {
+    fn ceiling(&self, model: &str, size: RequestSize) -> Option<u64> {
         let (family, name) = self.family(model);
         let most = Prices::built_in().entry(family, name)?.output_max;
-        let answer = answer.or(most).unwrap_or(ANSWER_TOKENS_ASSUMED);
-        Prices::built_in().ceiling_nano_usd(family, name, bytes, answer)
+        let answer = size.answer_tokens.or(most).unwrap_or(ANSWER_TOKENS_ASSUMED);
+        Prices::built_in().ceiling_nano_usd(family, name, size.bytes, answer)
     }
 
     /// Returns the provider's name in the price table, and the model's own name.
@@ -145,9 +152,9 @@ impl SpendReservation {
 }
 
 impl Drop for SpendReservation {
+    /// Releases the reservation. If that fails, the ledger clears it when it expires.
     fn drop(&mut self) {
-        // If the release fails, the ledger clears the reservation when it expires.
-        self.ledger.release(&self.id).unwrap_or_default();
+        self.ledger.release(&self.id).ok();
     }
 }
 
@@ -206,6 +213,10 @@ mod tests {
         (directory, ledger.expect("a new ledger"))
     }
 
+    fn size(bytes: u64, answer_tokens: Option<u64>) -> RequestSize {
+        RequestSize { bytes, answer_tokens }
+    }
+
     fn about() -> EntrySubject {
         EntrySubject {
             session: Some(SessionId::from_number(1)),
@@ -219,7 +230,7 @@ mod tests {
         let (_directory, ledger) = ledger();
         let purse = purse(serde_json::json!({ "run": 0.02 }));
         // 1000 input tokens, and up to 1000 output tokens: 0.00375 + 0.015 dollars.
-        let asked = (3000, Some(1000));
+        let asked = size(3000, Some(1000));
         let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
         assert_eq!(held.nano_usd, 18_750_000);
         let failure = purse.reserve(&ledger, &about(), &[SONNET], asked).err().unwrap();
@@ -235,7 +246,7 @@ mod tests {
         held.settle();
         let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
         drop(held);
-        let failure = purse.reserve(&ledger, &about(), &[SONNET], (3300, Some(1100)));
+        let failure = purse.reserve(&ledger, &about(), &[SONNET], size(3300, Some(1100)));
         assert!(failure.err().unwrap().message.ends_with("$0.001 is spent"));
     }
 
@@ -244,12 +255,12 @@ mod tests {
         let (_directory, ledger) = ledger();
         let free = purse(serde_json::json!({ "day": 0 }));
         for model in ["local/any", "ollama/any", "scripted:/a/b.jsonl"] {
-            assert!(free.reserve(&ledger, &about(), &[model], (9, None)).unwrap().is_none());
+            assert!(free.reserve(&ledger, &about(), &[model], size(9, None)).unwrap().is_none());
             assert_eq!(free.cost(model, &Usage::default()), Some(0));
         }
-        assert!(free.reserve(&ledger, &about(), &[SONNET], (9, None)).is_err());
+        assert!(free.reserve(&ledger, &about(), &[SONNET], size(9, None)).is_err());
         let open = purse(serde_json::json!({}));
-        assert!(open.reserve(&ledger, &about(), &[SONNET], (9, None)).unwrap().is_none());
+        assert!(open.reserve(&ledger, &about(), &[SONNET], size(9, None)).unwrap().is_none());
     }
 
     #[test]
@@ -258,20 +269,20 @@ mod tests {
         let model = "claude/claude-9";
         let allow = purse(serde_json::json!({ "day": 0 }));
         assert!(!allow.knows(model));
-        assert!(allow.reserve(&ledger, &about(), &[model], (9, None)).unwrap().is_none());
+        assert!(allow.reserve(&ledger, &about(), &[model], size(9, None)).unwrap().is_none());
         let refuse = purse(serde_json::json!({ "unknown": "refuse" }));
-        let failure = refuse.reserve(&ledger, &about(), &[model], (9, None)).err().unwrap();
+        let failure = refuse.reserve(&ledger, &about(), &[model], size(9, None)).err().unwrap();
         assert_eq!(failure.kind, FailureKind::SpendingLimit);
         assert!(failure.message.contains(model), "{}", failure.message);
-        assert!(refuse.reserve(&ledger, &about(), &[SONNET], (9, None)).unwrap().is_none());
+        assert!(refuse.reserve(&ledger, &about(), &[SONNET], size(9, None)).unwrap().is_none());
     }
 
     #[test]
     fn the_longest_answer_counts_where_nobody_says_how_long_it_may_be() {
         let (_directory, ledger) = ledger();
         let purse = purse(serde_json::json!({ "run": 0.5 }));
-        assert!(purse.reserve(&ledger, &about(), &[SONNET], (9, None)).is_err());
-        assert!(purse.reserve(&ledger, &about(), &[SONNET], (9, Some(9))).is_ok());
+        assert!(purse.reserve(&ledger, &about(), &[SONNET], size(9, None)).is_err());
+        assert!(purse.reserve(&ledger, &about(), &[SONNET], size(9, Some(9))).is_ok());
     }
 
     #[test]

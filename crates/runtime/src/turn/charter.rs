@@ -45,7 +45,7 @@ pub(crate) fn of_scope(
     shape(&mut authority, &toolset, &terms.shaping);
     let worn = terms.shaping.persona.as_deref().or(terms.persona.as_deref());
     let persona = persona(agent, worn)?;
-    let system = definitions.system_prompt(scope, (persona, moment), &terms.shaping)?;
+    let system = definitions.system_prompt(scope, persona, moment, &terms.shaping)?;
     let tools = offered(&authority);
     let charter = Charter {
         agent: agent.id.clone(),
@@ -121,7 +121,8 @@ impl Definitions {
     fn system_prompt(
         &self,
         scope: &ToolScope<'_>,
-        (persona, moment): (Option<&Persona>, &TemplateIds<'_>),
+        persona: Option<&Persona>,
+        moment: &TemplateIds<'_>,
         shaping: &TurnShape,
     ) -> Result<String, Error> {
         let agent = scope.agent;

@@ -29,7 +29,7 @@ use crate::canonical_json::canonical;
 use crate::error::Error;
 use crate::host::enforcer::{ResolvedPlacement, RunHomes};
 use crate::host::session_message::SessionMessage;
-use crate::host::spending::SpendReservation;
+use crate::host::spending::{RequestSize, SpendReservation};
 use crate::host::tool_registry::TurnToolset;
 use crate::host::{RunObserver, SharedHost};
 use crate::programs::SharedPrograms;
@@ -39,7 +39,7 @@ use crate::spawn;
 use crate::turn::call_facts::{CallFactResolver, CallPermit};
 use crate::turn::turn_agent::TurnAgent;
 use crate::turn::turn_hooks;
-use worker::{EffectWorker, missing_agent_report};
+use worker::{EffectWorker, TurnSnapshot, missing_agent_report};
 
 /// The running effects of one turn.
 pub(crate) struct TurnEffects {
@@ -59,6 +59,21 @@ pub(crate) struct TurnEffects {
     pub(crate) quiet: bool,
     under_way: HashMap<EffectKey, CancelToken>,
     held: HashMap<EffectKey, SpendReservation>,
+}
+
+/// The services that the effects of a turn use.
+pub(crate) struct TurnServices {
+    pub(crate) host: SharedHost,
+    pub(crate) model: Arc<dyn Model>,
+    /// The fallback models; the reservation covers their prices too.
+    pub(crate) fallbacks: Vec<String>,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) own: AgentExtensions,
+    /// The observer of deltas and progress.
+    pub(crate) witness: Arc<dyn RunObserver>,
+    /// The queue of the session, for results.
+    pub(crate) news: Sender<SessionMessage>,
+    pub(crate) about: EntrySubject,
 }
 
 /// The agent of a turn with its tools and programs.
@@ -123,14 +138,10 @@ pub(crate) struct StepRequest {
 }
 
 impl TurnEffects {
-    pub(crate) fn new(
-        host: SharedHost,
-        (model, workspace): (Arc<dyn Model>, Arc<Workspace>),
-        own: AgentExtensions,
-        (witness, news): (Arc<dyn RunObserver>, Sender<SessionMessage>),
-        about: EntrySubject,
-    ) -> Self {
-        let (under_way, held, fallbacks) = (HashMap::new(), HashMap::new(), Vec::new());
+    pub(crate) fn new(services: TurnServices) -> Self {
+        let TurnServices { host, model, fallbacks, workspace, own, witness, news, about } =
+            services;
+        let (under_way, held) = (HashMap::new(), HashMap::new());
         let placement = ResolvedPlacement::missing("the turn has not begun");
         let agent = AgentId::new("");
         let permissions = TurnPermissions { agent, placement, credentials: None };
@@ -171,7 +182,7 @@ impl TurnEffects {
         let work = EffectKey::Step(asking.step);
         let names = std::iter::once(asking.request.model.as_str());
         let names: Vec<&str> = names.chain(self.fallbacks.iter().map(String::as_str)).collect();
-        let size = (asking.bytes, asking.request.max_tokens);
+        let size = RequestSize { bytes: asking.bytes, answer_tokens: asking.request.max_tokens };
         match self.host.purse.reserve(&self.host.ledger, &self.about, &names, size) {
             Ok(held) => drop(held.map(|held| self.held.insert(work.clone(), held))),
             Err(failure) => {
@@ -195,8 +206,7 @@ impl TurnEffects {
                 session: about.session.as_ref().map_or("", |session| session.as_str()),
                 tell: &|trouble| {
                     let event = trouble_event(&host.redactor, asking.step, trouble);
-                    // A session that has ended needs no message.
-                    news.send(SessionMessage::RecordOnly(Box::new(event))).unwrap_or_default();
+                    spawn::send_if_running(&news, SessionMessage::RecordOnly(Box::new(event)));
                 },
                 hear: &|delta| hearing.take(delta),
                 wait: &|time| !stop.wait(time),
@@ -247,11 +257,14 @@ impl TurnEffects {
         let stop = self.begin(EffectKey::Hook(consulted.number));
         let worker = self.worker(stop, ToolLimits::default(), false);
         let (programs, news) = (self.own.programs.clone(), self.news.clone());
-        let (messages, tools) = (turn.request().messages, turn.charter().tools.clone());
-        let mode = turn.charter().first_mode();
+        let snapshot = TurnSnapshot {
+            messages: turn.request().messages,
+            tools: turn.charter().tools.clone(),
+            mode: turn.charter().first_mode(),
+        };
         self.spawn(format!("hook {}", consulted.hook.moment), move || {
             let report = match &programs {
-                Some(programs) => worker.consult(programs, &consulted, (&messages, &tools, mode)),
+                Some(programs) => worker.consult(programs, &consulted, &snapshot),
                 None => Ok(missing_agent_report()),
             };
             let HookCall { number, hook, .. } = consulted;
@@ -343,12 +356,12 @@ impl TurnEffects {
 
 /// Sends a result to the session; a session that has ended needs none.
 fn tell(news: &Sender<SessionMessage>, event: Event) {
-    news.send(SessionMessage::EffectResult(Box::new(event))).unwrap_or_default();
+    spawn::send_if_running(news, SessionMessage::EffectResult(Box::new(event)));
 }
 
 /// Sends an error that ends the run; a session that has ended needs none.
 fn fail(news: &Sender<SessionMessage>, error: &Error) {
-    news.send(SessionMessage::Fatal(error.to_string())).unwrap_or_default();
+    spawn::send_if_running(news, SessionMessage::Fatal(error.to_string()));
 }
 
 fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event {

@@ -29,7 +29,7 @@ use crate::turn::call_facts::CallFactResolver;
 use crate::turn::charter;
 use crate::turn::compaction::PromptFit;
 use crate::turn::history;
-use crate::turn::perform::{AgentExtensions, TurnEffects};
+use crate::turn::perform::{AgentExtensions, TurnEffects, TurnServices};
 use crate::turn::pre_turn::PreTurnOutcome;
 use crate::turn::runner::{ActiveRun, PendingTurn, Runner};
 use crate::turn::session::{SessionLoop, TurnExit, halted, is_for_turn, is_lasting};
@@ -331,14 +331,16 @@ impl Runner<'_> {
         let (host, workspace) = (self.host.clone(), underway.workspace.clone());
         let binding = CallFactResolver::new(host, workspace, self.definitions, agent).into();
         let asked_to_end = BTreeSet::new();
-        let mut workers = TurnEffects::new(
-            self.host.clone(),
-            (model, underway.workspace.clone()),
-            AgentExtensions { caller, tools, programs, asked_to_end, binding },
-            (self.witness.clone(), self.post.sender.clone()),
+        let workers = TurnEffects::new(TurnServices {
+            host: self.host.clone(),
+            model,
+            fallbacks: underway.plan.asked.fallbacks.clone(),
+            workspace: underway.workspace.clone(),
+            own: AgentExtensions { caller, tools, programs, asked_to_end, binding },
+            witness: self.witness.clone(),
+            news: self.post.sender.clone(),
             about,
-        );
-        workers.fallbacks.clone_from(&underway.plan.asked.fallbacks);
+        });
         Ok(SessionLoop {
             ledger: &self.host.ledger,
             definitions: self.definitions,

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::host::SharedHost;
 use crate::host::executor::Callback;
+use crate::host::spending::RequestSize;
 use crate::limits::{
     HOOK_LABELS_MAX, HOOK_MODEL_TOKENS_DEFAULT, HOOK_MODEL_TOKENS_MAX, HOOK_SEARCH_MAX,
     HOOK_SEARCH_ROWS_MAX,
@@ -113,7 +114,8 @@ impl HookCallback {
             messages: vec![Arc::new(Message::user(prompt))],
         };
         let about = EntrySubject::default();
-        let held = self.host.purse.reserve(&self.host.ledger, &about, &[name], (bytes, Some(most)));
+        let size = RequestSize { bytes, answer_tokens: Some(most) };
+        let held = self.host.purse.reserve(&self.host.ledger, &about, &[name], size);
         let held = held.map_err(|failure| failure.message)?;
         let number = u64::from(self.spent().llm_calls) + 1;
         let answer = model.ask(&ModelQuery {

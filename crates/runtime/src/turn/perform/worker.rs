@@ -25,6 +25,7 @@ use crate::host::{RunObserver, SharedHost};
 use crate::programs::input::{self, HookContext, HookTopic};
 use crate::programs::{ProgramContext, Programs};
 use crate::redact::redaction;
+use crate::spawn;
 
 /// The services and permissions of one effect.
 pub(super) struct EffectWorker {
@@ -38,6 +39,13 @@ pub(super) struct EffectWorker {
     pub(super) stop: CancelToken,
     pub(super) bounds: ToolLimits,
     pub(super) any_host: bool,
+}
+
+/// The state of a turn that its hooks are told.
+pub(super) struct TurnSnapshot {
+    pub(super) messages: Vec<Arc<Message>>,
+    pub(super) tools: Arc<[ToolSpec]>,
+    pub(super) mode: Mode,
 }
 
 impl EffectWorker {
@@ -66,8 +74,7 @@ impl EffectWorker {
             Arc::new(move |connection| {
                 let connection = redaction::connection(&host.redactor, connection);
                 let event = Event::ConnectionEnded { call: call.clone(), connection };
-                // A session that has ended needs no message.
-                news.send(SessionMessage::RecordOnly(Box::new(event))).unwrap_or_default();
+                spawn::send_if_running(&news, SessionMessage::RecordOnly(Box::new(event)));
             })
         })
     }
@@ -108,8 +115,9 @@ impl EffectWorker {
         &self,
         programs: &Programs,
         consulted: &HookCall,
-        (messages, tools, mode): (&[Arc<Message>], &[ToolSpec], Mode),
+        snapshot: &TurnSnapshot,
     ) -> Result<HookReport, Error> {
+        let TurnSnapshot { messages, tools, mode } = snapshot;
         let cwd = self.workspace.path().display().to_string();
         let session = self.about.session.as_ref();
         let state = session.map(|session| self.host.ledger.agent_state(session)).transpose()?;
