@@ -26,6 +26,7 @@ use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::environment::Environment;
 use agentry_runtime::host::executor::Executors;
 use agentry_runtime::host::spending::SpendingLimiter;
+use agentry_runtime::host::tool_registry::ToolRegistry;
 use agentry_runtime::inbound::local_intake::LocalIntake;
 use agentry_runtime::inbound::permission_request;
 use agentry_runtime::providers::{ProviderInput, ProviderSet, ServingList, provider_set};
@@ -33,11 +34,11 @@ use agentry_runtime::redact::Redactor;
 use agentry_runtime::redact::secrets::SecretRegistry;
 use agentry_runtime::{
     Definitions, Enforcer, Host, HostModels, LedgerFollower, ModelNameResolver, RunExit,
-    RunOutcome, RunRequest, secret_store,
+    RunOutcome, RunRequest, secret_store, tool_sources,
 };
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{Home, Ledger};
-use agentry_tools::FetchRules;
+use agentry_tools::{FetchRules, Toolset};
 
 use crate::address_trust::{AddressTrust, untrusted};
 use crate::cli_context::CliContext;

@@ -38,13 +38,16 @@ fn effects(scene: TestHost, model: Arc<dyn Model>) -> EffectScene {
         run: Some(RunId::from_number(new_number())),
         turn: Some(TurnId::from_number(new_number())),
     };
-    let effects = TurnEffects::new(
-        scene.host.clone(),
-        (model, workspace),
+    let effects = TurnEffects::new(TurnServices {
+        host: scene.host.clone(),
+        model,
+        fallbacks: Vec::new(),
+        workspace,
         own,
-        (scene.entries.clone(), sender),
+        witness: scene.entries.clone(),
+        news: sender,
         about,
-    );
+    });
     EffectScene { scene, effects, inbox }
 }
 
