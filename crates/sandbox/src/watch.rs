@@ -39,6 +39,7 @@ pub(crate) struct ProtectionWatch {
     /// The paths that are read-only during the call.
     pub(crate) protected: Vec<PathBuf>,
     /// The secret files in writable directories; None if another process scanned them.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only mounts need them"))]
     pub(crate) secrets: Option<Vec<PathBuf>>,
 }
 
