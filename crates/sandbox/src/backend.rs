@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::cancel::CancelToken;
 use crate::egress::Resolver;
-use crate::process::{Command, Error, ProcessBounds, ProcessOutcome};
+use crate::process::{ChildBounds, ChildCommand, Command, Error, ProcessBounds, ProcessOutcome};
+use crate::sandboxed_child::SandboxedChild;
 use crate::service::SandboxedService;
 use crate::stdio_pump::OutputCallback;
 
@@ -41,6 +42,21 @@ pub struct SandboxJob<'a> {
     pub hear: Option<OutputCallback<'a>>,
 }
 
+/// A confined, long-lived program to start.
+pub struct SpawnJob {
+    /// The program. Its environment is added to the sandbox's own and wins.
+    pub command: ChildCommand,
+    /// The permissions of the program.
+    pub confinement: Confinement,
+    /// The limit of time, and the grace at the end.
+    pub bounds: ChildBounds,
+    /// Called with each connection when it ends.
+    pub connected: Arc<dyn Fn(Connection) + Send + Sync>,
+    /// Called with a line for each change to a protected file, when it was found and undone, and
+    /// with the reason if the program is ended because it would not be confined as it should.
+    pub violated: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
 /// The operations that a system must offer to confine processes.
 pub(crate) trait Backend: Sized {
     /// Opens one level and tries its escapes.
@@ -54,6 +70,9 @@ pub(crate) trait Backend: Sized {
 
     /// Runs a command to its end, or ends it.
     fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error>;
+
+    /// Starts a long-lived program in a sandbox of its own.
+    fn spawn(self: &Arc<Self>, job: SpawnJob, stop: &CancelToken) -> Result<SandboxedChild, Error>;
 
     /// Starts a role of this binary in a sandbox of its own.
     fn serve(

@@ -95,6 +95,22 @@ fn join(thread: JoinHandle<()>) {
     thread.join().ok();
 }
 
+/// The parts of a proxy but for its listener: most programs make no connection, so it starts late.
+#[cfg(target_os = "linux")]
+pub(crate) struct EgressSetup {
+    pub(crate) rules: EgressRules,
+    pub(crate) resolve: Resolver,
+    pub(crate) tell: ConnectionRecorder,
+}
+
+#[cfg(target_os = "linux")]
+impl EgressSetup {
+    /// Starts the proxy.
+    pub(crate) fn start(&self, listener: TcpListener) -> io::Result<Egress> {
+        Egress::start(listener, self.rules.clone(), self.resolve.clone(), self.tell.clone())
+    }
+}
+
 /// The shared state of all connections of one sandbox.
 struct EgressContext {
     rules: EgressRules,

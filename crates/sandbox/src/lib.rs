@@ -1,9 +1,10 @@
-//! Runs one confined process to its end and returns its output.
+//! Runs one confined process to its end and returns its output, or starts a long-lived one.
 //!
 //! `sandbox` is the API for every system, `backend` the trait that each implements. On Linux
 //! (`linux`) a supervisor asks its helper for a sandbox, and the sandbox's init process builds it,
 //! starts the program and reaps. `macos` has not been run yet, `unsupported` refuses.
-//! `child` runs without a sandbox and bounds only time, output and the process tree.
+//! `child` runs without a sandbox and bounds only time, output and the process tree. A thread
+//! supervises each long-lived process (`sandboxed_child`), another guards its files (`child_guard`).
 //!
 //! Must never: know a session, a model or an agent; wait without an end; pass our environment on;
 //! run a program with less than its `Confinement`.
@@ -17,6 +18,7 @@ pub mod address;
 mod backend;
 pub mod cancel;
 pub mod child;
+mod child_guard;
 mod denial;
 mod directory_cleaner;
 pub mod egress;
@@ -47,6 +49,7 @@ mod process_signal;
 pub mod protect;
 mod role;
 mod sandbox;
+mod sandboxed_child;
 mod scratch_directory;
 pub mod seatbelt;
 mod service;
@@ -57,9 +60,9 @@ mod stdio_pump;
 mod unsupported;
 mod watch;
 
-pub use backend::{SandboxJob, SandboxSetup};
+pub use backend::{SandboxJob, SandboxSetup, SpawnJob};
 pub use cancel::CancelToken;
-pub use child::{run, run_with_listener};
+pub use child::{run, run_with_listener, spawn};
 pub use denial::{DeniedPath, denied_paths};
 pub use head_tail::HeadTailBuffer;
 #[cfg(target_os = "linux")]
@@ -67,8 +70,12 @@ pub use linux::helper;
 #[cfg(target_os = "macos")]
 pub use macos::launcher as helper;
 pub use private_directory::PrivateDirectory;
-pub use process::{Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams};
+pub use process::{
+    ChildBounds, ChildCommand, ChildOutcome, Command, Cwd, Error, ProcessBounds, ProcessEnding,
+    ProcessOutcome, Streams,
+};
 pub use sandbox::{LEVELS, Sandbox, SandboxUnavailable};
+pub use sandboxed_child::{ChildHandle, SandboxedChild};
 pub use service::{SandboxedService, ServiceError};
 pub use stdio_pump::{OutputCallback, OutputSource};
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -46,7 +46,8 @@ pub const ATTEST_MS_MAX: u64 = 10_000;
 pub const ATTEST_OUTPUT_BYTES_MAX: usize = 64 * 1024;
 /// The longest time to build a sandbox, in milliseconds.
 pub const START_MS_MAX: u64 = 10_000;
-/// The longest life of a role in a sandbox, in milliseconds.
+/// The longest life that the processor time of a role, or of a long-lived program without a limit
+/// of time, is reckoned for, in milliseconds.
 pub const SERVED_TIMEOUT_MS: u64 = 30 * 24 * 3_600_000;
 /// The longest answer of a role in a sandbox, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -92,6 +93,10 @@ pub const HARD_LINKS_MS_MAX: u64 = 10_000;
 pub const VIOLATIONS_LISTED_MAX: usize = 1_000;
 /// The longest repair of protected files after one call, in milliseconds.
 pub const REPAIR_MS_MAX: u64 = 300_000;
+/// The shortest pause between two checks of a long-lived program's files, in milliseconds.
+pub const CHILD_CHECK_MS_MIN: u64 = 2_000;
+/// The shortest pause between two such checks, as a multiple of the duration of the last one.
+pub const CHILD_CHECK_PAUSE_FACTOR: u32 = 100;
 /// The number of repeated checks when files change between a check and its repair.
 pub const REPAIR_RACES_MAX: usize = 1_000;
 /// The longest wait for a run that guards the same workspace by other rules, in milliseconds.

@@ -9,6 +9,7 @@ mod attest;
 pub(crate) mod backend;
 mod bwrap;
 mod cgroup;
+mod confined_child;
 mod escape_probe;
 mod fd_channel;
 mod file_copies;

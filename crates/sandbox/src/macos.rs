@@ -8,6 +8,7 @@
 //!
 //! Must never: run a command when the sandbox's own program is not there; run anything as root.
 
+mod confined_child;
 mod escape_probe;
 pub mod launcher;
 mod probe_fixture;
@@ -31,16 +32,17 @@ use agentry_protocol::confinement::{
 use rustix::process::Pid;
 use serde_json::Value;
 
-use crate::backend::{Backend, SandboxJob, SandboxSetup};
+use crate::backend::{Backend, SandboxJob, SandboxSetup, SpawnJob};
 use crate::cancel::CancelToken;
 use crate::child;
-use crate::egress::{Egress, EgressRules};
+use crate::egress::{ConnectionRecorder, Egress, EgressRules};
 use crate::fs_view;
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, SERVED_TIMEOUT_MS, START_MS_MAX};
 use crate::process::{Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams};
 use crate::process_group::ProcessGroup;
 use crate::protect::secrets::HardLinkCache;
 use crate::role::VERB;
+use crate::sandboxed_child::SandboxedChild;
 use crate::scratch_directory;
 use crate::seatbelt::{self, SeatbeltContext};
 use crate::service::{SandboxedService, ServiceProcess};
@@ -101,6 +103,10 @@ impl Backend for MacosBackend {
         finished.map(|finished| ProcessOutcome { violations, ..finished })
     }
 
+    fn spawn(self: &Arc<Self>, job: SpawnJob, stop: &CancelToken) -> Result<SandboxedChild, Error> {
+        self.spawn(job, stop)
+    }
+
     fn serve(
         &self,
         role: &str,
@@ -146,53 +152,60 @@ impl MacosBackend {
         stop: &CancelToken,
         protected: &[PathBuf],
     ) -> Result<ProcessOutcome, Error> {
+        let connected = job.connected.clone();
+        let launch = self.launch(job.command, job.confinement, protected, connected)?;
+        let finished = child::run_with_listener(&launch.command, job.bounds, stop, job.hear)?;
+        launch.judge(job.command, finished)
+    }
+
+    /// Prepares all that a command needs in a sandbox of its own.
+    fn launch(
+        &self,
+        command: &Command,
+        confinement: &Confinement,
+        protected: &[PathBuf],
+        connected: ConnectionRecorder,
+    ) -> Result<MacosLaunch, Error> {
         let scratch = MacosScratch::new().map_err(broken("make a temporary directory"))?;
         let note =
             StartMarker::create(&scratch.path).map_err(broken("make a temporary directory"))?;
-        // The proxy is dropped in this function: its connections are recorded before the call ends.
-        let (port, proxy) = self.proxy(job)?;
-        let profile = self.profile(job.confinement, protected, &scratch, port)?;
-        let mut env = fs_view::environment(job.confinement, &self.setup.path, Some(&scratch.path));
+        let (port, proxy) = self.proxy(confinement, connected)?;
+        let profile = self.profile(confinement, protected, &scratch, port)?;
+        let mut env = fs_view::environment(confinement, &self.setup.path, Some(&scratch.path));
         env.extend(port.map(fs_view::proxy).unwrap_or_default());
-        env.extend(job.command.env.iter().cloned());
+        env.extend(command.env.iter().cloned());
         let start = [
             launcher::COMMAND.into(),
-            words(&job.confinement.limits),
+            words(&confinement.limits),
             note.path().into(),
-            job.command.program.clone(),
+            command.program.clone(),
         ];
-        let inside = start.into_iter().chain(job.command.args.iter().cloned());
+        let inside = start.into_iter().chain(command.args.iter().cloned());
         let command = Command {
             program: self.program.clone().into(),
             args: command_line(&profile, &self.setup.binary, inside),
-            cwd: same(&job.command.cwd)?,
+            cwd: same(&command.cwd)?,
             env,
-            stdin: job.command.stdin.clone(),
-            streams: job.command.streams,
+            stdin: command.stdin.clone(),
+            streams: command.streams,
         };
-        let finished = child::run_with_listener(&command, job.bounds, stop, job.hear)?;
-        drop(proxy);
-        match finished.ending {
-            ProcessEnding::Exited(_) | ProcessEnding::Signalled(_) => {
-                note.judge(job.command, finished)
-            }
-            ProcessEnding::TimedOut | ProcessEnding::Stopped | ProcessEnding::OutOfMemory => {
-                Ok(finished)
-            }
-        }
+        Ok(MacosLaunch { command, proxy, note, _scratch: scratch })
     }
 
     /// Starts the proxy of a call on the machine's loopback interface; there is no other here.
-    fn proxy(&self, job: &SandboxJob<'_>) -> Result<(Option<u16>, Option<Egress>), Error> {
-        if job.confinement.network == NetworkAccess::None {
+    fn proxy(
+        &self,
+        confinement: &Confinement,
+        tell: ConnectionRecorder,
+    ) -> Result<(Option<u16>, Option<Egress>), Error> {
+        if confinement.network == NetworkAccess::None {
             return Ok((None, None));
         }
-        let rules = EgressRules::new(&job.confinement.network)
+        let rules = EgressRules::new(&confinement.network)
             .map_err(|error| broken("read the list of hosts")(io::Error::other(error)))?;
         let listener = TcpListener::bind("127.0.0.1:0").map_err(broken("start the proxy"))?;
         let port = listener.local_addr().map_err(broken("start the proxy"))?.port();
-        let (resolve, tell) = (self.setup.resolve.clone(), job.connected.clone());
-        let proxy = Egress::start(listener, rules, resolve, tell);
+        let proxy = Egress::start(listener, rules, self.setup.resolve.clone(), tell);
         Ok((Some(port), Some(proxy.map_err(broken("start the proxy"))?)))
     }
 
@@ -260,6 +273,30 @@ impl MacosBackend {
         {
             ProcessEnding::Exited(0) => Ok(()),
             other => Err(format!("{NOTHING} does not run in it: {other:?}")),
+        }
+    }
+}
+
+/// A command line of `sandbox-exec`, with all that its process needs until it has ended.
+struct MacosLaunch {
+    command: Command,
+    proxy: Option<Egress>,
+    note: StartMarker,
+    _scratch: MacosScratch,
+}
+
+impl MacosLaunch {
+    /// Returns the result of an ended command; an error if it was never started.
+    fn judge(self, command: &Command, finished: ProcessOutcome) -> Result<ProcessOutcome, Error> {
+        // Its connections are recorded before the call ends.
+        drop(self.proxy);
+        match finished.ending {
+            ProcessEnding::Exited(_) | ProcessEnding::Signalled(_) => {
+                self.note.judge(command, finished)
+            }
+            ProcessEnding::TimedOut | ProcessEnding::Stopped | ProcessEnding::OutOfMemory => {
+                Ok(finished)
+            }
         }
     }
 }

@@ -179,7 +179,7 @@ fn open_own(path: &Path) -> io::Result<OwnedFd> {
     if !is_ours || !rustix::fs::FileType::from_raw_mode(status.st_mode).is_dir() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    if status.st_mode & OWNER_ONLY != OWNER_ONLY {
+    if !Mode::from_raw_mode(status.st_mode).contains(Mode::RWXU) {
         // In a directory for temporary files no other user can replace what is ours.
         rustix::fs::chmod(path, Mode::RWXU)?;
     }

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::head_tail::HeadTailBuffer;
+use crate::limits::SERVED_TIMEOUT_MS;
 
 /// A command to run.
 #[derive(Debug)]
@@ -55,6 +56,55 @@ pub struct ProcessBounds {
     pub time: Duration,
     /// The bytes kept of each stream, half from its beginning and half from its end.
     pub output_bytes_max: usize,
+}
+
+/// A long-lived program to start. Its input and its outputs are pipes that the caller gets.
+#[derive(Debug)]
+pub struct ChildCommand {
+    /// A path, or a name to be found in the `PATH` of `env`.
+    pub program: OsString,
+    /// Its arguments, without the program itself.
+    pub args: Vec<OsString>,
+    /// The working directory.
+    pub cwd: Cwd,
+    /// The whole environment; nothing of ours is added.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+impl ChildCommand {
+    /// Returns the command without its streams, which are connected in another way.
+    pub(crate) fn without_streams(self) -> Command {
+        let Self { program, args, cwd, env } = self;
+        Command { program, args, cwd, env, stdin: None, streams: Streams::Apart }
+    }
+}
+
+/// The limits of one long-lived program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChildBounds {
+    /// The time after which the process tree is ended; None means no limit.
+    pub time: Option<Duration>,
+    /// The time that the tree has to end on request before it is killed.
+    pub grace: Duration,
+}
+
+impl ChildBounds {
+    /// Returns the time that the limit of processor time is reckoned from, in milliseconds.
+    pub(crate) fn processor_time_ms(&self) -> u64 {
+        let time_ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.time.map_or(SERVED_TIMEOUT_MS, time_ms)
+    }
+}
+
+/// The result of a long-lived program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChildOutcome {
+    /// The cause of its end.
+    pub ending: ProcessEnding,
+    /// From the start to the end, including the time to end the tree.
+    pub duration: Duration,
+    /// Processes that were still running when the program had ended by itself, and were killed.
+    pub left_behind: usize,
 }
 
 /// The result of a process that was started.
@@ -101,6 +151,20 @@ pub enum ProcessEnding {
     Stopped,
     /// Its processes together exceeded the memory limit.
     OutOfMemory,
+}
+
+/// The cause that ended the wait for a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitCause {
+    /// It has ended.
+    ByItself,
+    /// The time is over.
+    TimedOut,
+    /// The caller asked for the end.
+    Stopped,
+    /// A mount of its sandbox is gone, so that it may see or change more than it should.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has mounts"))]
+    Unmounted,
 }
 
 /// The reason why a process could not be run to its end.

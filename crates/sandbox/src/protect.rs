@@ -259,16 +259,21 @@ impl ProtectionGuard {
     /// The quarantine must be outside of the roots, best on the same file system. After an error
     /// the state of the roots is unknown, and the call stays open.
     pub fn check(&mut self, mark: &GuardedCall, quarantine: &Path) -> io::Result<GuardReport> {
+        let checked = self.check_running(quarantine)?;
+        // A call with a dropped mark is over too; this check replaces its own.
+        let is_other = |call: &Arc<()>| !Arc::ptr_eq(call, &mark.call);
+        self.open.retain(|(_, call)| call.upgrade().as_ref().is_some_and(is_other));
+        Ok(checked)
+    }
+
+    /// Checks the roots as `check` does, while all calls go on.
+    pub(crate) fn check_running(&mut self, quarantine: &Path) -> io::Result<GuardReport> {
         if self.roots.iter().any(|root| quarantine.starts_with(&root.path)) {
             let text = format!("the quarantine {quarantine:?} lies in a writable root; move it");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let since = self.open.iter().map(|(moment, _)| moment.stamp()).min();
-        let checked = self.check_since(since, quarantine)?;
-        // A call with a dropped mark is over too; this check replaces its own.
-        let is_other = |call: &Arc<()>| !Arc::ptr_eq(call, &mark.call);
-        self.open.retain(|(_, call)| call.upgrade().as_ref().is_some_and(is_other));
-        Ok(checked)
+        self.check_since(since, quarantine)
     }
 
     /// Repeats a check that could not be finished.

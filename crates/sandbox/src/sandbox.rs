@@ -2,17 +2,20 @@
 //!
 //! Must never: accept a level that one escape got through, or run anything without a sandbox.
 
+use std::sync::Arc;
+
 use agentry_protocol::confinement::{Attestation, Confinement, ConfinementLevel};
 use serde_json::Value;
 use thiserror::Error as ThisError;
 
-use crate::backend::{Backend, SandboxJob, SandboxSetup};
+use crate::backend::{Backend, SandboxJob, SandboxSetup, SpawnJob};
 use crate::cancel::CancelToken;
 #[cfg(target_os = "linux")]
 use crate::linux::backend::LinuxBackend as SystemBackend;
 #[cfg(target_os = "macos")]
 use crate::macos::MacosBackend as SystemBackend;
 use crate::process::{Error, ProcessOutcome};
+use crate::sandboxed_child::SandboxedChild;
 use crate::service::SandboxedService;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 use crate::unsupported::UnsupportedBackend as SystemBackend;
@@ -29,7 +32,7 @@ pub const LEVELS: [ConfinementLevel; 1] = [ConfinementLevel::Seatbelt];
 pub const LEVELS: [ConfinementLevel; 0] = [];
 
 /// Runs processes, each alone in a sandbox.
-pub struct Sandbox(SystemBackend);
+pub struct Sandbox(Arc<SystemBackend>);
 
 /// The reason why no level of sandbox is available.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
@@ -92,7 +95,7 @@ impl Sandbox {
             .map(|escape| &*escape.attempt)
             .collect();
         if got_out.is_empty() {
-            Ok((Self(own), attestation))
+            Ok((Self(Arc::new(own)), attestation))
         } else {
             Err(format!("it does not hold: a process in it could {}", got_out.join(", ")))
         }
@@ -114,7 +117,22 @@ impl Sandbox {
     /// # Errors
     /// When the sandbox could not be built, or the command could not be started or watched.
     pub fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error> {
-        Backend::run(&self.0, job, stop)
+        Backend::run(&*self.0, job, stop)
+    }
+
+    /// Starts a long-lived program in a sandbox of its own. The program has started when this
+    /// returns; `stop` cancels the start only.
+    ///
+    /// The program is one guarded call from its start to its end: the protected files of its
+    /// writable places are read-only for it, are checked every few seconds, and any change to them
+    /// is undone and reported, even if the user made it. It is ended when it would otherwise see
+    /// or change more than a program that starts now: when such a check cannot be finished, when a
+    /// mounted file or directory was replaced, or when a file has appeared that must be hidden.
+    ///
+    /// # Errors
+    /// When the sandbox could not be built, or the program could not be started.
+    pub fn spawn(&self, job: SpawnJob, stop: &CancelToken) -> Result<SandboxedChild, Error> {
+        Backend::spawn(&self.0, job, stop)
     }
 
     /// Starts a role of this binary in a sandbox of its own.
@@ -127,7 +145,7 @@ impl Sandbox {
         arguments: Value,
         confinement: &Confinement,
     ) -> Result<SandboxedService, Error> {
-        Backend::serve(&self.0, role, arguments, confinement)
+        Backend::serve(&*self.0, role, arguments, confinement)
     }
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct SandboxSpec {
     pub(crate) listen: bool,
     /// The resource limits.
     pub(crate) limits: ConfinementLimits,
+    /// True if the init process hands out a descriptor that reports mounts which are gone.
+    pub(crate) reports_mounts: bool,
     /// True if the sandbox stays after its program has ended and waits for another program.
     pub(crate) stays: bool,
     /// The program.

@@ -3,7 +3,7 @@
 //! Must never: read without a bound, or wait for a pipe that another process keeps open.
 
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -42,6 +42,25 @@ pub(crate) struct ChildStdio {
     pub(crate) errors: OwnedFd,
 }
 
+/// The caller's ends of the pipes of a long-lived process.
+pub(crate) struct CallerStdio {
+    pub(crate) input: PipeWriter,
+    pub(crate) output: PipeReader,
+    pub(crate) errors: PipeReader,
+}
+
+impl ChildStdio {
+    /// Makes three pipes, all of whose ends block.
+    pub(crate) fn pipes() -> io::Result<(CallerStdio, Self)> {
+        let (reader, input) = io::pipe()?;
+        let (output, writer) = io::pipe()?;
+        let (errors, errors_writer) = io::pipe()?;
+        let ends =
+            Self { input: reader.into(), output: writer.into(), errors: errors_writer.into() };
+        Ok((CallerStdio { input, output, errors }, ends))
+    }
+}
+
 impl<'a> StdioPump<'a> {
     /// Makes the pipes of a command; keeps at most `output_bytes_max` of each output.
     pub(crate) fn new(
@@ -70,6 +89,12 @@ impl<'a> StdioPump<'a> {
         Ok((Self { outputs: [Some(output), errors], kept, input, hear: None }, ends))
     }
 
+    /// Returns a pump without pipes, for a process whose streams belong to the caller.
+    pub(crate) fn none() -> Self {
+        let kept = [(); 2].map(|()| HeadTailBuffer::default());
+        Self { outputs: [None, None], kept, input: None, hear: None }
+    }
+
     /// Adds a callback for the output.
     pub(crate) fn with_listener(self, hear: Option<OutputCallback<'a>>) -> Self {
         Self { hear, ..self }
@@ -78,11 +103,11 @@ impl<'a> StdioPump<'a> {
     /// Waits for the next event, and moves available bytes. Returns which of `others` are ready.
     pub(crate) fn wait(
         &mut self,
-        others: &[BorrowedFd<'_>],
+        others: Vec<PollFd<'_>>,
         until: Option<Instant>,
     ) -> io::Result<Vec<bool>> {
-        let mut fds: Vec<PollFd<'_>> =
-            others.iter().map(|other| PollFd::new(other, PollFlags::IN)).collect();
+        let others_count = others.len();
+        let mut fds = others;
         for output in self.outputs.iter().flatten() {
             fds.push(PollFd::new(output, PollFlags::IN));
         }
@@ -92,7 +117,7 @@ impl<'a> StdioPump<'a> {
         poll_until(&mut fds, until)?;
         let mut ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         drop(fds);
-        let mut own = ready.split_off(others.len()).into_iter();
+        let mut own = ready.split_off(others_count).into_iter();
         let sources = [OutputSource::Output, OutputSource::Errors];
         for ((output, kept), source) in self.outputs.iter_mut().zip(&mut self.kept).zip(sources) {
             if output.is_some() && own.next().unwrap_or_default() {
@@ -113,7 +138,7 @@ impl<'a> StdioPump<'a> {
     pub(crate) fn drain(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + Duration::from_millis(DRAIN_MS_MAX);
         while self.outputs.iter().any(Option::is_some) && Instant::now() < deadline {
-            self.wait(&[], Some(deadline))?;
+            self.wait(Vec::new(), Some(deadline))?;
         }
         Ok(())
     }

@@ -2,12 +2,15 @@
 //!
 //! Must never: run anything.
 
+use std::sync::Arc;
+
 use agentry_protocol::confinement::{Attestation, Confinement, ConfinementLevel};
 use serde_json::Value;
 
-use crate::backend::{Backend, SandboxJob, SandboxSetup};
+use crate::backend::{Backend, SandboxJob, SandboxSetup, SpawnJob};
 use crate::cancel::CancelToken;
 use crate::process::{Error, ProcessOutcome};
+use crate::sandboxed_child::SandboxedChild;
 use crate::service::SandboxedService;
 
 const NONE: &str = "this system has no sandbox that Agentry knows";
@@ -26,6 +29,10 @@ impl Backend for UnsupportedBackend {
 
     fn run(&self, _: &SandboxJob<'_>, _: &CancelToken) -> Result<ProcessOutcome, Error> {
         match *self {}
+    }
+
+    fn spawn(self: &Arc<Self>, _: SpawnJob, _: &CancelToken) -> Result<SandboxedChild, Error> {
+        match **self {}
     }
 
     fn serve(&self, _: &str, _: Value, _: &Confinement) -> Result<SandboxedService, Error> {

@@ -39,6 +39,7 @@ pub(crate) struct ProtectionWatch {
     /// The paths that are read-only during the call.
     pub(crate) protected: Vec<PathBuf>,
     /// The secret files in writable directories; None if another process scanned them.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only mounts need them"))]
     pub(crate) secrets: Option<Vec<PathBuf>>,
 }
 
@@ -99,13 +100,7 @@ impl ProtectionWatch {
     pub(crate) fn end(self, quarantine: &Path) -> Vec<String> {
         let mut held = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
         match checked(&mut held, &self.mark, quarantine) {
-            Ok(checked) => {
-                let violations = checked.violations.iter().map(ToString::to_string);
-                let more = (checked.unlisted > 0)
-                    .then(|| format!("and {} more protected files", checked.unlisted));
-                let incomplete = checked.incomplete.map(unsafe_workspace);
-                violations.chain(more).chain(incomplete).collect()
-            }
+            Ok(checked) => lines(checked),
             Err(error) => {
                 // The record stays, and the next call checks first.
                 held.registration = None;
@@ -113,6 +108,45 @@ impl ProtectionWatch {
             }
         }
     }
+}
+
+/// The result of a check while a call goes on.
+pub(crate) struct RunningCheck {
+    /// A text for each violation.
+    pub(crate) violations: Vec<String>,
+    /// True if every file could be checked.
+    pub(crate) is_complete: bool,
+}
+
+impl ProtectionWatch {
+    /// Checks and repairs the files while the call goes on.
+    pub(crate) fn check(&self, quarantine: &Path) -> RunningCheck {
+        let mut held = self.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        match checked_running(&mut held, quarantine) {
+            Ok(checked) => {
+                let is_complete = checked.incomplete.is_none();
+                RunningCheck { violations: lines(checked), is_complete }
+            }
+            Err(error) => {
+                let violations = vec![unsafe_workspace(error.to_string())];
+                RunningCheck { violations, is_complete: false }
+            }
+        }
+    }
+}
+
+fn checked_running(held: &mut RegisteredGuard, quarantine: &Path) -> io::Result<GuardReport> {
+    std::fs::create_dir_all(quarantine)?;
+    let _lock = held.registration.as_ref().map(Registration::lock_check).transpose()?;
+    held.guard.check_running(quarantine)
+}
+
+fn lines(checked: GuardReport) -> Vec<String> {
+    let violations = checked.violations.iter().map(ToString::to_string);
+    let more =
+        (checked.unlisted > 0).then(|| format!("and {} more protected files", checked.unlisted));
+    let incomplete = checked.incomplete.map(unsafe_workspace);
+    violations.chain(more).chain(incomplete).collect()
 }
 
 /// Makes the check, and ends the record if it is complete and no other call runs.

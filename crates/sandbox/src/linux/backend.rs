@@ -3,7 +3,6 @@
 //! Must never: run a command that should be confined without its sandbox; fork.
 
 use std::io;
-use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -17,9 +16,9 @@ use agentry_protocol::confinement::{
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
-use crate::backend::{Backend, SandboxJob, SandboxSetup};
+use crate::backend::{Backend, SandboxJob, SandboxSetup, SpawnJob};
 use crate::cancel::CancelToken;
-use crate::egress::{Egress, EgressRules};
+use crate::egress::{ConnectionRecorder, EgressRules, EgressSetup};
 use crate::fs_view::{self, RestrictedPaths};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX};
 use crate::linux::attest::{self, ProbeFixture};
@@ -29,14 +28,13 @@ use crate::linux::fd_channel::FdChannel;
 use crate::linux::init_process::InitProcess;
 use crate::linux::pool::{IdleSandbox, PoolKey, SandboxPool};
 use crate::linux::sandbox_user::own_user;
-use crate::linux::supervision::{CommandExitCause, RunningCommand, sandbox_error};
+use crate::linux::supervision::{RunningCommand, sandbox_error};
 use crate::linux::working_directory;
 use crate::poll::is_ready;
-use crate::process::{
-    Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Streams, not_started,
-};
+use crate::process::{Command, Cwd, Error, ProcessBounds, ProcessOutcome, Streams, not_started};
 use crate::protect::secrets::HardLinkCache;
 use crate::role::VERB;
+use crate::sandboxed_child::SandboxedChild;
 use crate::scratch_directory::ScratchDirectory;
 use crate::service::SandboxedService;
 use crate::spec::{SandboxSpec, SandboxedProgram, SpawnReply};
@@ -45,12 +43,12 @@ use crate::watch::{ProtectionWatch, ProtectionWatcher};
 
 /// Runs processes, each alone in a sandbox.
 pub(crate) struct LinuxBackend {
-    setup: SandboxSetup,
+    pub(crate) setup: SandboxSetup,
     /// Dropped before the helper, which would have to end them otherwise.
     idle: SandboxPool,
     helper: Mutex<SpawnerProcess>,
     level: ConfinementLevel,
-    watches: ProtectionWatcher,
+    pub(crate) watches: ProtectionWatcher,
     pub(crate) hard_links: HardLinkCache,
     groups: Option<&'static Cgroups>,
     calls: AtomicU64,
@@ -104,6 +102,10 @@ impl Backend for LinuxBackend {
 
     fn run(&self, job: &SandboxJob<'_>, stop: &CancelToken) -> Result<ProcessOutcome, Error> {
         self.run(job, stop)
+    }
+
+    fn spawn(self: &Arc<Self>, job: SpawnJob, stop: &CancelToken) -> Result<SandboxedChild, Error> {
+        self.spawn(job, stop)
     }
 
     fn serve(
@@ -213,27 +215,46 @@ impl LinuxBackend {
         stop: &CancelToken,
         watch: Option<&ProtectionWatch>,
     ) -> Result<(ProcessOutcome, Option<(PoolKey, IdleSandbox)>), Error> {
-        let known = watch.and_then(|watch| watch.secrets.as_deref());
-        let found = RestrictedPaths {
-            protected: watch.map(|watch| watch.protected.clone()).unwrap_or_default(),
-            hidden: fs_view::hidden(job.confinement, known, &self.hard_links)
-                .map_err(broken("look for hidden files"))?,
-        };
+        let found = self.restricted(job.confinement, watch)?;
         let scratch = self.scratch(job.confinement)?;
         let own = scratch.as_ref().map(ScratchDirectory::path);
-        let mut env = fs_view::environment(job.confinement, &self.setup.path, own);
-        env.extend(job.command.env.iter().cloned());
-        let program = SandboxedProgram::Command {
-            program: job.command.program.clone(),
-            args: job.command.args.clone(),
-            env,
-            cwd,
-        };
+        let program = self.program(job.command, cwd, job.confinement, own);
         self.run_program(program, job, stop, (&found, own))
     }
 
+    /// Returns the protected and the hidden paths of this moment.
+    pub(crate) fn restricted(
+        &self,
+        confinement: &Confinement,
+        watch: Option<&ProtectionWatch>,
+    ) -> Result<RestrictedPaths, Error> {
+        let known = watch.and_then(|watch| watch.secrets.as_deref());
+        Ok(RestrictedPaths {
+            protected: watch.map(|watch| watch.protected.clone()).unwrap_or_default(),
+            hidden: fs_view::hidden(confinement, known, &self.hard_links)
+                .map_err(broken("look for hidden files"))?,
+        })
+    }
+
+    /// Returns the program of a command with its whole environment.
+    pub(crate) fn program(
+        &self,
+        command: &Command,
+        cwd: PathBuf,
+        confinement: &Confinement,
+        scratch: Option<&Path>,
+    ) -> SandboxedProgram {
+        let mut env = fs_view::environment(confinement, &self.setup.path, scratch);
+        env.extend(command.env.iter().cloned());
+        let (program, args) = (command.program.clone(), command.args.clone());
+        SandboxedProgram::Command { program, args, env, cwd }
+    }
+
     /// Makes a temporary directory for a process that cannot have a file system of its own.
-    fn scratch(&self, confinement: &Confinement) -> Result<Option<ScratchDirectory>, Error> {
+    pub(crate) fn scratch(
+        &self,
+        confinement: &Confinement,
+    ) -> Result<Option<ScratchDirectory>, Error> {
         if self.level != ConfinementLevel::Landlock {
             return Ok(None);
         }
@@ -262,42 +283,34 @@ impl LinuxBackend {
         if stop.is_stopped() {
             return Ok((ProcessOutcome::never_started(), None));
         }
-        let rules = EgressRules::new(&job.confinement.network).map_err(|error| Error::Sandbox {
-            step: "read the list of hosts".to_owned(),
-            reason: error.to_string(),
-        })?;
+        let egress = self.egress(job.confinement, job.connected.clone())?;
         let (pump, ends) =
             StdioPump::new(job.command, job.bounds.output_bytes_max).map_err(failed)?;
         let pump = pump.with_listener(job.hear);
         let group = self.group(job.confinement)?;
         let spec = self.spec(job.confinement, program, (found, scratch))?;
         let key = self.idle.key(&spec);
-        let listen = |listener: TcpListener| {
-            let (resolve, tell) = (self.setup.resolve.clone(), job.connected.clone());
-            Egress::start(listener, rules.clone(), resolve, tell)
-        };
         let resting = key.as_ref().and_then(|key| self.idle.run(key, &spec.program, &ends));
         let mut running = match resting {
-            Some(resting) => RunningCommand::reuse(resting, pump, &listen),
-            None => RunningCommand::new(self.build(&spec, &ends, group.as_ref())?, pump, &listen),
+            Some(resting) => RunningCommand::reuse(resting, pump, egress),
+            None => RunningCommand::new(self.build(&spec, &ends, group.as_ref())?, pump, egress),
         };
         // Our copies of the pipe ends must be closed, or the output would never end.
         drop(ends);
         let end = running.watch(start + job.bounds.time, &listener)?;
-        if let (CommandExitCause::TimedOut | CommandExitCause::Stopped, Some(group)) = (end, &group)
-        {
-            // A second way to kill the processes; there may be none left.
-            group.kill().unwrap_or_default();
-        }
-        let (finished, resting) = running.finish(start, end, job.command)?;
-        let killed = group.is_some_and(|group| group.oom_kills().is_ok_and(|kills| kills > 0));
-        let ending = match finished.ending {
-            ProcessEnding::Exited(_) | ProcessEnding::Signalled(_) if killed => {
-                ProcessEnding::OutOfMemory
-            }
-            ending => ending,
-        };
-        Ok((ProcessOutcome { ending, ..finished }, key.zip(resting)))
+        let (finished, resting) = running.finish_in(group, start, end, job.command)?;
+        Ok((finished, key.zip(resting)))
+    }
+
+    /// Returns the parts of the proxy of one sandbox.
+    pub(crate) fn egress(
+        &self,
+        confinement: &Confinement,
+        tell: ConnectionRecorder,
+    ) -> Result<EgressSetup, Error> {
+        let rules = EgressRules::new(&confinement.network)
+            .map_err(|error| broken("read the list of hosts")(io::Error::other(error)))?;
+        Ok(EgressSetup { rules, resolve: self.setup.resolve.clone(), tell })
     }
 
     /// Sends a spec to the helper. Replaces a helper that is gone, and with it its sandboxes.
@@ -316,7 +329,7 @@ impl LinuxBackend {
     }
 
     /// Makes a control group for one call; None if the system grants us none.
-    fn group(&self, confinement: &Confinement) -> Result<Option<Cgroup>, Error> {
+    pub(crate) fn group(&self, confinement: &Confinement) -> Result<Option<Cgroup>, Error> {
         let Some(groups) = self.groups else { return Ok(None) };
         let name = format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let group = groups.create(&name, &confinement.limits);
@@ -379,6 +392,12 @@ impl LinuxBackend {
         self.check_hidden(confinement, found)?;
         let user = own_user(confinement);
         let is_command = matches!(program, SandboxedProgram::Command { .. });
+        // With the whole machine in view, a program can write in more places than a reset
+        // empties. A control group counts the use of one call only.
+        let stays = is_command
+            && self.level == ConfinementLevel::Ns
+            && confinement.reading == ReadAccess::Strict
+            && self.groups.is_none();
         Ok(SandboxSpec {
             level: self.level,
             authority: confinement.authority.clone(),
@@ -390,12 +409,8 @@ impl LinuxBackend {
             listen: is_command
                 && matches!(self.level, ConfinementLevel::Ns | ConfinementLevel::Bwrap),
             limits: confinement.limits,
-            // With the whole machine in view, a program can write in more places than a reset
-            // empties. A control group counts the use of one call only.
-            stays: is_command
-                && self.level == ConfinementLevel::Ns
-                && confinement.reading == ReadAccess::Strict
-                && self.groups.is_none(),
+            reports_mounts: stays,
+            stays,
             program,
         })
     }
@@ -439,7 +454,7 @@ fn control_groups() -> Option<&'static Cgroups> {
     GROUPS.get_or_init(find).as_ref()
 }
 
-fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
+pub(crate) fn broken(step: &'static str) -> impl Fn(io::Error) -> Error {
     move |reason| Error::Sandbox { step: step.to_owned(), reason: reason.to_string() }
 }
 

@@ -185,7 +185,8 @@ fn set_up(
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT));
         let listener = listener.at_step("listen for the proxy")?;
         // It reports when a mount of this sandbox goes because its source on the machine does.
-        let mounts = afresh.as_ref().and_then(|_| std::fs::File::open("/proc/self/mountinfo").ok());
+        let mounts = || std::fs::File::open("/proc/self/mountinfo").ok();
+        let mounts = spec.reports_mounts.then(mounts).flatten();
         let mut handles = vec![listener.as_fd()];
         handles.extend(mounts.as_ref().map(AsFd::as_fd));
         control.send(&InitMessage::Listening, &handles).at_step("hand out the listener")?;

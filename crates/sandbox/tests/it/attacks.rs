@@ -60,6 +60,10 @@ pub(crate) fn users() -> Vec<Option<u32>> {
 }
 
 fn table(level: &str) {
+    table_by(level, None);
+}
+
+fn table_by(level: &str, way: Option<&str>) {
     let stage = Stage::new();
     if is_root() {
         // A program that would make root of whoever runs it.
@@ -68,7 +72,8 @@ fn table(level: &str) {
         fs::set_permissions(&set_user, fs::Permissions::from_mode(0o4755)).unwrap();
     }
     for user in users() {
-        let output = stage.command(user).args(["table", "--level", level]).output().unwrap();
+        let output =
+            stage.command(user).args(["table", "--level", level]).args(way).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         println!("{said}");
         if output.status.code() == Some(NOT_TO_BE_HAD)
@@ -107,6 +112,21 @@ fn no_attack_gets_out_of_bubblewrap() {
 #[test]
 fn no_attack_gets_out_of_landlock_but_for_known_gaps() {
     table("landlock");
+}
+
+#[test]
+fn no_attack_of_a_long_lived_program_gets_out_of_own_namespaces() {
+    table_by("ns", Some("--spawn"));
+}
+
+#[test]
+fn no_attack_of_a_long_lived_program_gets_out_of_bubblewrap() {
+    table_by("bwrap", Some("--spawn"));
+}
+
+#[test]
+fn no_attack_of_a_long_lived_program_gets_out_of_landlock_but_for_known_gaps() {
+    table_by("landlock", Some("--spawn"));
 }
 
 #[test]

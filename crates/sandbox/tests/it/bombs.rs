@@ -233,7 +233,7 @@ fn a_stop_ends_who_listens_to_nothing() {
 }
 
 /// Whether nobody holds the other end of a pipe any more; whoever is about to end has time to.
-fn is_let_go(pipe: &mut fs::File) -> bool {
+pub(crate) fn is_let_go(pipe: &mut fs::File) -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut watched = [PollFd::new(&*pipe, PollFlags::IN)];
     poll(&mut watched, Some(&Timespec { tv_sec: 30, tv_nsec: 0 })).unwrap();
@@ -241,7 +241,7 @@ fn is_let_go(pipe: &mut fs::File) -> bool {
 }
 
 /// A pipe that processes in the sandbox hold while they live.
-fn witness(workspace: &std::path::Path) -> PathBuf {
+pub(crate) fn witness(workspace: &std::path::Path) -> PathBuf {
     use std::os::unix::fs::MetadataExt as _;
     let path = workspace.join("alive");
     make_fifo(&path);
@@ -250,14 +250,14 @@ fn witness(workspace: &std::path::Path) -> PathBuf {
     path
 }
 
-fn levels_here() -> impl Iterator<Item = &'static str> {
+pub(crate) fn levels_here() -> impl Iterator<Item = &'static str> {
     let has_bubblewrap =
         ["/usr/bin/bwrap", "/bin/bwrap"].iter().any(|path| std::path::Path::new(path).exists());
     ["ns", "bwrap", "landlock"].into_iter().filter(move |level| *level != "bwrap" || has_bubblewrap)
 }
 
 /// A directory for a supervisor of its own, with a workspace that its commands can write.
-fn place(stage: &Stage, name: &str, user: Option<u32>, level: &str) -> PathBuf {
+pub(crate) fn place(stage: &Stage, name: &str, user: Option<u32>, level: &str) -> PathBuf {
     let place = stage.directory.path().join(format!("{name}-{level}-{}", user.unwrap_or_default()));
     fs::create_dir_all(place.join("ws")).unwrap();
     let of_sandbox =

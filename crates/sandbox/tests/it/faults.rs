@@ -250,24 +250,62 @@ fn a_helper_that_is_none_is_named() {
     }
 }
 
-/// What breaks between the opening and the run is told with the run.
+/// What breaks between the opening and the run is told with the run, or with the start.
 #[track_caller]
 fn check_run(supervisor: &Supervisor, wanted: &Value, expected: &str) {
-    let came = supervisor.run(&[], wanted);
-    assert_eq!(came["error"], json!("sandbox"), "{came}");
-    let text = came["text"].as_str().unwrap();
-    assert!(text.starts_with("the sandbox is broken, nothing was run: cannot "), "{text}");
-    assert!(text.contains(expected), "{text}");
-    assert!(!supervisor.file("marker").exists());
+    for spawn in [false, true] {
+        let mut wanted = wanted.clone();
+        wanted["spawn"] = json!(spawn);
+        if let Some(gone) = wanted["meanwhile"]["Remove"].as_str() {
+            std::fs::create_dir_all(gone).unwrap();
+            supervisor.hand_over(gone.as_ref());
+        }
+        let came = supervisor.run(&[], &wanted);
+        assert_eq!(came["error"], json!("sandbox"), "{came}");
+        let text = came["text"].as_str().unwrap();
+        assert!(text.starts_with("the sandbox is broken, nothing was run: cannot "), "{text}");
+        assert!(text.contains(expected), "{text}, not {expected}: {wanted}");
+        assert!(!supervisor.file("marker").exists());
+    }
+}
+
+/// Every step that the open sandbox does for each program can fail for one that lives long.
+#[test]
+fn a_step_that_fails_after_the_opening_is_named_and_nothing_starts() {
+    let filter = "cannot install the filter of calls (seccomp)";
+    let faults: [(ConfinementLevel, &[&str], &str); 8] = [
+        (ConfinementLevel::Ns, &["pivot_root=EPERM"], "cannot enter the root"),
+        (ConfinementLevel::Ns, &["landlock_restrict_self=EPERM"], "(Landlock)"),
+        (ConfinementLevel::Ns, &["seccomp=EINVAL"], filter),
+        (ConfinementLevel::Bwrap, &["pivot_root=EPERM"], "bwrap: "),
+        (ConfinementLevel::Bwrap, &["seccomp=EINVAL"], filter),
+        (ConfinementLevel::Landlock, &["landlock_create_ruleset=ENOSYS"], "no Landlock"),
+        (ConfinementLevel::Landlock, &["seccomp=EINVAL"], filter),
+        (ConfinementLevel::Landlock, &["capset=EPERM"], "cannot give up all rights"),
+    ];
+    for user in users() {
+        for (only, calls, expected) in &faults {
+            if *only == ConfinementLevel::Bwrap && !has("bwrap") {
+                skipped("bubblewrap is not installed");
+                continue;
+            }
+            let supervisor = Supervisor::of(user);
+            let mut wanted = marking(&supervisor);
+            wanted["only"] = level(*only);
+            wanted["meanwhile"] = json!({ "Refuse": calls });
+            check_run(&supervisor, &wanted, expected);
+        }
+    }
 }
 
 /// It may die before it is asked, and is started anew, or while it is asked, and the call fails.
 #[test]
 fn after_a_helper_died_the_command_runs_confined_or_not_at_all() {
-    for user in users() {
+    for (user, spawn) in users().into_iter().flat_map(|user| [(user, false), (user, true)]) {
         let supervisor = Supervisor::of(user);
         let mut wanted = marking(&supervisor);
         wanted["meanwhile"] = json!("KillHelper");
+        wanted["spawn"] = json!(spawn);
         let came = supervisor.run(&[], &wanted);
         assert_eq!(came["level"], json!("ns"), "{came}");
         let ran = supervisor.file("marker").exists();
@@ -286,8 +324,6 @@ fn a_writable_directory_that_is_gone_is_named() {
     for user in users() {
         let supervisor = Supervisor::of(user);
         let gone = supervisor.file("gone");
-        std::fs::create_dir(&gone).unwrap();
-        supervisor.hand_over(&gone);
         let mut wanted = marking(&supervisor);
         wanted["confinement"]["allow_write"] = json!([supervisor.dir, gone]);
         wanted["meanwhile"] = json!({ "Remove": gone });

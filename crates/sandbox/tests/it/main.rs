@@ -13,6 +13,8 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod planting;
 mod protect;
+#[cfg(target_os = "linux")]
+mod spawn;
 mod starting;
 #[cfg(target_os = "linux")]
 mod supervisor;

@@ -22,7 +22,7 @@ fn level(name: &str) -> ConfinementLevel {
     }
 }
 
-fn open(name: &str, directory: &str) -> (Sandbox, Confinement) {
+pub(crate) fn open(name: &str, directory: &str) -> (Sandbox, Confinement) {
     let binary = std::env::current_exe().expect("we have a name");
     let setup = SandboxSetup {
         binary: binary.clone(),

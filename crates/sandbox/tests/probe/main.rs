@@ -5,6 +5,7 @@
 mod attack;
 mod bomb;
 mod bombs;
+mod children;
 mod leave;
 mod planting;
 mod rows;
@@ -43,7 +44,10 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        ["table", "--level", level] => table::run(level),
+        ["table", "--level", level] => table::run(level, table::Way::Run),
+        ["table", "--level", level, "--spawn"] => table::run(level, table::Way::Spawn),
+        ["hold-child", level, directory] => children::hold(level, directory),
+        ["cycles", level, directory, count] => children::cycles(level, directory, count),
         _ => {
             eprintln!("usage: sandbox-probe table --level ns|bwrap|landlock|bare");
             ExitCode::FAILURE

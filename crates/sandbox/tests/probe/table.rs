@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use agentry_protocol::confinement::ConfinementLevel;
 use agentry_sandbox::{
-    CancelToken, Command, Cwd, Error, ProcessBounds, ProcessEnding, ProcessOutcome, Sandbox,
-    SandboxJob, Streams,
+    CancelToken, ChildBounds, ChildCommand, Command, Cwd, Error, HeadTailBuffer, ProcessBounds,
+    ProcessEnding, ProcessOutcome, Sandbox, SandboxJob, SpawnJob, Streams,
 };
 
 use crate::attack::{CANARY, CANARY_VARIABLE, Targets, Tried};
@@ -54,10 +54,19 @@ struct Line {
     pass: bool,
 }
 
+/// How the attacks are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As commands that are waited for.
+    Run,
+    /// As long-lived programs.
+    Spawn,
+}
+
 /// Runs the table and prints it; fails when one line does.
-pub(crate) fn run(level: &str) -> ExitCode {
+pub(crate) fn run(level: &str, way: Way) -> ExitCode {
     if std::env::var_os(CANARY_VARIABLE).is_none() {
-        return again(level);
+        return again(level, way);
     }
     let level = match level {
         "ns" => Some(ConfinementLevel::Ns),
@@ -74,7 +83,7 @@ pub(crate) fn run(level: &str) -> ExitCode {
     let lines = match level {
         None => bare(&scene),
         Some(level) => match Sandbox::open_level(&scene.setup(), level) {
-            Ok((sandbox, _)) => confined(scene, &sandbox),
+            Ok((sandbox, _)) => confined(scene, &sandbox, way),
             Err(why) => {
                 println!("level {level} is not to be had: {why}");
                 return ExitCode::from(3);
@@ -104,12 +113,13 @@ pub(crate) fn run(level: &str) -> ExitCode {
 }
 
 /// Once more with a secret in our environment.
-fn again(level: &str) -> ExitCode {
+fn again(level: &str, way: Way) -> ExitCode {
     let own = std::env::current_exe().expect("we have a name");
     let place =
         tempfile::Builder::new().prefix("probe").tempdir().expect("a directory can be made");
     let status = std::process::Command::new(own)
         .args(["table", "--level", level])
+        .args((way == Way::Spawn).then_some("--spawn"))
         .env(CANARY_VARIABLE, CANARY)
         .env("TMPDIR", place.path())
         .status()
@@ -189,7 +199,7 @@ fn bare(scene: &Scene) -> Vec<Line> {
     lines
 }
 
-fn confined(mut scene: Scene, sandbox: &Sandbox) -> Vec<Line> {
+fn confined(mut scene: Scene, sandbox: &Sandbox, way: Way) -> Vec<Line> {
     let level = sandbox.level();
     let stop = CancelToken::new();
     let plot = scene.plot("sibling", Setting::Plain);
@@ -213,7 +223,7 @@ fn confined(mut scene: Scene, sandbox: &Sandbox) -> Vec<Line> {
         });
         std::fs::read(pipe).expect("the sibling says that it is there");
         scene.find_others(&marker);
-        let mut lines = all(&scene, sandbox);
+        let mut lines = all(&scene, sandbox, way);
         lines.push(from_outside());
         stop.stop();
         let came = scene.visitors();
@@ -250,7 +260,7 @@ fn from_outside() -> Line {
     }
 }
 
-fn all(scene: &Scene, sandbox: &Sandbox) -> Vec<Line> {
+fn all(scene: &Scene, sandbox: &Sandbox, way: Way) -> Vec<Line> {
     let rows = rows();
     let next = AtomicUsize::new(0);
     let lines = Mutex::new(Vec::new());
@@ -260,7 +270,7 @@ fn all(scene: &Scene, sandbox: &Sandbox) -> Vec<Line> {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(row) = rows.get(number) else { break };
-                    let line = one(scene, sandbox, row);
+                    let line = one(scene, sandbox, row, way);
                     lines.lock().unwrap_or_else(PoisonError::into_inner).push((number, line));
                 }
             });
@@ -277,21 +287,22 @@ struct Outcome {
     left: Vec<String>,
 }
 
-fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
+fn one(scene: &Scene, sandbox: &Sandbox, row: &Row, way: Way) -> Line {
     let begun = Instant::now();
     let level = sandbox.level();
     let plot = scene.plot(row.id, row.setting);
     let (outside, protected) = (plot.outside_now(), plot.protected_now());
-    let mut outcome = call(scene, sandbox, row, &plot, 0);
+    let call = |number| call(scene, (sandbox, way), row, &plot, number);
+    let mut outcome = call(0);
     for number in 1..row.calls.len() {
         if let Some(act) = row.between {
             act(&plot);
         }
-        outcome = call(scene, sandbox, row, &plot, number);
+        outcome = call(number);
     }
     let mut got = judge(row, &plot, &outcome, &protected);
     if row.judged == Judged::Survived {
-        let next = call(scene, sandbox, row, &plot, usize::MAX);
+        let next = call(usize::MAX);
         if next.finished.as_ref().is_ok_and(|finished| finished.ending != ProcessEnding::Exited(0))
             || next.finished.is_err()
         {
@@ -325,7 +336,13 @@ fn one(scene: &Scene, sandbox: &Sandbox, row: &Row) -> Line {
     Line { id: row.id, what: row.what, expected: expected.to_owned(), got, pass }
 }
 
-fn call(scene: &Scene, sandbox: &Sandbox, row: &Row, plot: &Plot, number: usize) -> Outcome {
+fn call(
+    scene: &Scene,
+    (sandbox, way): (&Sandbox, Way),
+    row: &Row,
+    plot: &Plot,
+    number: usize,
+) -> Outcome {
     let marker = format!("probe-row-{}-{}", std::process::id(), row.id);
     let text = serde_json::to_string(&scene.targets(plot, &marker)).expect("targets are plain");
     let name = format!("{}#{number}", row.id);
@@ -344,7 +361,10 @@ fn call(scene: &Scene, sandbox: &Sandbox, row: &Row, plot: &Plot, number: usize)
         connected: Arc::new(drop),
         hear: None,
     };
-    let finished = sandbox.run(&job, &CancelToken::new());
+    let finished = match way {
+        Way::Run => sandbox.run(&job, &CancelToken::new()),
+        Way::Spawn => spawn(sandbox, &job),
+    };
     // Right after the call: nothing may be left, not even for a moment.
     let end = format!("\"{marker}\"");
     let left = processes()
@@ -353,6 +373,60 @@ fn call(scene: &Scene, sandbox: &Sandbox, row: &Row, plot: &Plot, number: usize)
         .map(|(pid, _)| state(pid))
         .collect();
     Outcome { finished, left }
+}
+
+/// The same as a long-lived program, whose output we read ourselves.
+fn spawn(sandbox: &Sandbox, job: &SandboxJob<'_>) -> Result<ProcessOutcome, Error> {
+    let Command { program, args, cwd, env, .. } = job.command;
+    let Cwd::Path(cwd) = cwd else { unreachable!("the table names directories") };
+    let violations = Arc::new(Mutex::new(Vec::new()));
+    let told = violations.clone();
+    let job = SpawnJob {
+        command: ChildCommand {
+            program: program.clone(),
+            args: args.clone(),
+            cwd: Cwd::Path(cwd.clone()),
+            env: env.clone(),
+        },
+        confinement: job.confinement.clone(),
+        bounds: ChildBounds { time: Some(job.bounds.time), grace: Duration::from_millis(50) },
+        connected: job.connected.clone(),
+        violated: Arc::new(move |line: &str| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_owned());
+        }),
+    };
+    let mut child = sandbox.spawn(job, &CancelToken::new())?;
+    drop(child.stdin.take());
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (outcome, stdout, stderr) = std::thread::scope(|scope| {
+        let stdout = scope.spawn(|| read_all(stdout));
+        let stderr = scope.spawn(|| read_all(stderr));
+        let outcome = child.wait(Duration::from_secs(900));
+        let join = |reader: std::thread::ScopedJoinHandle<'_, HeadTailBuffer>| {
+            reader.join().expect("a pipe can be read")
+        };
+        (outcome, join(stdout), join(stderr))
+    });
+    let outcome = outcome?.expect("its time was over long ago");
+    let violations = violations.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(ProcessOutcome {
+        ending: outcome.ending,
+        stdout,
+        stderr,
+        duration: outcome.duration,
+        left_behind: outcome.left_behind,
+        violations,
+    })
+}
+
+fn read_all(pipe: Option<std::io::PipeReader>) -> HeadTailBuffer {
+    let mut kept = HeadTailBuffer::with_bytes_max(10_000);
+    let mut pipe = pipe.expect("it was not taken");
+    let mut piece = [0; 4096];
+    while let Ok(length @ 1..) = std::io::Read::read(&mut pipe, &mut piece) {
+        kept.push(&piece[..length]);
+    }
+    kept
 }
 
 fn state(pid: i32) -> String {

@@ -1,6 +1,6 @@
 //! Runs a program for which the kernel refuses some calls.
 //!
-//! Must never: come back; a filter stays for good.
+//! Must never: be taken back; a filter stays for good.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -13,14 +13,19 @@ use seccompiler::{
 /// `call=ERROR`, `call:FIRST=ERROR` for one first argument, `call&BITS=ERROR` where it has all these bits.
 pub(crate) fn run(words: &[String]) {
     let end = words.iter().position(|word| word == "--").expect("`--` ends the calls");
+    refuse_all(&words[..end]);
+    let error = Command::new(&words[end + 1]).args(&words[end + 2..]).exec();
+    panic!("cannot run {}: {error}", words[end + 1]);
+}
+
+/// Refuses calls to this thread, and to all threads and processes that it starts from now on.
+pub(crate) fn refuse_all(words: &[String]) {
     // A filter that refuses filters must come last.
     let (last, first): (Vec<&String>, _) =
-        words[..end].iter().partition(|word| word.starts_with("seccomp"));
+        words.iter().partition(|word| word.starts_with("seccomp"));
     for word in first.into_iter().chain(last) {
         refuse(word);
     }
-    let error = Command::new(&words[end + 1]).args(&words[end + 2..]).exec();
-    panic!("cannot run {}: {error}", words[end + 1]);
 }
 
 fn refuse(word: &str) {

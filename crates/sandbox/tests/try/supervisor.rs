@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use agentry_protocol::confinement::{Confinement, ConfinementLevel, Connection};
 use agentry_sandbox::{
-    CancelToken, Command, Cwd, Error, ProcessBounds, Sandbox, SandboxJob, SandboxSetup, Streams,
-    egress,
+    CancelToken, ChildBounds, ChildCommand, Command, Cwd, Error, ProcessBounds, Sandbox,
+    SandboxJob, SandboxSetup, SpawnJob, Streams, egress,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,6 +32,9 @@ struct Wanted {
     /// Done between the opening and the run.
     #[serde(default)]
     meanwhile: Meanwhile,
+    /// As a long-lived program, not as a command.
+    #[serde(default)]
+    spawn: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -40,6 +43,8 @@ enum Meanwhile {
     Nothing,
     KillHelper,
     Remove(PathBuf),
+    /// The next helper finds that the kernel refuses some calls.
+    Refuse(Vec<String>),
 }
 
 pub(crate) fn run(text: &str) {
@@ -65,9 +70,40 @@ fn came_of(wanted: Wanted) -> Value {
     match &wanted.meanwhile {
         Meanwhile::Nothing => {}
         Meanwhile::KillHelper => kill_children(),
+        Meanwhile::Refuse(calls) => {
+            kill_children();
+            await_end_of_children();
+            crate::refused::refuse_all(calls);
+        }
         Meanwhile::Remove(path) => std::fs::remove_dir_all(path).expect("it can be removed"),
     }
-    run_in(&sandbox, &wanted)
+    if wanted.spawn { spawn_in(&sandbox, wanted) } else { run_in(&sandbox, &wanted) }
+}
+
+fn spawn_in(sandbox: &Sandbox, wanted: Wanted) -> Value {
+    let level = sandbox.level();
+    let mut words = wanted.words.into_iter();
+    let job = SpawnJob {
+        command: ChildCommand {
+            program: words.next().expect("there is a program").into(),
+            args: words.map(Into::into).collect(),
+            cwd: Cwd::Path(wanted.cwd),
+            env: Vec::new(),
+        },
+        confinement: Confinement { level, ..wanted.confinement },
+        bounds: ChildBounds { time: None, grace: Duration::ZERO },
+        connected: Arc::new(drop),
+        violated: Arc::new(|line| panic!("{line}")),
+    };
+    let time = Duration::from_millis(wanted.time_ms);
+    let ended = sandbox.spawn(job, &CancelToken::new()).and_then(|mut child| child.wait(time));
+    match ended {
+        Ok(outcome) => {
+            let outcome = outcome.expect("it ends in time");
+            json!({ "level": level, "ending": format!("{:?}", outcome.ending) })
+        }
+        Err(error) => json!({ "level": level, "error": kind(&error), "text": error.to_string() }),
+    }
 }
 
 fn run_in(sandbox: &Sandbox, wanted: &Wanted) -> Value {
@@ -142,4 +178,11 @@ fn kill_children() {
     for pid in children.into_iter().filter_map(rustix::process::Pid::from_raw) {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours");
     }
+}
+
+/// Waits until the helper has ended, and leaves it to be reaped by its owner.
+fn await_end_of_children() {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    waitid(WaitId::All, ended).expect("there is a helper");
 }

@@ -54,6 +54,7 @@ fn spec(script: &str) -> SandboxSpec {
         unix_sockets: false,
         listen: false,
         limits: ConfinementLimits::default(),
+        reports_mounts: false,
         stays: false,
         program: SandboxedProgram::Command {
             program: "/bin/sh".into(),
