@@ -134,17 +134,17 @@ fn show_lines(receiver: &Receiver<OutputItem>) -> io::Result<()> {
     result
 }
 
-fn show_text(receiver: &Receiver<OutputItem>, desk: Option<&TerminalAsker>) -> io::Result<()> {
+fn show_text(receiver: &Receiver<OutputItem>, asker: Option<&TerminalAsker>) -> io::Result<()> {
     let mut progress = TextOutput::new(io::stdout().is_terminal());
     for shown in receiver {
         match shown {
             OutputItem::Entry(envelope) => {
                 progress.entry(&envelope);
-                if let Some(desk) = desk {
-                    desk.look_at(&envelope.event);
+                if let Some(asker) = asker {
+                    asker.look_at(&envelope.event);
                 }
-                if let (Some(desk), Event::ApprovalAsked(approval)) = (desk, &envelope.event) {
-                    desk.ask(approval);
+                if let (Some(asker), Event::ApprovalAsked(approval)) = (asker, &envelope.event) {
+                    asker.ask(approval);
                 }
             }
             OutputItem::Delta(_, _, delta) => progress.piece(&delta),
@@ -152,8 +152,8 @@ fn show_text(receiver: &Receiver<OutputItem>, desk: Option<&TerminalAsker>) -> i
             OutputItem::Line(line) => progress.note(&line),
             OutputItem::History(past) => {
                 past.iter().for_each(|envelope| progress.recall(envelope));
-                if let Some(desk) = desk {
-                    past.iter().for_each(|envelope| desk.look_at(&envelope.event));
+                if let Some(asker) = asker {
+                    past.iter().for_each(|envelope| asker.look_at(&envelope.event));
                 }
             }
         }

@@ -124,7 +124,7 @@ fn run(
     let runner = Runner {
         host: engine.parts.clone(),
         definitions: &engine.definitions,
-        witness: Arc::new(ChatObserver(wake.clone())),
+        observer: Arc::new(ChatObserver(wake.clone())),
         attendance: Attendance::Present,
         post,
     };

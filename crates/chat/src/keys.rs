@@ -51,12 +51,12 @@ impl TerminalChat<'_> {
 
     /// Handles Ctrl-C: cancels the turn or clears the text; twice within `MOMENT` quits.
     pub(super) fn interrupt(&mut self) {
-        let again = self.desk.leaving.is_some_and(|first| first.elapsed() < MOMENT);
+        let again = self.backlog.leaving.is_some_and(|first| first.elapsed() < MOMENT);
         if again {
             self.leave = Some(ExitCode::SUCCESS);
             return;
         }
-        self.desk.leaving = Some(Instant::now());
+        self.backlog.leaving = Some(Instant::now());
         self.typed.typing = InputMode::Prompt;
         if self.turn.is_some() || self.shell.is_some() {
             self.cancel();
@@ -69,7 +69,7 @@ impl TerminalChat<'_> {
     }
 
     pub(super) fn hint(&mut self, text: &str) {
-        self.desk.hint = Some((text.to_owned(), Instant::now()));
+        self.backlog.hint = Some((text.to_owned(), Instant::now()));
     }
 
     fn suspend(&mut self) {
@@ -136,7 +136,7 @@ impl TerminalChat<'_> {
             self.note(&format!("The prompt history was not saved: {error}"), BAD);
         }
         if modifiers.contains(KeyModifiers::ALT) {
-            self.desk.queue.push_back(text.to_owned())
+            self.backlog.queue.push_back(text.to_owned())
         } else {
             self.submit(text)
         }
@@ -187,7 +187,7 @@ impl TerminalChat<'_> {
     /// Handles Up: takes back the last queued prompt, or else shows the older entry.
     fn older(&mut self) {
         if self.typed.edit.is_empty()
-            && let Some(text) = self.desk.queue.pop_back()
+            && let Some(text) = self.backlog.queue.pop_back()
         {
             return self.typed.edit.set(&text);
         }
@@ -198,7 +198,7 @@ impl TerminalChat<'_> {
 
     pub(super) fn expand(&mut self) {
         let columns = self.screen.width();
-        match &self.desk.past {
+        match &self.backlog.past {
             Some(past) => self.scroll.add(Kind::Page, past.whole(columns), columns),
             None => self.hint("No call to show yet"),
         }

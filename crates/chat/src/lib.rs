@@ -115,7 +115,7 @@ pub(crate) struct TerminalChat<'a> {
     turn: Option<ChatTurn>,
     /// The running shell command of the user: its text, its start, and the token that stops it.
     shell: Option<(String, Instant, CancelToken)>,
-    desk: ChatBacklog,
+    backlog: ChatBacklog,
     leave: Option<ExitCode>,
 }
 
@@ -246,7 +246,7 @@ impl<'a> TerminalChat<'a> {
             typed,
             turn: None,
             shell: None,
-            desk: ChatBacklog::default(),
+            backlog: ChatBacklog::default(),
             leave: None,
         }
     }
@@ -278,7 +278,8 @@ impl<'a> TerminalChat<'a> {
     fn wakes_in(&self) -> Option<Duration> {
         let works = self.turn.is_some() || self.shell.is_some();
         let spinner = works.then(|| Duration::from_millis(CHAT_SPINNER_MS));
-        let hint = self.desk.hint.as_ref().map(|(_, since)| MOMENT.saturating_sub(since.elapsed()));
+        let hint =
+            self.backlog.hint.as_ref().map(|(_, since)| MOMENT.saturating_sub(since.elapsed()));
         spinner.into_iter().chain(hint).min()
     }
 

@@ -29,8 +29,8 @@ impl TerminalChat<'_> {
             turn.settle_stream(&mut self.scroll, columns);
         }
         self.show_question(columns);
-        if self.desk.hint.as_ref().is_some_and(|(_, since)| since.elapsed() >= MOMENT) {
-            self.desk.hint = None;
+        if self.backlog.hint.as_ref().is_some_and(|(_, since)| since.elapsed() >= MOMENT) {
+            self.backlog.hint = None;
         }
         let finished = self.scroll.take();
         if self.leave.is_some() {
@@ -71,8 +71,8 @@ impl TerminalChat<'_> {
             rows.extend(live);
         }
         rows.push(StyledRow::default());
-        let waiting = self.desk.queue.len();
-        for text in self.desk.queue.iter().take(CHAT_QUEUE_ROWS_MAX) {
+        let waiting = self.backlog.queue.len();
+        for text in self.backlog.queue.iter().take(CHAT_QUEUE_ROWS_MAX) {
             let text = short(&super::style::clean(text), columns.saturating_sub(10));
             rows.push(joined([span("  queued: ", DIM), span(text, Style::new())]));
         }
@@ -134,7 +134,7 @@ impl TerminalChat<'_> {
     }
 
     fn below(&self, columns: usize) -> Vec<StyledRow> {
-        if let Some((hint, _)) = &self.desk.hint {
+        if let Some((hint, _)) = &self.backlog.hint {
             return vec![row(format!("  {hint}"), WARN)];
         }
         let offers = &self.typed.offers.all;
@@ -181,8 +181,8 @@ impl TerminalChat<'_> {
         if let Some(persona) = self.talk.persona() {
             parts.push(format!("as {persona}"));
         }
-        if !self.desk.context.is_empty() {
-            parts.push(format!("{} for the next prompt", plural(self.desk.context.len())));
+        if !self.backlog.context.is_empty() {
+            parts.push(format!("{} for the next prompt", plural(self.backlog.context.len())));
         }
         parts.push(self.talk.short_key());
         let mut footer = row("  ", DIM);

@@ -156,7 +156,7 @@ impl ChatTurn {
         scroll: &mut ScrollbackBuffer,
         columns: usize,
     ) -> ChatTurnUpdate {
-        let mut news = ChatTurnUpdate::default();
+        let mut update = ChatTurnUpdate::default();
         match event {
             Event::TurnStarted(plan) => {
                 self.scope = plan::call_scope(plan);
@@ -172,7 +172,7 @@ impl ChatTurn {
                 self.calls.push(ChatCall { call: call.clone(), begun: None });
             }
             Event::CallStarted { call, .. } => {
-                news.settled = self.settle(call);
+                update.settled = self.settle(call);
                 let found = self.calls.iter_mut().find(|one| one.call.id == *call);
                 if let Some(found) = found {
                     found.begun = Some(Instant::now());
@@ -180,17 +180,17 @@ impl ChatTurn {
             }
             Event::ApprovalAsked(approval) => self.asked(approval),
             Event::CallFinished { call, outcome } => {
-                news.past = self.over(call, outcome.clone(), scroll, columns);
+                update.past = self.over(call, outcome.clone(), scroll, columns);
             }
             Event::CallRefused { call, why } => {
-                news.settled = self.settle(call);
-                news.past = self.over(call, ToolOutcome::refused(why.clone()), scroll, columns);
+                update.settled = self.settle(call);
+                update.past = self.over(call, ToolOutcome::refused(why.clone()), scroll, columns);
             }
             Event::InputTaken { input } => self.steers.retain(|steer| steer.seq != *input),
             // All other events have a notice at most.
             _ => {}
         }
-        news
+        update
     }
 
     /// Returns the agent and the confinement of this turn's calls.

@@ -69,7 +69,7 @@ impl TerminalChat<'_> {
     pub(super) fn send(&mut self, text: &str) {
         let pictures = files::attachments(text, self.talk.workspace());
         let mut prompt = files::resolved(text, self.talk.workspace());
-        for context in self.desk.context.drain(..).rev() {
+        for context in self.backlog.context.drain(..).rev() {
             prompt = format!("{context}\n\n{prompt}");
         }
         self.show_you(text, "");
@@ -90,7 +90,7 @@ impl TerminalChat<'_> {
         let Some(turn) = &mut self.turn else { return };
         let Some(about) = turn.about.clone() else {
             // The turn is not recorded yet, so the message becomes the next prompt.
-            self.desk.queue.push_back(text.to_owned());
+            self.backlog.queue.push_back(text.to_owned());
             return;
         };
         let content = files::resolved(text, self.talk.workspace());
@@ -141,12 +141,12 @@ impl TerminalChat<'_> {
         let Some(turn) = &mut self.turn else { return };
         // The user interrupted the turn before it was recorded.
         let late = turn.cancelled && matches!(envelope.event, Event::TurnStarted(_));
-        let news = turn.entry(envelope, &mut self.scroll, columns);
-        if news.settled.is_some() {
+        let update = turn.entry(envelope, &mut self.scroll, columns);
+        if update.settled.is_some() {
             self.typed.typing = InputMode::Prompt;
         }
-        if let Some(past) = news.past {
-            self.desk.past = Some(past);
+        if let Some(past) = update.past {
+            self.backlog.past = Some(past);
         }
         if late {
             let asked = commands::runs::cancel(self.talk.ledger(), &envelope.about);
@@ -171,16 +171,16 @@ impl TerminalChat<'_> {
         }
         // Messages that the turn did not read become the next prompts.
         for steer in turn.steers.drain(..).rev() {
-            self.desk.queue.push_front(steer.text);
+            self.backlog.queue.push_front(steer.text);
         }
         if turn.cancelled || outcome.is_err() {
-            let waiting: Vec<String> = self.desk.queue.drain(..).collect();
+            let waiting: Vec<String> = self.backlog.queue.drain(..).collect();
             if !waiting.is_empty() && self.typed.edit.is_empty() {
                 self.typed.edit.set(&waiting.join("\n"));
             }
             return;
         }
-        if let Some(next) = self.desk.queue.pop_front() {
+        if let Some(next) = self.backlog.queue.pop_front() {
             self.submit(&next);
         }
     }
@@ -215,7 +215,7 @@ impl TerminalChat<'_> {
         let rows = call::block(&ran.outcome.text, Style::new(), columns);
         self.scroll.add(Kind::Call, rows, columns);
         if ran.request.told {
-            self.desk.context.push(ran.context());
+            self.backlog.context.push(ran.context());
         }
     }
 }

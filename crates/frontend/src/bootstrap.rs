@@ -73,13 +73,13 @@ impl ProjectRuntime {
         let access = self.loaded.policies()?;
         let settings = &self.loaded.library.settings;
         let now = self.parts.ledger.now();
-        let door = LocalIntake {
+        let intake = LocalIntake {
             host: &self.parts,
             access: &access,
             local_time: timezone::of(settings)?.local(now),
             requests: permission_request::limits(&settings.config.requests),
         };
-        door.admit(channel, order).map_err(fault)
+        intake.admit(channel, order).map_err(fault)
     }
 }
 
@@ -252,7 +252,7 @@ fn engine_with(
     let parts = Host {
         follower: LedgerFollower::new(ledger.clone()),
         ledger,
-        purse: SpendingLimiter::new(&spending, known.providers.families()),
+        spending: SpendingLimiter::new(&spending, known.providers.families()),
         models: HostModels {
             named: model_named(known.servings.clone(), &loaded),
             window: loaded.library.settings.config.limits.window,

@@ -113,10 +113,10 @@ impl LoadedModel {
         if opened.send(Ok(self.card(dialect.name()))).is_err() {
             return;
         }
-        let mut desk =
+        let mut worker =
             EngineWorker { model: &self.model, vocabulary, dialect, tape, grammars: None };
         for job in jobs {
-            let said = desk.answer(&job);
+            let said = worker.answer(&job);
             send_if_open(&job.heard, EngineMessage::Done(Box::new(said)));
         }
     }

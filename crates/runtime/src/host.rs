@@ -51,7 +51,7 @@ pub struct Host {
     /// The models that a run may ask.
     pub models: HostModels,
     /// The limit on the cost of model requests.
-    pub purse: SpendingLimiter,
+    pub spending: SpendingLimiter,
     /// The sources of the tools that a model may call.
     pub tools: ToolRegistry,
     /// The private addresses that `fetch` may reach.
@@ -103,7 +103,7 @@ impl HostModels {
 impl Host {
     /// Returns the context window of a model, in tokens; an assumed one if it is unknown.
     pub fn window(&self, model: &str) -> u64 {
-        let known = self.models.window.or_else(|| self.purse.window(model));
+        let known = self.models.window.or_else(|| self.spending.window(model));
         known.unwrap_or(WINDOW_TOKENS_ASSUMED)
     }
 

@@ -288,7 +288,7 @@ impl TestHost {
         Runner {
             host: self.host.clone(),
             definitions: &self.definitions,
-            witness: self.entries.clone(),
+            observer: self.entries.clone(),
             attendance: Attendance::Absent,
             post: SessionInbox::default(),
         }
@@ -465,7 +465,7 @@ pub(crate) fn bare_host(ledger: Ledger, tools: Toolset, secrets: SecretRegistry)
             window: None,
             named: Box::new(|_, _, name| Ok(name.to_owned())),
         },
-        purse: SpendingLimiter::new(&SpendingToml::default(), Default::default()),
+        spending: SpendingLimiter::new(&SpendingToml::default(), Default::default()),
         tools: ToolRegistry::new(tool_sources::standard(tools.clone())),
         fetch: FetchRules::default(),
         // The level is that of a sandbox, so that rules may allow calls; the shell runs nothing.

@@ -54,7 +54,7 @@ pub fn system() -> Resolver {
 #[derive(Debug)]
 pub struct Egress {
     stop: CancelToken,
-    door: Option<JoinHandle<()>>,
+    listener_thread: Option<JoinHandle<()>>,
 }
 
 impl Egress {
@@ -76,16 +76,17 @@ impl Egress {
             resolve,
             tell,
         });
-        let door = thread("egress").spawn(move || keep_door(&listener, &shared))?;
-        Ok(Self { stop, door: Some(door) })
+        let listener_thread =
+            thread("egress").spawn(move || serve_connections(&listener, &shared))?;
+        Ok(Self { stop, listener_thread: Some(listener_thread) })
     }
 }
 
 impl Drop for Egress {
     fn drop(&mut self) {
         self.stop.stop();
-        if let Some(door) = self.door.take() {
-            join(door);
+        if let Some(listener_thread) = self.listener_thread.take() {
+            join(listener_thread);
         }
     }
 }
@@ -126,7 +127,7 @@ fn thread(name: &str) -> std::thread::Builder {
     std::thread::Builder::new().name(name.to_owned()).stack_size(EGRESS_STACK_BYTES)
 }
 
-fn keep_door(listener: &TcpListener, shared: &Arc<EgressContext>) {
+fn serve_connections(listener: &TcpListener, shared: &Arc<EgressContext>) {
     let mut visits: Vec<JoinHandle<()>> = Vec::new();
     let caps = shared.rules.caps;
     let mut accepted = 0;

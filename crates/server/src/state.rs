@@ -19,7 +19,7 @@ pub struct ServerState {
     /// The host of the runtime, with the ledger.
     pub parts: Arc<Host>,
     /// The definitions, read again when their files change.
-    pub reception: Arc<DefinitionCache>,
+    pub definition_cache: Arc<DefinitionCache>,
     /// The adapter processes of the channels, by channel name.
     pub adapters: BTreeMap<String, Arc<Adapter>>,
     /// The directory of the definitions.

@@ -230,11 +230,11 @@ pub(crate) fn show<T>(
         OutputMode::Terminal => Attendance::Present,
         OutputMode::JsonLines | OutputMode::Text => Attendance::Absent,
     };
-    let witness: Arc<dyn RunObserver> = stage;
+    let observer: Arc<dyn RunObserver> = stage;
     let runner = Runner {
         host: engine.parts.clone(),
         definitions: &engine.definitions,
-        witness,
+        observer,
         attendance,
         post: SessionInbox::default(),
     };

@@ -181,18 +181,19 @@ fn work(
     confirmation::report(&parts.ledger, &engine.loaded)?;
     let limits = channels::limits(&engine.loaded.library.settings.config.queue);
     let asked = CliSelection { agent: options.agent.clone(), model };
-    let reception = bootstrap::definition_cache(host, engine, asked, Confirmation::NotNeeded)?;
-    let furniture = DispatcherOptions {
+    let definition_cache =
+        bootstrap::definition_cache(host, engine, asked, Confirmation::NotNeeded)?;
+    let dispatcher_options = DispatcherOptions {
         host: parts,
-        office: Arc::new(reception),
-        witness: Arc::new(SilentObserver),
+        definition_source: Arc::new(definition_cache),
+        observer: Arc::new(SilentObserver),
         say: Arc::new(log_line),
         limits,
         replies: ReplySender::local_only(),
         sole,
     };
-    let desk = Dispatcher::open(furniture, DispatcherScope::One(event.clone()));
-    desk.and_then(Dispatcher::work).map_err(bootstrap::fault)
+    let dispatcher = Dispatcher::open(dispatcher_options, DispatcherScope::One(event.clone()));
+    dispatcher.and_then(Dispatcher::work).map_err(bootstrap::fault)
 }
 
 fn inbound(options: &Options, now: u64) -> Result<Inbound, Fault> {

@@ -116,8 +116,8 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
         log_line(&line);
     }
     let asked = CliSelection { agent: options.agent, model };
-    let reception = bootstrap::definition_cache(host, engine, asked, Confirmation::Needed)?;
-    let reception = Arc::new(reception);
+    let definition_cache = bootstrap::definition_cache(host, engine, asked, Confirmation::Needed)?;
+    let definition_cache = Arc::new(definition_cache);
     // The intake lock is taken first, so that no channel is started twice.
     let sole = own_intake(&parts.ledger)?;
     allow_many_files();
@@ -125,26 +125,27 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let channels = channels::start(host, &parts, &settings, &project)?;
     let hub = StreamHub::start(parts.ledger.clone(), parts.follower.clone())
         .map_err(|error| Fault::new(Blame::Machine, format!("cannot start a thread: {error}")))?;
-    let furniture = DispatcherOptions {
+    let dispatcher_options = DispatcherOptions {
         host: parts.clone(),
-        office: reception.clone(),
-        witness: Arc::new(DeltaSink(hub.clone())),
+        definition_source: definition_cache.clone(),
+        observer: Arc::new(DeltaSink(hub.clone())),
         say: Arc::new(log_line),
         limits: channels::limits(&settings.queue),
         replies: ReplySender::with(channels.adapters.clone()),
         sole,
     };
-    let desk = Dispatcher::open(furniture, DispatcherScope::All).map_err(bootstrap::fault)?;
+    let dispatcher =
+        Dispatcher::open(dispatcher_options, DispatcherScope::All).map_err(bootstrap::fault)?;
     let clock = Arc::new(SystemClock);
     let _chores = MaintenanceThread::start(parts.ledger.clone(), clock, Arc::new(log_line))
         .map_err(bootstrap::fault)?;
-    stop_on_signal(desk.handle(), hub.clone())?;
+    stop_on_signal(dispatcher.handle(), hub.clone())?;
     let url = bound.url.clone();
     let (front, socket) = bound.into_parts();
     let is_insecure = front.is_insecure;
     let site = ServerState {
         parts: parts.clone(),
-        reception,
+        definition_cache,
         adapters: channels.adapters.clone(),
         project,
         started: parts.ledger.now(),
@@ -155,7 +156,7 @@ pub(crate) fn run(host: &CliContext, options: Options) -> Result<ExitCode, Fault
     let server = agentry_server::start(Arc::new(site), socket)?;
     let sign = ServerAddressFile::put(&parts.ledger, &url)?;
     greet(&parts.ledger, &url, is_insecure, options.open)?;
-    let worked = desk.work().map_err(bootstrap::fault);
+    let worked = dispatcher.work().map_err(bootstrap::fault);
     drop(sign);
     server.stop();
     channels.stop();

@@ -114,20 +114,20 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     bootstrap::warn_left_out(&engine, agent)?;
     let (stage, shower) =
         run_output::open(OutputMode::JsonLines, &engine.parts, &engine.definitions.workspace);
-    let desk = Arc::new(StdioState::new(&engine, &stage, terms.mode));
+    let state = Arc::new(StdioState::new(&engine, &stage, terms.mode));
     let (sender, prompts) = mpsc::channel();
-    let reader = desk.clone();
+    let reader = state.clone();
     thread::spawn(move || read_lines(&reader, &sender));
     let key = session_key(work, &engine);
     let mut code = 0;
     for QueuedPrompt { prompt, images } in prompts {
         let post = SessionInbox::default();
         let handle = post.handle();
-        let witness: Arc<dyn RunObserver> = stage.clone();
+        let observer: Arc<dyn RunObserver> = stage.clone();
         let runner = Runner {
             host: engine.parts.clone(),
             definitions: &engine.definitions,
-            witness,
+            observer,
             attendance: Attendance::Present,
             post,
         };
@@ -137,7 +137,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             prompt,
             images,
             inputs: std::collections::BTreeMap::new(),
-            terms: desk.terms(&terms),
+            terms: state.terms(&terms),
             session: Some(key.clone()),
             project: engine.project.display().to_string(),
             inbounds: Vec::new(),
@@ -146,11 +146,11 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
         let outcome = engine.admit(STDIO, order).and_then(|order| {
             let started = runner.start(order, &mut |about| {
                 signals::cancel_on_signal(&engine.parts, about);
-                desk.begin(about, &handle);
+                state.begin(about, &handle);
             });
             started.map_err(bootstrap::fault)
         });
-        desk.end();
+        state.end();
         match outcome {
             Ok(outcome) => code = code.max(bootstrap::exit_code(&outcome)),
             Err(fault) => {
@@ -163,7 +163,7 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
             }
         }
     }
-    drop((desk, stage));
+    drop((state, stage));
     shower.join().unwrap_or_else(|_| Err(io::Error::other("the output thread panicked")))?;
     Ok(ExitCode::from(code))
 }
@@ -175,7 +175,7 @@ fn session_key(work: &WorkOptions, engine: &ProjectRuntime) -> SessionKey {
     }))
 }
 
-fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
+fn read_lines(state: &StdioState, prompts: &Sender<QueuedPrompt>) {
     let mut input = BufReader::new(io::stdin().lock());
     let mut number = 0;
     loop {
@@ -185,7 +185,7 @@ fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
         match (&mut input).take(limit).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => break,
             Ok(_) if line.len() > LINE_BYTES_MAX && !line.ends_with(b"\n") => {
-                desk.bad_line(number, &format!("it is longer than {LINE_BYTES_MAX} bytes"));
+                state.bad_line(number, &format!("it is longer than {LINE_BYTES_MAX} bytes"));
                 if !skip_line(&mut input) {
                     break;
                 }
@@ -196,27 +196,27 @@ fn read_lines(desk: &StdioState, prompts: &Sender<QueuedPrompt>) {
                     let images = images.iter().map(|one| image::of_base64(&one.data));
                     match images.collect::<Result<Vec<Image>, String>>() {
                         Ok(images) => {
-                            desk.prompts.fetch_add(1, Ordering::SeqCst);
+                            state.prompts.fetch_add(1, Ordering::SeqCst);
                             if prompts.send(QueuedPrompt { prompt, images }).is_err() {
                                 // No run starts any more: the command has ended.
                                 break;
                             }
                         }
-                        Err(why) => desk.bad_line(number, &why),
+                        Err(why) => state.bad_line(number, &why),
                     }
                 }
                 Ok(inbound) => {
-                    if let Err(why) = desk.take(inbound) {
-                        desk.bad_line(number, &why);
+                    if let Err(why) = state.take(inbound) {
+                        state.bad_line(number, &why);
                     }
                 }
-                Err(why) => desk.bad_line(number, &why),
+                Err(why) => state.bad_line(number, &why),
             },
         }
     }
     // No one can answer from now on, so runs that wait for an approval pause.
-    desk.alone.store(true, Ordering::SeqCst);
-    if let Some((_, handle)) = &*lock(&desk.now) {
+    state.alone.store(true, Ordering::SeqCst);
+    if let Some((_, handle)) = &*lock(&state.now) {
         handle.set_unattended();
     }
 }

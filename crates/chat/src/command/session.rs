@@ -121,7 +121,7 @@ impl TerminalChat<'_> {
 
     pub(super) fn clear(&mut self) {
         self.talk.start_new_session();
-        self.desk.context.clear();
+        self.backlog.context.clear();
         self.note("New session. The old one is kept: /resume lists it.", GOOD);
     }
 

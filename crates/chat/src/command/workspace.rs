@@ -35,7 +35,7 @@ impl TerminalChat<'_> {
                 self.note(&format!("Reverted: {list}"), GOOD);
                 let context =
                     format!("[I reverted the changes of your last turn in these files: {list}]");
-                self.desk.context.push(context);
+                self.backlog.context.push(context);
             }
             Err(why) => self.note(&why, BAD),
         }

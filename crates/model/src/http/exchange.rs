@@ -49,7 +49,7 @@ pub(crate) struct Exchange<'a> {
 }
 
 enum ExchangeSource {
-    Live { news: Receiver<ExchangeEvent>, _task: AbortGuard },
+    Live { events: Receiver<ExchangeEvent>, _task: AbortGuard },
     Played(PlaybackResponse),
     Over,
 }
@@ -70,14 +70,14 @@ impl<'a> Exchange<'a> {
         recording: Option<ExchangeRecorder<'a>>,
         wait: &'a dyn Fn(Duration) -> bool,
     ) -> Result<Self, ModelFailure> {
-        let (sender, news) = channel();
+        let (sender, events) = channel();
         let handle = carriage.handle.clone();
         let task = handle.spawn(carry(carriage.client, outgoing, carriage.timing, sender));
         let task = AbortGuard(task.abort_handle());
         let mut exchange = Exchange {
             status: 0,
             headers: HeaderMap::new(),
-            source: ExchangeSource::Live { news, _task: task },
+            source: ExchangeSource::Live { events, _task: task },
             recording,
             wait,
         };
@@ -138,10 +138,10 @@ impl<'a> Exchange<'a> {
     /// Ends an exchange whose answer is complete before its body: the rest is read, so that the
     /// connection can be reused, but only for a short time.
     pub(crate) fn finish(mut self) -> Result<(), ModelFailure> {
-        let ExchangeSource::Live { news, .. } = &self.source else { return Ok(()) };
+        let ExchangeSource::Live { events, .. } = &self.source else { return Ok(()) };
         let until = Instant::now() + Duration::from_millis(STREAM_END_MS);
         // The rest has no content for us, but it is a part of the recording.
-        while let Ok(heard) = news.recv_timeout(until.duration_since(Instant::now())) {
+        while let Ok(heard) = events.recv_timeout(until.duration_since(Instant::now())) {
             match (heard, &mut self.recording) {
                 (ExchangeEvent::Data(bytes), Some(recording)) => recording.data(&bytes),
                 (ExchangeEvent::Data(_), None) => {}
@@ -154,13 +154,15 @@ impl<'a> Exchange<'a> {
     }
 
     fn hear(&mut self) -> Result<ExchangeEvent, ModelFailure> {
-        let ExchangeSource::Live { news, .. } = &self.source else { return Ok(ExchangeEvent::End) };
+        let ExchangeSource::Live { events, .. } = &self.source else {
+            return Ok(ExchangeEvent::End);
+        };
         loop {
             if !(self.wait)(Duration::ZERO) {
                 self.abandon();
                 return Err(unwanted());
             }
-            match news.recv_timeout(Duration::from_millis(INTERRUPT_MS)) {
+            match events.recv_timeout(Duration::from_millis(INTERRUPT_MS)) {
                 Ok(heard) => return Ok(heard),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),

@@ -51,9 +51,9 @@ pub struct DispatcherOptions {
     /// The shared services.
     pub host: Arc<crate::Host>,
     /// The current definitions.
-    pub office: Arc<dyn DefinitionSource>,
+    pub definition_source: Arc<dyn DefinitionSource>,
     /// The observer of all runs.
-    pub witness: Arc<dyn RunObserver>,
+    pub observer: Arc<dyn RunObserver>,
     /// The sink of notices for the operator.
     pub say: NoticeSink,
     /// The limits on running and waiting turns.
@@ -151,14 +151,24 @@ struct DispatcherBacklog {
 
 impl Dispatcher {
     /// Opens the dispatcher of a home.
-    pub fn open(furniture: DispatcherOptions, scope: DispatcherScope) -> Result<Self, Error> {
-        let DispatcherOptions { host, office, witness, say, limits, replies, sole } = furniture;
+    pub fn open(options: DispatcherOptions, scope: DispatcherScope) -> Result<Self, Error> {
+        let DispatcherOptions { host, definition_source, observer, say, limits, replies, sole } =
+            options;
         let words = mpsc::channel();
         let tools = host.tools.builtin_names();
-        let intake =
-            IntakePipeline::new(host.ledger.clone(), office.clone(), tools, host.new_number)?;
-        let worker =
-            RunLauncher { host: host.clone(), office, witness, replies, words: words.0.clone() };
+        let intake = IntakePipeline::new(
+            host.ledger.clone(),
+            definition_source.clone(),
+            tools,
+            host.new_number,
+        )?;
+        let worker = RunLauncher {
+            host: host.clone(),
+            definition_source,
+            observer,
+            replies,
+            words: words.0.clone(),
+        };
         Ok(Self {
             host,
             intake,
@@ -193,7 +203,7 @@ impl Dispatcher {
         let hooks = match self.scope {
             DispatcherScope::All => Some(HookRunner::start(
                 self.host.clone(),
-                self.worker.office.clone(),
+                self.worker.definition_source.clone(),
                 self.say.clone(),
             )?),
             DispatcherScope::One(_) => None,

@@ -201,7 +201,7 @@ mod tests {
     const SONNET: &str = "claude/claude-sonnet-4-5";
     const NOON: u64 = 1_700_000_000_000;
 
-    fn purse(settings: serde_json::Value) -> SpendingLimiter {
+    fn limiter(settings: serde_json::Value) -> SpendingLimiter {
         let spending: SpendingToml = serde_json::from_value(settings).expect("settings of a test");
         let families = BTreeMap::from([("claude".to_owned(), "anthropic".to_owned())]);
         SpendingLimiter::new(&spending, families)
@@ -228,12 +228,12 @@ mod tests {
     #[test]
     fn a_question_that_could_go_over_the_limit_is_stopped_with_figures() {
         let (_directory, ledger) = ledger();
-        let purse = purse(serde_json::json!({ "run": 0.02 }));
+        let limiter = limiter(serde_json::json!({ "run": 0.02 }));
         // 1000 input tokens, and up to 1000 output tokens: 0.00375 + 0.015 dollars.
         let asked = size(3000, Some(1000));
-        let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
+        let held = limiter.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
         assert_eq!(held.nano_usd, 18_750_000);
-        let failure = purse.reserve(&ledger, &about(), &[SONNET], asked).err().unwrap();
+        let failure = limiter.reserve(&ledger, &about(), &[SONNET], asked).err().unwrap();
         assert_eq!(failure.kind, FailureKind::SpendingLimit);
         assert_eq!(
             failure.message,
@@ -244,22 +244,22 @@ mod tests {
         let event = Event::ModelReplied { step: 0, reply, facts: Vec::new() };
         ledger.append(vec![Draft { cause: None, about: about(), event }]).unwrap();
         held.settle();
-        let held = purse.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
+        let held = limiter.reserve(&ledger, &about(), &[SONNET], asked).unwrap().unwrap();
         drop(held);
-        let failure = purse.reserve(&ledger, &about(), &[SONNET], size(3300, Some(1100)));
+        let failure = limiter.reserve(&ledger, &about(), &[SONNET], size(3300, Some(1100)));
         assert!(failure.err().unwrap().message.ends_with("$0.001 is spent"));
     }
 
     #[test]
     fn without_a_limit_or_for_what_is_free_nothing_is_set_aside() {
         let (_directory, ledger) = ledger();
-        let free = purse(serde_json::json!({ "day": 0 }));
+        let free = limiter(serde_json::json!({ "day": 0 }));
         for model in ["local/any", "ollama/any", "scripted:/a/b.jsonl"] {
             assert!(free.reserve(&ledger, &about(), &[model], size(9, None)).unwrap().is_none());
             assert_eq!(free.cost(model, &Usage::default()), Some(0));
         }
         assert!(free.reserve(&ledger, &about(), &[SONNET], size(9, None)).is_err());
-        let open = purse(serde_json::json!({}));
+        let open = limiter(serde_json::json!({}));
         assert!(open.reserve(&ledger, &about(), &[SONNET], size(9, None)).unwrap().is_none());
     }
 
@@ -267,10 +267,10 @@ mod tests {
     fn a_model_without_a_price_is_asked_unless_the_settings_refuse() {
         let (_directory, ledger) = ledger();
         let model = "claude/claude-9";
-        let allow = purse(serde_json::json!({ "day": 0 }));
+        let allow = limiter(serde_json::json!({ "day": 0 }));
         assert!(!allow.knows(model));
         assert!(allow.reserve(&ledger, &about(), &[model], size(9, None)).unwrap().is_none());
-        let refuse = purse(serde_json::json!({ "unknown": "refuse" }));
+        let refuse = limiter(serde_json::json!({ "unknown": "refuse" }));
         let failure = refuse.reserve(&ledger, &about(), &[model], size(9, None)).err().unwrap();
         assert_eq!(failure.kind, FailureKind::SpendingLimit);
         assert!(failure.message.contains(model), "{}", failure.message);
@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn the_longest_answer_counts_where_nobody_says_how_long_it_may_be() {
         let (_directory, ledger) = ledger();
-        let purse = purse(serde_json::json!({ "run": 0.5 }));
-        assert!(purse.reserve(&ledger, &about(), &[SONNET], size(9, None)).is_err());
-        assert!(purse.reserve(&ledger, &about(), &[SONNET], size(9, Some(9))).is_ok());
+        let limiter = limiter(serde_json::json!({ "run": 0.5 }));
+        assert!(limiter.reserve(&ledger, &about(), &[SONNET], size(9, None)).is_err());
+        assert!(limiter.reserve(&ledger, &about(), &[SONNET], size(9, Some(9))).is_ok());
     }
 
     #[test]

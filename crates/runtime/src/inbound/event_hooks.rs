@@ -109,7 +109,7 @@ impl IntakeHooks {
 #[derive(Clone)]
 pub(crate) struct HookRunner {
     pub(crate) host: SharedHost,
-    pub(crate) office: Arc<dyn DefinitionSource>,
+    pub(crate) definition_source: Arc<dyn DefinitionSource>,
     pub(crate) say: NoticeSink,
     /// Serializes breaker updates: each is read and recorded under this lock.
     recording: Arc<Mutex<()>>,
@@ -145,22 +145,22 @@ impl HookRunner {
     /// Starts the runner, with the work that an earlier process left.
     pub(crate) fn start(
         host: SharedHost,
-        office: Arc<dyn DefinitionSource>,
+        definition_source: Arc<dyn DefinitionSource>,
         say: NoticeSink,
     ) -> Result<HookRunnerHandle, Error> {
-        let desk = Self {
+        let runner = Self {
             host,
-            office,
+            definition_source,
             say,
             recording: Arc::default(),
             running: Arc::default(),
             stopping: Arc::default(),
         };
         let (sender, receiver) = mpsc::channel();
-        let (stopping, running) = (desk.stopping.clone(), desk.running.clone());
+        let (stopping, running) = (runner.stopping.clone(), runner.running.clone());
         let bell = HookRunnerHandle { sender, stopping, running };
         bell.ring();
-        spawn::start("event hooks".to_owned(), move || desk.work(&receiver))?;
+        spawn::start("event hooks".to_owned(), move || runner.work(&receiver))?;
         Ok(bell)
     }
 
@@ -187,8 +187,8 @@ impl HookRunner {
             }
             if running.insert(open.event.clone()) {
                 drop(running);
-                let desk = self.clone();
-                spawn::start("event hooks of one event".to_owned(), move || desk.one(&open))?;
+                let runner = self.clone();
+                spawn::start("event hooks of one event".to_owned(), move || runner.one(&open))?;
             }
         }
         Ok(())

@@ -35,7 +35,7 @@ use crate::limits::{DELAY_LOOKAHEAD_MINUTES, INTAKE_EVENTS_MAX};
 /// The stages before the mailbox, with the data that they look up.
 pub(crate) struct IntakePipeline {
     pub(crate) ledger: Ledger,
-    pub(crate) office: Arc<dyn DefinitionSource>,
+    pub(crate) definition_source: Arc<dyn DefinitionSource>,
     pub(crate) new_number: fn() -> u128,
     known: AccessContext,
     /// The sequence number of the last access change that `known` contains.
@@ -100,13 +100,13 @@ impl<'a> BatchState<'a> {
 impl IntakePipeline {
     pub(crate) fn new(
         ledger: Ledger,
-        office: Arc<dyn DefinitionSource>,
+        definition_source: Arc<dyn DefinitionSource>,
         tools: Vec<ToolName>,
         new_number: fn() -> u128,
     ) -> Result<Self, Error> {
         let known = AccessContext { tools, ..AccessContext::default() };
         let hooks = IntakeHooks::default();
-        Ok(Self { ledger, office, new_number, known, changed_seq: 0, hooks })
+        Ok(Self { ledger, definition_source, new_number, known, changed_seq: 0, hooks })
     }
 
     /// Reloads entities, grants and hooks if they changed, so that no decision uses older ones.
@@ -135,7 +135,7 @@ impl IntakePipeline {
         }
         let mut more = came.len() == INTAKE_EVENTS_MAX;
         self.look_who_is_known()?;
-        let access = self.office.access()?;
+        let access = self.definition_source.access()?;
         let mut batch = BatchState::new(&access);
         let mut looked = Vec::with_capacity(came.len());
         for (seq, inbound) in &came {
@@ -204,7 +204,7 @@ impl IntakePipeline {
     fn stamp(&self) -> DecisionStamp {
         let now = self.ledger.now();
         let id = AccessId::from_number((self.new_number)());
-        DecisionStamp { now, local_time: self.office.local_time(now), id }
+        DecisionStamp { now, local_time: self.definition_source.local_time(now), id }
     }
 
     fn route(
@@ -268,7 +268,7 @@ impl IntakePipeline {
     ) -> Result<TriageOutcome, Error> {
         let MailboxEntry { inbound, origin, record, to, session, agent, persona } = entry;
         let sender = route::sender(origin, &record.principal, &record.decision);
-        let (channel, global) = self.office.wishes(&origin.place.channel)?;
+        let (channel, global) = self.definition_source.wishes(&origin.place.channel)?;
         let levels = DeliveryLevels {
             inline: QueuePreferences::default(),
             session: self.ledger.queue_wish(&session)?.unwrap_or_default(),
@@ -299,11 +299,11 @@ impl IntakePipeline {
         inbound: &Inbound,
         persona: Option<&str>,
     ) -> Result<Result<(AgentId, Option<String>), String>, Error> {
-        let definitions = self.office.definitions()?;
+        let definitions = self.definition_source.definitions()?;
         if let Some(name) = persona.filter(|name| definitions.library.agents.contains_key(*name)) {
             return Ok(Ok((AgentId::new(name), None)));
         }
-        let agent = match self.office.default_agent(&inbound.place.channel) {
+        let agent = match self.definition_source.default_agent(&inbound.place.channel) {
             Ok(agent) => agent,
             Err(Error::Definition(why)) => return Ok(Err(why)),
             Err(error) => return Err(error),
@@ -377,9 +377,9 @@ impl IntakePipeline {
         if turns.is_empty() {
             return None;
         }
-        let mut before = self.office.local_time(now).minute;
+        let mut before = self.definition_source.local_time(now).minute;
         let minutes = (1..=DELAY_LOOKAHEAD_MINUTES).map(|minute| now + minute * 60_000);
-        let mut minutes = minutes.map(|at| (at, self.office.local_time(at)));
+        let mut minutes = minutes.map(|at| (at, self.definition_source.local_time(at)));
         let free = minutes.find(|(at, time)| {
             // Only at these minutes can another policy apply, or where the clock is set.
             let is_set = time.minute != (before + 1) % MINUTES_PER_DAY;

@@ -359,7 +359,7 @@ fn run(scene: &Scene, query: &str) -> (Result<RunExit, Error>, Arc<Observed>) {
     let runner = Runner {
         host: scene.host.clone(),
         definitions: &scene.definitions,
-        witness: observed.clone(),
+        observer: observed.clone(),
         attendance: Attendance::Absent,
         post: SessionInbox::default(),
     };

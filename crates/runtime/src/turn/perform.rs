@@ -50,8 +50,8 @@ pub(crate) struct TurnEffects {
     permissions: TurnPermissions,
     /// The agent with its tools and programs.
     own: AgentExtensions,
-    pub(crate) witness: Arc<dyn RunObserver>,
-    pub(crate) news: Sender<SessionMessage>,
+    pub(crate) observer: Arc<dyn RunObserver>,
+    pub(crate) results: Sender<SessionMessage>,
     pub(crate) about: EntrySubject,
     /// The fallback models; the reservation covers their prices too.
     pub(crate) fallbacks: Vec<String>,
@@ -70,9 +70,9 @@ pub(crate) struct TurnServices {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) own: AgentExtensions,
     /// The observer of deltas and progress.
-    pub(crate) witness: Arc<dyn RunObserver>,
+    pub(crate) observer: Arc<dyn RunObserver>,
     /// The queue of the session, for results.
-    pub(crate) news: Sender<SessionMessage>,
+    pub(crate) results: Sender<SessionMessage>,
     pub(crate) about: EntrySubject,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct StepRequest {
 
 impl TurnEffects {
     pub(crate) fn new(services: TurnServices) -> Self {
-        let TurnServices { host, model, fallbacks, workspace, own, witness, news, about } =
+        let TurnServices { host, model, fallbacks, workspace, own, observer, results, about } =
             services;
         let (under_way, held) = (HashMap::new(), HashMap::new());
         let placement = ResolvedPlacement::missing("the turn has not begun");
@@ -151,8 +151,8 @@ impl TurnEffects {
             workspace,
             permissions,
             own,
-            witness,
-            news,
+            observer,
+            results,
             about,
             fallbacks,
             quiet: false,
@@ -183,21 +183,21 @@ impl TurnEffects {
         let names = std::iter::once(asking.request.model.as_str());
         let names: Vec<&str> = names.chain(self.fallbacks.iter().map(String::as_str)).collect();
         let size = RequestSize { bytes: asking.bytes, answer_tokens: asking.request.max_tokens };
-        match self.host.purse.reserve(&self.host.ledger, &self.about, &names, size) {
+        match self.host.spending.reserve(&self.host.ledger, &self.about, &names, size) {
             Ok(held) => drop(held.map(|held| self.held.insert(work.clone(), held))),
             Err(failure) => {
-                return tell(&self.news, Event::ModelFailed { step: asking.step, failure });
+                return tell(&self.results, Event::ModelFailed { step: asking.step, failure });
             }
         }
         let stop = self.begin(work);
-        let (model, witness) = (self.model.clone(), self.witness.clone());
-        let (news, about) = (self.news.clone(), self.about.clone());
+        let (model, observer) = (self.model.clone(), self.observer.clone());
+        let (results, about) = (self.results.clone(), self.about.clone());
         let (host, new_number) = (self.host.clone(), self.host.new_number);
         let (name, quiet) = (format!("model {}", asking.step), self.quiet);
         self.spawn(name, move || {
             let hearing = DeltaRedactor::new(&host.redactor, |delta| {
                 if !quiet {
-                    witness.on_delta(&about, asking.seq, &delta);
+                    observer.on_delta(&about, asking.seq, &delta);
                 }
             });
             let answer = model.ask(&ModelQuery {
@@ -206,7 +206,7 @@ impl TurnEffects {
                 session: about.session.as_ref().map_or("", |session| session.as_str()),
                 tell: &|trouble| {
                     let event = trouble_event(&host.redactor, asking.step, trouble);
-                    spawn::send_if_running(&news, SessionMessage::RecordOnly(Box::new(event)));
+                    spawn::send_if_running(&results, SessionMessage::RecordOnly(Box::new(event)));
                 },
                 hear: &|delta| hearing.take(delta),
                 wait: &|time| !stop.wait(time),
@@ -218,7 +218,7 @@ impl TurnEffects {
                     let mut reply = reply(answer, &asking, new_number);
                     let asked = &asking.request.model;
                     let answered = reply.model.as_ref().unwrap_or(asked);
-                    reply.cost_nano_usd = host.purse.cost(answered, &reply.usage);
+                    reply.cost_nano_usd = host.spending.cost(answered, &reply.usage);
                     // The plan names the first model already.
                     reply.model = reply.model.filter(|model| model != asked);
                     Event::ModelReplied { step: asking.step, reply, facts: Vec::new() }
@@ -228,23 +228,23 @@ impl TurnEffects {
                     Event::ModelFailed { step: asking.step, failure }
                 }
             };
-            tell(&news, event);
+            tell(&results, event);
         });
     }
 
     pub(crate) fn run_call(&mut self, call: ToolCall, allowed: CallPermit, bounds: ToolLimits) {
         let stop = self.begin(EffectKey::Call(call.id.clone()));
         let worker = self.worker(stop, bounds, is_of_a_person(&allowed.by));
-        let news = self.news.clone();
+        let results = self.results.clone();
         self.spawn(format!("call {}", call.tool), move || {
             // No other work may come between this check and the call.
             if let Some(facts) = worker.own.binding.changed_facts(&call, &allowed) {
-                return tell(&news, Event::CallWithheld { call: call.id, facts });
+                return tell(&results, Event::CallWithheld { call: call.id, facts });
             }
             let judged = allowed.expected.paths.values().next();
             match worker.call(&call, judged) {
-                Ok(outcome) => tell(&news, Event::CallFinished { call: call.id, outcome }),
-                Err(error) => fail(&news, &error),
+                Ok(outcome) => tell(&results, Event::CallFinished { call: call.id, outcome }),
+                Err(error) => fail(&results, &error),
             }
         });
     }
@@ -256,7 +256,7 @@ impl TurnEffects {
         }
         let stop = self.begin(EffectKey::Hook(consulted.number));
         let worker = self.worker(stop, ToolLimits::default(), false);
-        let (programs, news) = (self.own.programs.clone(), self.news.clone());
+        let (programs, results) = (self.own.programs.clone(), self.results.clone());
         let snapshot = TurnSnapshot {
             messages: turn.request().messages,
             tools: turn.charter().tools.clone(),
@@ -272,9 +272,9 @@ impl TurnEffects {
             match report.map(Box::new) {
                 Ok(report) => {
                     let change = HookChange::Finished { number, moment, program, report };
-                    tell(&news, Event::Hook(change));
+                    tell(&results, Event::Hook(change));
                 }
-                Err(error) => fail(&news, &error),
+                Err(error) => fail(&results, &error),
             }
         });
     }
@@ -291,12 +291,12 @@ impl TurnEffects {
 
     pub(crate) fn run_check(&mut self, iteration: u32, command: String, bounds: ToolLimits) {
         let stop = self.begin(EffectKey::Check(iteration));
-        let (worker, news) = (self.worker(stop, bounds, false), self.news.clone());
+        let (worker, results) = (self.worker(stop, bounds, false), self.results.clone());
         self.spawn(format!("check {iteration}"), move || {
             let call = shell_call(CallId::from_number((worker.host.new_number)()), &command);
             match worker.call(&call, None) {
-                Ok(outcome) => tell(&news, Event::CheckFinished { iteration, outcome }),
-                Err(error) => fail(&news, &error),
+                Ok(outcome) => tell(&results, Event::CheckFinished { iteration, outcome }),
+                Err(error) => fail(&results, &error),
             }
         });
     }
@@ -307,8 +307,8 @@ impl TurnEffects {
             workspace: self.workspace.clone(),
             permissions: self.permissions.clone(),
             own: self.own.clone(),
-            news: self.news.clone(),
-            witness: self.witness.clone(),
+            results: self.results.clone(),
+            observer: self.observer.clone(),
             about: self.about.clone(),
             stop,
             bounds,
@@ -349,19 +349,19 @@ impl TurnEffects {
 
     fn spawn(&self, name: String, work: impl FnOnce() + Send + 'static) {
         if let Err(error) = spawn::start(name, work) {
-            fail(&self.news, &error);
+            fail(&self.results, &error);
         }
     }
 }
 
 /// Sends a result to the session; a session that has ended needs none.
-fn tell(news: &Sender<SessionMessage>, event: Event) {
-    spawn::send_if_running(news, SessionMessage::EffectResult(Box::new(event)));
+fn tell(results: &Sender<SessionMessage>, event: Event) {
+    spawn::send_if_running(results, SessionMessage::EffectResult(Box::new(event)));
 }
 
 /// Sends an error that ends the run; a session that has ended needs none.
-fn fail(news: &Sender<SessionMessage>, error: &Error) {
-    spawn::send_if_running(news, SessionMessage::Fatal(error.to_string()));
+fn fail(results: &Sender<SessionMessage>, error: &Error) {
+    spawn::send_if_running(results, SessionMessage::Fatal(error.to_string()));
 }
 
 fn trouble_event(redactor: &Redactor, step: u32, trouble: RetryNotice) -> Event {

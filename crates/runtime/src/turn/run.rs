@@ -279,7 +279,7 @@ impl Runner<'_> {
     fn record_all(&self, drafts: Vec<Draft>) -> Result<Vec<Envelope>, Error> {
         let recorded = self.host.ledger.append(drafts)?;
         for envelope in &recorded {
-            self.witness.on_entry(envelope);
+            self.observer.on_entry(envelope);
         }
         Ok(recorded)
     }

@@ -60,7 +60,7 @@ pub struct Runner<'a> {
     /// The loaded definitions.
     pub definitions: &'a Arc<Definitions>,
     /// The observer that receives recorded entries and deltas.
-    pub witness: Arc<dyn RunObserver>,
+    pub observer: Arc<dyn RunObserver>,
     /// Tells if a person or program can answer approvals.
     pub attendance: Attendance,
     /// The inbox of the session loop.

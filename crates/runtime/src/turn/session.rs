@@ -59,20 +59,20 @@ impl SessionLoop<'_> {
                 TurnPhase::Waiting(approvals) if self.attendance == Attendance::Absent => {
                     // The inbox may hold the awaited answer.
                     match self.inbox.try_recv() {
-                        Ok(news) => self.take(turn, news)?,
+                        Ok(message) => self.take(turn, message)?,
                         Err(_) => return Ok(TurnExit::Paused(approvals)),
                     }
                     continue;
                 }
                 TurnPhase::Waiting(_) | TurnPhase::Working => {}
             }
-            let news = self.inbox.recv().expect("the session holds a sender of its own");
-            self.take(turn, news)?;
+            let message = self.inbox.recv().expect("the session holds a sender of its own");
+            self.take(turn, message)?;
         }
     }
 
-    fn take(&mut self, turn: &mut Turn, news: SessionMessage) -> Result<(), Error> {
-        match news {
+    fn take(&mut self, turn: &mut Turn, message: SessionMessage) -> Result<(), Error> {
+        match message {
             SessionMessage::EffectResult(event) => {
                 let event = Box::new(self.with_facts(turn, *event)?);
                 let work = work_of(&event);
@@ -172,7 +172,7 @@ impl SessionLoop<'_> {
         }
         let recorded = self.ledger.append(drafts)?;
         for envelope in &recorded {
-            self.workers.witness.on_entry(envelope);
+            self.workers.observer.on_entry(envelope);
         }
         for (next, envelope) in moves.into_iter().zip(&recorded[told..]) {
             self.perform(turn, next, envelope.seq);
@@ -254,7 +254,7 @@ impl SessionLoop<'_> {
         let draft = Draft { cause: None, about: self.workers.about.clone(), event };
         let recorded = self.ledger.append(vec![draft])?;
         for envelope in recorded {
-            self.workers.witness.on_entry(&envelope);
+            self.workers.observer.on_entry(&envelope);
             self.taken.insert(envelope.seq);
             self.tell_recorded(turn, &envelope)?;
         }

@@ -337,8 +337,8 @@ impl Runner<'_> {
             fallbacks: underway.plan.asked.fallbacks.clone(),
             workspace: underway.workspace.clone(),
             own: AgentExtensions { caller, tools, programs, asked_to_end, binding },
-            witness: self.witness.clone(),
-            news: self.post.sender.clone(),
+            observer: self.observer.clone(),
+            results: self.post.sender.clone(),
             about,
         });
         Ok(SessionLoop {

@@ -218,7 +218,7 @@ fn a_flood_of_output_is_kept_in_a_bounded_space_and_can_be_stopped() {
 fn a_stop_ends_who_listens_to_nothing() {
     each_level(|bench| {
         let script = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' &); exec 3>alive; printf x >&3; sleep 1000";
-        let pipe = witness(&bench.workspace());
+        let pipe = observer(&bench.workspace());
         let stop = CancelToken::new();
         std::thread::scope(|scope| {
             let running = scope.spawn(|| bench.run("/bin/sh", &["-c", script], LONG, &stop));
@@ -241,7 +241,7 @@ pub(crate) fn is_let_go(pipe: &mut fs::File) -> bool {
 }
 
 /// A pipe that processes in the sandbox hold while they live.
-pub(crate) fn witness(workspace: &std::path::Path) -> PathBuf {
+pub(crate) fn observer(workspace: &std::path::Path) -> PathBuf {
     use std::os::unix::fs::MetadataExt as _;
     let path = workspace.join("alive");
     make_fifo(&path);
@@ -274,7 +274,7 @@ fn nothing_is_left_when_the_supervisor_is_killed() {
     for user in users() {
         for level in levels_here() {
             let place = place(&stage, "killed", user, level);
-            let pipe = witness(&place.join("ws"));
+            let pipe = observer(&place.join("ws"));
             let mut supervisor =
                 stage.command(user).args(["hold", level]).arg(&place).spawn().unwrap();
             let mut pipe = fs::File::open(pipe).unwrap();
@@ -344,7 +344,7 @@ fn a_call_outlives_the_thread_that_opened_the_sandbox() {
         left.recv().unwrap_err();
     });
     let bench = taken.recv().unwrap();
-    let ready = witness(&bench.workspace());
+    let ready = observer(&bench.workspace());
     let go = bench.workspace().join("go");
     make_fifo(&go);
     std::thread::scope(|scope| {

@@ -38,41 +38,41 @@ impl Witness {
 }
 
 /// Runs the script until it says on descriptor 3 that it is ready, then stops it.
-fn stopped_when_ready(mut witness: Witness, script: &str) -> (ProcessOutcome, Duration, Witness) {
-    let command = shell(&format!("exec 3>{}; {script}", witness.path));
+fn stopped_when_ready(mut observer: Witness, script: &str) -> (ProcessOutcome, Duration, Witness) {
+    let command = shell(&format!("exec 3>{}; {script}", observer.path));
     let stop = CancelToken::new();
     let remote = stop.clone();
     let stopper = std::thread::spawn(move || {
-        witness.wait();
+        observer.wait();
         remote.stop();
-        (Instant::now(), witness)
+        (Instant::now(), observer)
     });
     let finished = agentry_sandbox::run(&command, &within(LONG), &stop).unwrap();
     let ended = Instant::now();
-    let (stopped, witness) = stopper.join().unwrap();
-    (finished, ended - stopped, witness)
+    let (stopped, observer) = stopper.join().unwrap();
+    (finished, ended - stopped, observer)
 }
 
 #[test]
 fn when_its_time_is_over_the_whole_tree_is_gone() {
-    let witness = Witness::new();
+    let observer = Witness::new();
     let script = format!(
         "exec 3>{}; (sleep 1000 & sleep 1000) & sh -c 'sleep 1000' & sleep 1000",
-        witness.path
+        observer.path
     );
     let bounds = within(Duration::from_millis(500));
     let finished = agentry_sandbox::run(&shell(&script), &bounds, &CancelToken::new()).unwrap();
     assert_eq!((finished.ending, finished.left_behind), (ProcessEnding::TimedOut, 0));
     assert!(finished.duration >= bounds.time);
-    assert_eq!(witness.last_words(), "");
+    assert_eq!(observer.last_words(), "");
 }
 
 #[test]
 fn a_stop_from_another_thread_ends_the_tree_at_once() {
     let script = "(sleep 1000 & sleep 1000) & printf x >&3; sleep 1000";
-    let (finished, took, witness) = stopped_when_ready(Witness::new(), script);
+    let (finished, took, observer) = stopped_when_ready(Witness::new(), script);
     assert_eq!((finished.ending, finished.left_behind), (ProcessEnding::Stopped, 0));
-    assert_eq!(witness.last_words(), "");
+    assert_eq!(observer.last_words(), "");
     // Far below the time limit; how far is for a benchmark to say.
     assert!(took < LONG / 4);
 }
@@ -82,36 +82,36 @@ fn who_does_not_listen_to_the_request_to_end_is_killed() {
     let script = "trap 'echo asked' TERM
         sh -c 'trap \"\" TERM; printf x >&3; while :; do sleep 1000; done' &
         while :; do wait; done";
-    let (finished, _, witness) = stopped_when_ready(Witness::new(), script);
+    let (finished, _, observer) = stopped_when_ready(Witness::new(), script);
     assert_eq!(finished.ending, ProcessEnding::Stopped);
     assert_eq!(stdout(&finished), "asked\n", "it is asked first");
-    assert_eq!(witness.last_words(), "");
+    assert_eq!(observer.last_words(), "");
 }
 
 #[test]
 fn who_left_the_session_is_found_by_its_parent() {
     let script = "setsid sh -c 'printf x >&3; sleep 1000; :' & sleep 1000";
-    let (finished, _, witness) = stopped_when_ready(Witness::new(), script);
+    let (finished, _, observer) = stopped_when_ready(Witness::new(), script);
     assert_eq!(finished.ending, ProcessEnding::Stopped);
-    assert_eq!(witness.last_words(), "");
+    assert_eq!(observer.last_words(), "");
 }
 
 #[test]
 fn who_left_the_group_and_lost_its_parent_is_found_by_its_session() {
     let script = "bash -c 'set -m; sleep 1000 & exit'; printf x >&3; sleep 1000";
-    let (finished, _, witness) = stopped_when_ready(Witness::new(), script);
+    let (finished, _, observer) = stopped_when_ready(Witness::new(), script);
     assert_eq!(finished.ending, ProcessEnding::Stopped);
-    assert_eq!(witness.last_words(), "");
+    assert_eq!(observer.last_words(), "");
 }
 
 #[test]
 fn a_background_process_that_keeps_the_output_open_is_not_waited_for() {
-    let witness = Witness::new();
-    let script = format!("exec 3>{}; sleep 1000 & echo done", witness.path);
+    let observer = Witness::new();
+    let script = format!("exec 3>{}; sleep 1000 & echo done", observer.path);
     let finished = run(&shell(&script));
     assert_eq!((finished.ending, finished.left_behind), (ProcessEnding::Exited(0), 1));
     assert_eq!(stdout(&finished), "done\n");
-    assert_eq!(witness.last_words(), "", "and it does not outlive the call");
+    assert_eq!(observer.last_words(), "", "and it does not outlive the call");
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn what_was_stopped_before_is_not_started() {
 #[test]
 fn one_flag_stops_several_processes() {
     let stop = CancelToken::new();
-    let mut witness = Witness::new();
-    let script = format!("exec 3>{}; echo x >&3; sleep 1000", witness.path);
+    let mut observer = Witness::new();
+    let script = format!("exec 3>{}; echo x >&3; sleep 1000", observer.path);
     std::thread::scope(|scope| {
         let runs = [(); 3].map(|()| {
             let (stop, script) = (&stop, &script);
@@ -163,8 +163,8 @@ fn one_flag_stops_several_processes() {
         });
         for _ in 0..3 {
             // Each writes a letter and a line end.
-            witness.wait();
-            witness.wait();
+            observer.wait();
+            observer.wait();
         }
         stop.stop();
         for run in runs {

@@ -19,7 +19,7 @@ use agentry_sandbox::{
 };
 
 use crate::attacks::{Stage, is_root, users};
-use crate::bombs::{is_let_go, levels_here, place, witness};
+use crate::bombs::{is_let_go, levels_here, observer, place};
 use crate::{LONG, within};
 
 /// Children, and processes that left their parent, their session, or both.
@@ -130,7 +130,7 @@ impl Place {
 
     /// Starts a script whose processes all hold a pipe, and waits until it has begun with its end.
     fn with_witness(&self, script: &str, end: &str) -> (SandboxedChild, fs::File) {
-        let pipe = witness(&self.file(""));
+        let pipe = observer(&self.file(""));
         let child = self.deaf(&format!("exec 3>alive; {script}; printf x >&3; {end}"));
         let mut pipe = fs::File::open(pipe).unwrap();
         pipe.read_exact(&mut [0]).unwrap();
@@ -382,7 +382,7 @@ fn nothing_is_left_when_the_owner_is_killed() {
     for user in users() {
         for level in levels_here().chain(["off"]) {
             let place = place(&stage, "killed", user, level);
-            let pipe = witness(&place.join("ws"));
+            let pipe = observer(&place.join("ws"));
             let mut owner =
                 stage.command(user).args(["hold-child", level]).arg(&place).spawn().unwrap();
             let mut pipe = fs::File::open(pipe).unwrap();

@@ -294,7 +294,7 @@ pub(crate) struct InboundSummary {
 }
 
 fn all(site: &ServerState, _: ApiRequest<NoParams>) -> Result<PolicyOverview, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let ledger = &site.parts.ledger;
     let mut uses: BTreeMap<String, u64> = BTreeMap::new();
     for (policy, _, count) in ledger.policy_counts(0)? {
@@ -320,11 +320,11 @@ fn what_if(
     site: &ServerState,
     asked: ApiRequest<NoParams, WhatIfBody>,
 ) -> Result<WhatIfResponse, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let now = site.parts.ledger.now();
     let time = asked.body.time.unwrap_or(now);
     let inbound = asked.body.inbound(time)?;
-    let local = site.reception.local_time(time);
+    let local = site.definition_cache.local_time(time);
     let record = decide_locally(&site.parts, &definite.access, &inbound, local)?;
     let asks = agentry_kernel::access::AccessQuery::of(&record.principal, &inbound, local);
     let parts =
@@ -412,7 +412,7 @@ fn decision(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<DecisionD
         Err(_) => ledger.find_access(text)?,
     };
     let record = ledger.decision(&id)?.ok_or_else(unknown)?;
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let matched = record.decision.matched.iter().filter_map(|one| {
         let policy = definite.access.policies().find(|policy| policy.name.value == one.policy)?;
         Some(policies::policy_excerpt(&definite.loaded, policy))

@@ -186,7 +186,7 @@ pub(crate) struct DefinitionSummary {
 }
 
 fn all(site: &ServerState, _: ApiRequest<NoParams>) -> Result<AgentsResponse, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let library = &definite.loaded.library;
     let mut agents: Vec<AgentSummary> =
         library.agents.values().map(|agent| line(site, &definite, agent)).collect();
@@ -197,7 +197,7 @@ fn all(site: &ServerState, _: ApiRequest<NoParams>) -> Result<AgentsResponse, Ap
 }
 
 fn one(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<AgentDetails, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let (loaded, id) = (&definite.loaded, asked.part(0));
     if let Some(file) = loaded.library.broken_agents.get(id) {
         let diagnostics = diagnostics(loaded, directory_of(file));
@@ -262,7 +262,7 @@ fn line(site: &ServerState, definite: &DefinitionSnapshot, agent: &Agent) -> Age
         warnings,
         loads: true,
         trusted,
-        model: site.reception.choice(definite, Some(agent)).ok().map(|choice| choice.model),
+        model: site.definition_cache.choice(definite, Some(agent)).ok().map(|choice| choice.model),
     }
 }
 

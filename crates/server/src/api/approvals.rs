@@ -262,7 +262,7 @@ fn next(ledger: &Ledger, row: &ApprovalRow) -> Result<Option<String>, ApiError> 
 /// Returns the details of an approval, without its diff.
 pub(crate) fn approval_details(site: &ServerState, row: &ApprovalRow) -> ApprovalDetails {
     let ledger = &site.parts.ledger;
-    let definite = site.reception.read().ok();
+    let definite = site.definition_cache.read().ok();
     let run = row.run.as_ref().and_then(|run| ledger.run(run).ok().flatten());
     let mut approval = plain(row, run.as_ref(), ledger.now());
     let agent = approval.about.agent.as_deref();

@@ -180,8 +180,8 @@ fn health(site: &ServerState, _: ApiRequest<NoParams>) -> Result<ServerHealth, A
     let sandbox = sandbox(&site.parts.enforcer, &mut problems);
     let mut warnings = soft_limits(&site.parts.enforcer);
     warnings.extend(clock_trouble(&site.parts.ledger));
-    let definite = site.reception.read();
-    problems.extend(site.reception.held());
+    let definite = site.definition_cache.read();
+    problems.extend(site.definition_cache.held());
     let running_max = match &definite {
         Ok(definite) => limits(&definite.loaded.library.settings.config.queue).running,
         Err(error) => {
@@ -262,14 +262,14 @@ fn providers(site: &ServerState, definite: Option<&DefinitionSnapshot>) -> Vec<P
         let said = config.and_then(|config| config.providers.get(&serving.id)?.kind);
         said.map_or_else(|| serving.id.clone(), kind_word)
     };
-    let played = site.reception.is_played().then(|| ProviderHealth {
+    let played = site.definition_cache.is_played().then(|| ProviderHealth {
         name: PLAYED.to_owned(),
         kind: PLAYED.to_owned(),
         configured: true,
         models: 1,
         problem: None,
     });
-    let servings = site.reception.servings().iter();
+    let servings = site.definition_cache.servings().iter();
     let served = servings.map(|serving| ProviderHealth {
         name: serving.id.clone(),
         kind: kind(serving),

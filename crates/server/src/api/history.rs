@@ -146,7 +146,7 @@ fn revert(
 
 /// Returns the folder of an agent, also of one that does not load: its history may repair it.
 fn directory(site: &ServerState, id: &str) -> Result<PathBuf, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     match definite.loaded.library.broken_agents.get(id) {
         Some(file) if !is_of_home(file) => Ok(site.project.join(directory_of(file))),
         Some(_) | None => Ok(definite.definitions.directory(find_agent(&definite, id)?)),

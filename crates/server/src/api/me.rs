@@ -78,7 +78,7 @@ fn me(site: &ServerState, asked: ApiRequest) -> Result<CurrentCaller, ApiError> 
 
 fn of(site: &ServerState, caller: &Caller) -> Result<CurrentCaller, ApiError> {
     let principal = &caller.principal;
-    let level = site.reception.level();
+    let level = site.definition_cache.level();
     Ok(CurrentCaller {
         principal: CallerIdentity {
             kind: principal.kind,

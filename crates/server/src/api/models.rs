@@ -58,7 +58,7 @@ pub(crate) struct ModelsQuery {
 }
 
 fn models(site: &ServerState, asked: ApiRequest<ModelsQuery>) -> Result<ModelsResponse, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let agent = asked
         .query
         .agent
@@ -66,17 +66,17 @@ fn models(site: &ServerState, asked: ApiRequest<ModelsQuery>) -> Result<ModelsRe
         .filter(|id| !id.is_empty())
         .map(|id| find_agent(&definite, id))
         .transpose()?;
-    Ok(ModelsResponse { models: of(&site.reception, &definite, agent) })
+    Ok(ModelsResponse { models: of(&site.definition_cache, &definite, agent) })
 }
 
 /// Returns the known models, with the agent's own choice and its fallbacks first.
 fn of(
-    reception: &DefinitionCache,
+    definition_cache: &DefinitionCache,
     definite: &DefinitionSnapshot,
     agent: Option<&Agent>,
 ) -> Vec<ModelAvailability> {
-    let choice = reception.choice(definite, agent).ok();
-    let servings = reception.servings();
+    let choice = definition_cache.choice(definite, agent).ok();
+    let servings = definition_cache.servings();
     let mut all: Vec<ModelAvailability> =
         choice.iter().flat_map(|choice| chosen(choice, servings)).collect();
     for serving in servings {

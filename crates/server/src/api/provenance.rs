@@ -22,7 +22,7 @@ pub(crate) fn routes() -> Vec<ApiRoute> {
 fn why(site: &ServerState, asked: ApiRequest<NoParams>) -> Result<Provenance, ApiError> {
     let unknown = || ApiError::not_found("entry", asked.part(0));
     let seq = asked.part(0).parse().map_err(|_| unknown())?;
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let (project, redactor) = (site.project.as_path(), &*site.parts.redactor);
     let sources = SourceReader { definite: &definite, project, redactor };
     let policy = |name: &str| {

@@ -40,14 +40,14 @@ fn resume(
 ) -> Result<RunControlReceipt, ApiError> {
     let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
     check_project(site, &row.id, "resume")?;
-    let definitions = site.reception.read()?.definitions;
-    let (begun, news) = mpsc::channel();
-    let witness =
+    let definitions = site.definition_cache.read()?.definitions;
+    let (begun, progress) = mpsc::channel();
+    let observer =
         Arc::new(ResumeObserver { begun: begun.clone(), outer: DeltaSink(site.hub.clone()) });
     let (host, run) = (site.parts.clone(), row.id);
     let working = move || {
         let (attendance, post) = (Attendance::Absent, SessionInbox::default());
-        let runner = Runner { host, definitions: &definitions, witness, attendance, post };
+        let runner = Runner { host, definitions: &definitions, observer, attendance, post };
         if let Err(error) = runner.resume(&run) {
             // The client may have disconnected; the operator reads this line in any case.
             log_line(&format!("run {run} not resumed: {error}"));
@@ -60,7 +60,7 @@ fn resume(
     })?;
     let broke =
         |_| Err(ApiError::new(ApiErrorCode::Internal, "the run crashed; see the server's log"));
-    news.recv().unwrap_or_else(broke).map(|seq| RunControlReceipt { seq })
+    progress.recv().unwrap_or_else(broke).map(|seq| RunControlReceipt { seq })
 }
 
 /// Reports the start of the resumed run to the waiting request; forwards all else to the sink.

@@ -372,7 +372,7 @@ fn play(
 ) -> Result<ReplayResponse, ApiError> {
     let row = visibility::visible_run(site, &asked.caller, asked.part(0))?;
     check_project(site, &row.id, "replay")?;
-    let definitions = site.reception.read()?.definitions;
+    let definitions = site.definition_cache.read()?.definitions;
     Ok(match replay(&site.parts.ledger, &row.id, &definitions, &site.parts.tools)? {
         ReplayReport::Identical { moves } => {
             ReplayResponse { identical: true, moves, recorded: None, today: None }

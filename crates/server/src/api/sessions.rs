@@ -445,9 +445,9 @@ fn compact(
 ) -> Result<CompactionResponse, ApiError> {
     let row = visibility::visible_session(site, &asked.caller, asked.part(0))?;
     let focus = asked.body.focus.as_deref();
-    let definitions = site.reception.read()?.definitions;
+    let definitions = site.definition_cache.read()?.definitions;
     let wish = agentry_protocol::inbound_request::RunOverrides::default();
-    let terms = site.reception.terms(&definitions, &row.agent, &wish)?;
+    let terms = site.definition_cache.terms(&definitions, &row.agent, &wish)?;
     let order = RunRequest {
         agent: row.agent,
         task: None,
@@ -463,7 +463,7 @@ fn compact(
     let runner = Runner {
         host: site.parts.clone(),
         definitions: &definitions,
-        witness: Arc::new(DeltaSink(site.hub.clone())),
+        observer: Arc::new(DeltaSink(site.hub.clone())),
         attendance: Attendance::Absent,
         post: SessionInbox::default(),
     };

@@ -76,7 +76,7 @@ struct TaskRunBody {
 }
 
 fn tasks(site: &ServerState, _: ApiRequest<NoParams>) -> Result<TasksResponse, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let one = |task: &agentry_agentfile::task::Task| TaskSummary {
         id: task.id.to_string(),
         agent: task
@@ -102,7 +102,7 @@ fn run(
     site: &ServerState,
     asked: ApiRequest<NoParams, TaskRunBody>,
 ) -> Result<MessageReceipt, ApiError> {
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let (library, id) = (&definite.loaded.library, asked.part(0));
     if let Some(file) = library.broken_tasks.get(id) {
         return Err(ApiError::conflict(format!("the task `{id}` ({file}) does not load"))

@@ -38,7 +38,7 @@ struct WebhookReceipt {
 
 fn take(site: &ServerState, raw: &RawRequest) -> Result<WebhookReceipt, ApiError> {
     let name = raw.part(0);
-    let definite = site.reception.read()?;
+    let definite = site.definition_cache.read()?;
     let sources = &definite.loaded.library.settings.config.webhooks;
     let is_owners = raw.caller.is_owner() && raw.caller.has_scope(TokenScope::Submit);
     let secret = match sources.get(name) {

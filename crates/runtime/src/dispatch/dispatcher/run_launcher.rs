@@ -40,8 +40,8 @@ pub(super) enum RunAction {
 #[derive(Clone)]
 pub(super) struct RunLauncher {
     pub(super) host: SharedHost,
-    pub(super) office: Arc<dyn DefinitionSource>,
-    pub(super) witness: Arc<dyn RunObserver>,
+    pub(super) definition_source: Arc<dyn DefinitionSource>,
+    pub(super) observer: Arc<dyn RunObserver>,
     pub(super) replies: ReplySender,
     pub(super) words: Sender<DispatcherMessage>,
 }
@@ -64,17 +64,17 @@ impl RunLauncher {
     }
 
     fn work(&self, session: &SessionId, job: RunAction) -> Result<RunOutcome, Error> {
-        let definitions = self.office.definitions()?;
+        let definitions = self.definition_source.definitions()?;
         let looking = DispatcherObserver {
             session: session.clone(),
             words: self.words.clone(),
-            outer: self.witness.clone(),
+            outer: self.observer.clone(),
             compacts: AtomicBool::new(false),
         };
         let runner = Runner {
             host: self.host.clone(),
             definitions: &definitions,
-            witness: Arc::new(looking),
+            observer: Arc::new(looking),
             attendance: Attendance::Absent,
             post: SessionInbox::default(),
         };
@@ -106,7 +106,7 @@ impl RunLauncher {
         let came = ledger.inbound_whole(&last.id)?.ok_or_else(unknown)?;
         let record = came.decided.ok_or_else(unknown)?;
         let wish = route::run_overrides(&came.inbound, &record.principal);
-        let mut terms = self.office.terms(runner.definitions, &row.agent, &wish)?;
+        let mut terms = self.definition_source.terms(runner.definitions, &row.agent, &wish)?;
         terms.persona = came.routed.ok_or_else(unknown)?.persona;
         let limits =
             permission_request::limits(&runner.definitions.library.settings.config.requests);
@@ -123,7 +123,7 @@ impl RunLauncher {
             inputs: wish.inputs,
             terms,
             session: Some(row.key),
-            project: self.office.project(),
+            project: self.definition_source.project(),
             inbounds: items.iter().map(|item| item.id.clone()).collect(),
             said: None,
         })

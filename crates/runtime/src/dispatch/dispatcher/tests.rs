@@ -58,8 +58,8 @@ fn open(
     let log = notices.clone();
     let options = DispatcherOptions {
         host: scene.host.clone(),
-        office: source.clone(),
-        witness: scene.entries.clone(),
+        definition_source: source.clone(),
+        observer: scene.entries.clone(),
         say: Arc::new(move |notice| log.add(notice)),
         limits,
         replies: ReplySender::local_only(),

@@ -115,7 +115,7 @@ impl HookCallback {
         };
         let about = EntrySubject::default();
         let size = RequestSize { bytes, answer_tokens: Some(most) };
-        let held = self.host.purse.reserve(&self.host.ledger, &about, &[name], size);
+        let held = self.host.spending.reserve(&self.host.ledger, &about, &[name], size);
         let held = held.map_err(|failure| failure.message)?;
         let number = u64::from(self.spent().llm_calls) + 1;
         let answer = model.ask(&ModelQuery {
@@ -135,7 +135,7 @@ impl HookCallback {
             estimated: true,
             ..Usage::default()
         });
-        let cost = self.host.purse.cost(name, &usage);
+        let cost = self.host.spending.cost(name, &usage);
         self.note(|spent| {
             spent.llm_calls += 1;
             spent.llm_tokens_in += usage.input_tokens;

@@ -150,10 +150,10 @@ impl HookRunner {
 
     /// Returns the model for hooks: the operator's choice, else that of the channel's agent.
     fn model(&self, inbound: &Inbound) -> Result<String, String> {
-        let office = &self.office;
-        let terms = office.definitions().and_then(|definitions| {
-            let agent = office.default_agent(&inbound.place.channel)?;
-            office.terms(&definitions, &agent, &RunOverrides::default())
+        let definition_source = &self.definition_source;
+        let terms = definition_source.definitions().and_then(|definitions| {
+            let agent = definition_source.default_agent(&inbound.place.channel)?;
+            definition_source.terms(&definitions, &agent, &RunOverrides::default())
         });
         terms.map(|terms| terms.model).map_err(|error| error.to_string())
     }

@@ -44,8 +44,8 @@ fn effects(scene: TestHost, model: Arc<dyn Model>) -> EffectScene {
         fallbacks: Vec::new(),
         workspace,
         own,
-        witness: scene.entries.clone(),
-        news: sender,
+        observer: scene.entries.clone(),
+        results: sender,
         about,
     });
     EffectScene { scene, effects, inbox }
@@ -162,7 +162,7 @@ fn a_request_above_the_spending_limit_is_not_sent_and_fails_the_step() {
     let spending: SpendingToml = serde_json::from_value(json!({ "run": 0.000001 })).unwrap();
     let scene = TestHost::with(HELPER, &[], |host| {
         let families = [("claude".to_owned(), "anthropic".to_owned())].into();
-        host.purse = SpendingLimiter::new(&spending, families);
+        host.spending = SpendingLimiter::new(&spending, families);
     });
     let model = TestModel::new([TestModel::text("Never.")]);
     let mut scene = effects(scene, model.clone());
@@ -178,7 +178,7 @@ fn a_reservation_is_held_until_its_result_is_recorded() {
     let spending: SpendingToml = serde_json::from_value(json!({ "run": 0.02 })).unwrap();
     let scene = TestHost::with(HELPER, &[], |host| {
         let families = [("claude".to_owned(), "anthropic".to_owned())].into();
-        host.purse = SpendingLimiter::new(&spending, families);
+        host.spending = SpendingLimiter::new(&spending, families);
     });
     let mut scene =
         effects(scene, TestModel::new([TestModel::text("One."), TestModel::text("Two.")]));

@@ -33,8 +33,8 @@ pub(super) struct EffectWorker {
     pub(super) workspace: Arc<Workspace>,
     pub(super) permissions: TurnPermissions,
     pub(super) own: AgentExtensions,
-    pub(super) news: Sender<SessionMessage>,
-    pub(super) witness: Arc<dyn RunObserver>,
+    pub(super) results: Sender<SessionMessage>,
+    pub(super) observer: Arc<dyn RunObserver>,
     pub(super) about: EntrySubject,
     pub(super) stop: CancelToken,
     pub(super) bounds: ToolLimits,
@@ -70,11 +70,11 @@ impl EffectWorker {
     /// Returns the placement of a call, with reports of its connections to the session.
     fn placement(&self, call: &CallId) -> ResolvedPlacement {
         self.permissions.placement.reporting(|| {
-            let (news, call, host) = (self.news.clone(), call.clone(), self.host.clone());
+            let (results, call, host) = (self.results.clone(), call.clone(), self.host.clone());
             Arc::new(move |connection| {
                 let connection = redaction::connection(&host.redactor, connection);
                 let event = Event::ConnectionEnded { call: call.clone(), connection };
-                spawn::send_if_running(&news, SessionMessage::RecordOnly(Box::new(event)));
+                spawn::send_if_running(&results, SessionMessage::RecordOnly(Box::new(event)));
             })
         })
     }
@@ -90,7 +90,7 @@ impl EffectWorker {
     ) -> Result<ToolOutcome, Error> {
         let progress = |line: &str| {
             let line = self.host.redactor.hide(line);
-            self.witness.on_progress(&self.about, &call.id, &line);
+            self.observer.on_progress(&self.about, &call.id, &line);
         };
         let context = CallContext {
             host: &self.host,
