@@ -72,6 +72,14 @@ pub(crate) struct RestrictedPaths {
     pub(crate) hidden: Vec<PathBuf>,
 }
 
+/// The paths on the machine that a sandbox depends on, besides those of its confinement.
+#[derive(Clone, Copy)]
+pub(crate) struct SandboxPaths<'a> {
+    pub(crate) restricted: &'a RestrictedPaths,
+    /// The temporary directory of its program; None if the sandbox has a file system of its own.
+    pub(crate) scratch: Option<&'a Path>,
+}
+
 /// The home directory as the sandbox sees it.
 pub(crate) fn home(confinement: &Confinement) -> &'static str {
     if confinement.home.is_some() { HOME_KEPT } else { HOME_THROWN_AWAY }

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::backend::{Backend, SandboxJob, SandboxSetup, SpawnJob};
 use crate::cancel::CancelToken;
 use crate::egress::{ConnectionRecorder, EgressRules, EgressSetup};
-use crate::fs_view::{self, RestrictedPaths};
+use crate::fs_view::{self, RestrictedPaths, SandboxPaths};
 use crate::limits::{ATTEST_MS_MAX, ATTEST_OUTPUT_BYTES_MAX, HELPER_END_MS_MAX};
 use crate::linux::attest::{self, ProbeFixture};
 use crate::linux::cgroup::{Cgroup, Cgroups};
@@ -73,18 +73,26 @@ impl SpawnerProcess {
     }
 }
 
+impl SpawnerProcess {
+    /// Asks the helper to end, by closing its channel; it then ends all that it started. Waits for
+    /// the end, but not for long.
+    fn close(&self) -> io::Result<()> {
+        rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Both)?;
+        let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else {
+            return Ok(());
+        };
+        let handle = pidfd_open(pid, PidfdFlags::empty())?;
+        is_ready(&handle, Instant::now() + Duration::from_millis(HELPER_END_MS_MAX)).map(drop)
+    }
+}
+
 impl Drop for SpawnerProcess {
+    /// Ends the helper. An error means that it has ended before, which is the goal.
     fn drop(&mut self) {
-        // The helper ends, and all that it started, when its channel closes; else it is killed.
-        rustix::net::shutdown(&self.channel, rustix::net::Shutdown::Both).unwrap_or_default();
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let handle = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        if let Some(handle) = handle {
-            let until = Instant::now() + Duration::from_millis(HELPER_END_MS_MAX);
-            is_ready(&handle, until).map(drop).unwrap_or_default();
-        }
-        self.child.kill().unwrap_or_default();
-        drop(self.child.wait());
+        let closed = self.close();
+        // Also after an error; a helper that has ended is only reaped.
+        let reaped = self.child.kill().and_then(|()| self.child.wait());
+        closed.and(reaped).ok();
     }
 }
 
@@ -179,12 +187,14 @@ impl LinuxBackend {
             connected: Arc::new(drop),
             hear: None,
         };
-        let (finished, _) = self
-            .run_program(program, &job, &CancelToken::new(), (&RestrictedPaths::default(), None))
-            .map_err(|error| match error {
+        let restricted = &RestrictedPaths::default();
+        let paths = SandboxPaths { restricted, scratch: None };
+        let (finished, _) = self.run_program(program, &job, &CancelToken::new(), paths).map_err(
+            |error| match error {
                 Error::Sandbox { step, reason } => format!("cannot {step}: {reason}"),
                 other => other.to_string(),
-            })?;
+            },
+        )?;
         let output = finished.stdout.whole().unwrap_or_default();
         serde_json::from_slice(&output)
             .map_err(|_| format!("the escapes could not be tried: {:?}", finished.ending))
@@ -219,7 +229,7 @@ impl LinuxBackend {
         let scratch = self.scratch(job.confinement)?;
         let own = scratch.as_ref().map(ScratchDirectory::path);
         let program = self.program(job.command, cwd, job.confinement, own);
-        self.run_program(program, job, stop, (&found, own))
+        self.run_program(program, job, stop, SandboxPaths { restricted: &found, scratch: own })
     }
 
     /// Returns the protected and the hidden paths of this moment.
@@ -275,7 +285,7 @@ impl LinuxBackend {
         program: SandboxedProgram,
         job: &SandboxJob<'_>,
         stop: &CancelToken,
-        (found, scratch): (&RestrictedPaths, Option<&Path>),
+        paths: SandboxPaths<'_>,
     ) -> Result<(ProcessOutcome, Option<(PoolKey, IdleSandbox)>), Error> {
         let start = Instant::now();
         let failed = |reason| not_started(job.command, reason);
@@ -288,7 +298,7 @@ impl LinuxBackend {
             StdioPump::new(job.command, job.bounds.output_bytes_max).map_err(failed)?;
         let pump = pump.with_listener(job.hear);
         let group = self.group(job.confinement)?;
-        let spec = self.spec(job.confinement, program, (found, scratch))?;
+        let spec = self.spec(job.confinement, program, paths)?;
         let key = self.idle.key(&spec);
         let resting = key.as_ref().and_then(|key| self.idle.run(key, &spec.program, &ends));
         let mut running = match resting {
@@ -386,10 +396,11 @@ impl LinuxBackend {
         &self,
         confinement: &Confinement,
         program: SandboxedProgram,
-        (found, scratch): (&RestrictedPaths, Option<&Path>),
+        paths: SandboxPaths<'_>,
     ) -> Result<SandboxSpec, Error> {
         self.check_places(confinement)?;
-        self.check_hidden(confinement, found)?;
+        let SandboxPaths { restricted, scratch } = paths;
+        self.check_hidden(confinement, restricted)?;
         let user = own_user(confinement);
         let is_command = matches!(program, SandboxedProgram::Command { .. });
         // With the whole machine in view, a program can write in more places than a reset
@@ -402,7 +413,7 @@ impl LinuxBackend {
             level: self.level,
             authority: confinement.authority.clone(),
             user,
-            view: fs_view::view(confinement, user, found),
+            view: fs_view::view(confinement, user, restricted),
             fence: fs_view::fence(confinement, scratch),
             unix_sockets: confinement.reading == ReadAccess::Strict,
             // Also without a list: the proxy then refuses every host, and reports it.

@@ -140,6 +140,12 @@ impl Cgroup {
         self.write("cgroup.kill", "1")
     }
 
+    /// Kills the processes that are left in it. This is a second way to end them: the first way is
+    /// the init process, so an error, as of a kernel that cannot do it, leaves no process behind.
+    pub(crate) fn kill_rest(&self) {
+        self.kill().ok();
+    }
+
     /// Returns the number of processes that were killed because the memory was used up.
     pub(crate) fn oom_kills(&self) -> io::Result<u64> {
         let text = fs::read_to_string(self.dir.join("memory.events"))?;

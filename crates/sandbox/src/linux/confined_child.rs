@@ -13,7 +13,7 @@ use crate::backend::SpawnJob;
 use crate::cancel::{CancelListener, CancelToken};
 use crate::child_guard::ChildGuard;
 use crate::egress::ConnectionRecorder;
-use crate::fs_view::{self, RestrictedPaths};
+use crate::fs_view::{self, RestrictedPaths, SandboxPaths};
 use crate::limits::START_MS_MAX;
 use crate::linux::backend::{LinuxBackend, broken};
 use crate::linux::cgroup::Cgroup;
@@ -130,7 +130,8 @@ impl LinuxBackend {
         let program = self.program(&command, cwd, &confinement, own);
         let group = self.group(&confinement)?;
         confinement.limits.timeout_ms = bounds.processor_time_ms();
-        let spec = self.spec(&confinement, program, (found, own))?;
+        let spec =
+            self.spec(&confinement, program, SandboxPaths { restricted: found, scratch: own })?;
         let spec = SandboxSpec { stays: false, reports_mounts: true, ..spec };
         let first = self.build(&spec, &ends, group.as_ref())?;
         // Our copies of the pipe ends must be closed, or the output would never end.

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use agentry_protocol::confinement::ConfinementLevel;
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::linux::fd_channel::FdChannel;
@@ -21,6 +21,7 @@ use crate::linux::mounts::{self, IdMapper};
 use crate::linux::seccomp::{Kind, SyscallFilter};
 use crate::linux::sys::{self, ForkSide};
 use crate::linux::{bwrap, lockdown};
+use crate::process_signal::signal_group;
 use crate::spec::{InitMessage, SandboxFailure, SandboxSpec, SpawnReply, StepContext};
 
 pub use crate::role::{RoleFn, RoleTable, VERB};
@@ -34,9 +35,8 @@ pub fn serve(roles: RoleTable) -> io::Result<()> {
     if words.next().as_deref() == Some(bwrap::INSIDE) {
         return serve_inside(roles, words);
     }
-    // A new session keeps the terminal's interrupt key away: the supervisor ends programs in its
-    // own way. This fails only for a group leader, and that was started without a terminal.
-    rustix::process::setsid().map(drop).unwrap_or_default();
+    // This keeps the terminal's interrupt key away: the supervisor ends programs in its own way.
+    lead_session();
     // The helper ends when the supervisor's channel closes. A parent-death signal is not used: the
     // kernel takes the thread that started the helper for its parent.
     let supervisor = FdChannel::from(rustix::io::dup(io::stdin())?);
@@ -221,17 +221,22 @@ impl SandboxSpawner {
 /// that one can wait for ever if another failed early. No other process is in the group.
 fn end_group(leader: Pid) {
     // The leader is not reaped yet, so its number is not reused. The group may not exist.
-    kill_process_group(leader, Signal::KILL).unwrap_or_default();
+    signal_group(leader, Signal::KILL);
+}
+
+/// Becomes the leader of a session, and so of a process group. This fails only for the leader of a
+/// group, which is what matters; a helper that leads one was started without a terminal.
+fn lead_session() {
+    rustix::process::setsid().ok();
 }
 
 fn through_bubblewrap(spec: &SandboxSpec, given: InitInput) -> ! {
     // The process leads a group, so that all its children can be ended with it.
-    rustix::process::setsid().map(drop).unwrap_or_default();
+    lead_session();
     let control = given.control.try_clone();
     let trouble = bwrap::run(spec, given);
     if let Ok(control) = control {
-        // If the supervisor is gone, no one is left to inform.
-        control.send(&InitMessage::Failed(trouble), &[]).unwrap_or_default();
+        control.send_if_open(&InitMessage::Failed(trouble));
     }
     sys::exit_now(1)
 }

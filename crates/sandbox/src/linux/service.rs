@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use agentry_protocol::confinement::Confinement;
 use serde_json::Value;
 
-use crate::fs_view::{self, RestrictedPaths};
+use crate::fs_view::{self, RestrictedPaths, SandboxPaths};
 use crate::limits::{SERVED_TIMEOUT_MS, START_MS_MAX};
 use crate::linux::backend::LinuxBackend;
 use crate::linux::init_process::InitProcess;
@@ -50,7 +50,8 @@ impl LinuxBackend {
             hidden: fs_view::hidden(&confinement, None, &self.hard_links)
                 .map_err(failed("look for hidden files"))?,
         };
-        let spec = self.spec(&confinement, program, (&found, None))?;
+        let paths = SandboxPaths { restricted: &found, scratch: None };
+        let spec = self.spec(&confinement, program, paths)?;
         let first = self.build(&spec, &ends, None)?;
         drop(ends);
         wait_for_start(&first)?;

@@ -161,7 +161,7 @@ impl<'a> RunningCommand<'a> {
         // No mount is of interest any more, and one that is gone would wake each wait.
         self.mount_watch = None;
         // An init process that cannot be reached is killed below.
-        self.first.control.send(&InitRequest::Terminate, &[]).unwrap_or_default();
+        self.first.control.send_if_open(&InitRequest::Terminate);
         let grace = Instant::now() + grace;
         while Instant::now() < grace {
             let events = self.wait(Some(grace), hurry)?;
@@ -256,8 +256,7 @@ impl<'a> RunningCommand<'a> {
         if let (ExitCause::TimedOut | ExitCause::Stopped | ExitCause::Unmounted, Some(group)) =
             (end, &group)
         {
-            // A second way to kill the processes; there may be none left.
-            group.kill().unwrap_or_default();
+            group.kill_rest();
         }
         let (finished, resting) = self.finish(start, end, command)?;
         let killed = group.is_some_and(|group| group.oom_kills().is_ok_and(|kills| kills > 0));
