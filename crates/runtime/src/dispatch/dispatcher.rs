@@ -7,6 +7,7 @@
 //! Must never: hold state in memory only, or start a turn that is not waiting in the ledger.
 
 mod active_session;
+mod message;
 mod run_exit;
 mod run_launcher;
 mod stop;
@@ -22,7 +23,7 @@ use agentry_protocol::envelope::{Draft, EntrySubject};
 use agentry_protocol::event::Event;
 use agentry_protocol::inbound::EventId;
 use agentry_protocol::intake::{IntakeStage, UnrunReason};
-use agentry_protocol::{RunId, SessionId, TurnId};
+use agentry_protocol::{RunId, SessionId};
 use agentry_store::{InboundStatus, IntakeLock};
 
 use crate::definitions::definition_source::DefinitionSource;
@@ -32,9 +33,9 @@ use crate::inbound::event_hooks::{HookRunner, HookRunnerHandle};
 use crate::inbound::intake::IntakePipeline;
 use crate::limits::{DESK_WAIT_MAX, UNREADY_WAIT_MS};
 use crate::outbound::reply::ReplySender;
-use crate::spawn;
-use crate::turn::runner::RunOutcome;
 use active_session::ActiveSession;
+pub use message::DispatcherHandle;
+use message::DispatcherMessage;
 use run_launcher::{RunAction, RunLauncher};
 
 /// The events that a dispatcher serves.
@@ -62,54 +63,6 @@ pub struct DispatcherOptions {
     pub replies: ReplySender,
     /// The lock that makes this the only dispatcher of the home.
     pub sole: IntakeLock,
-}
-
-/// A message to the dispatcher.
-pub(crate) enum DispatcherMessage {
-    /// New world entries are in the ledger.
-    WorldChanged(WorldChanges),
-    /// A run is recorded.
-    RunBegan(SessionId, RunId),
-    /// A turn started.
-    TurnBegan {
-        session: SessionId,
-        turn: TurnId,
-        /// True if the turn is a compaction.
-        compacts: bool,
-    },
-    /// The compaction of a session ended.
-    Compacted(SessionId),
-    /// A turn took an input, by its sequence number.
-    SteerTaken(SessionId, u64),
-    /// A run left its thread.
-    RunExited(SessionId, Result<RunOutcome, Error>),
-    /// The ledger cannot be followed any more, for this reason.
-    Failed(String),
-    /// Start no more runs.
-    Stop,
-}
-
-/// The world entries that concern the dispatcher.
-#[derive(Default)]
-pub(crate) struct WorldChanges {
-    /// True if an inbound event was received.
-    pub(crate) received: bool,
-    /// Sessions in which a person answered an approval.
-    pub(crate) answered: BTreeSet<SessionId>,
-    /// Sessions with a request to cancel their run.
-    pub(crate) cancelled: BTreeSet<SessionId>,
-}
-
-/// A handle that can stop a dispatcher.
-#[derive(Clone)]
-pub struct DispatcherHandle(Sender<DispatcherMessage>);
-
-impl DispatcherHandle {
-    /// Starts no more runs; active runs have some time to end.
-    pub fn stop(&self) {
-        // A dispatcher that has ended needs no stop.
-        spawn::send_if_running(&self.0, DispatcherMessage::Stop);
-    }
 }
 
 /// The dispatcher of one home.
@@ -187,7 +140,7 @@ impl Dispatcher {
 
     /// Returns a handle that can stop it.
     pub fn handle(&self) -> DispatcherHandle {
-        DispatcherHandle(self.words.0.clone())
+        DispatcherHandle::new(self.words.0.clone())
     }
 
     /// Works until it was stopped and no run is active, or until its one event is settled.

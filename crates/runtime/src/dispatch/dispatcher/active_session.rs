@@ -15,7 +15,7 @@ use agentry_protocol::intake::IntakeStage;
 use agentry_protocol::{ContentHash, RunId, SessionId};
 use agentry_store::{EntryFilter, InboundRow, Ledger, OpenInbounds};
 
-use super::{DispatcherMessage, WorldChanges};
+use super::message::{DispatcherMessage, WorldChanges};
 use crate::error::Error;
 use crate::host::SharedHost;
 use crate::host::ledger_follower::{EntryListener, LedgerSubscription};

@@ -14,7 +14,8 @@ use agentry_protocol::envelope::{EntrySubject, Envelope};
 use agentry_protocol::event::Event;
 use agentry_protocol::{CallId, RunId, SessionId};
 
-use super::{ActiveSession, DispatcherMessage};
+use super::ActiveSession;
+use super::message::DispatcherMessage;
 use crate::definitions::definition_source::DefinitionSource;
 use crate::error::Error;
 use crate::host::session_message::Attendance;
