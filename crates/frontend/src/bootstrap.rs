@@ -26,7 +26,6 @@ use agentry_runtime::definitions::project_loader::LoadedProject;
 use agentry_runtime::environment::Environment;
 use agentry_runtime::host::executor::Executors;
 use agentry_runtime::host::spending::SpendingLimiter;
-use agentry_runtime::host::tool_registry::ToolRegistry;
 use agentry_runtime::inbound::local_intake::LocalIntake;
 use agentry_runtime::inbound::permission_request;
 use agentry_runtime::providers::{ProviderInput, ProviderSet, ServingList, provider_set};
@@ -34,14 +33,14 @@ use agentry_runtime::redact::Redactor;
 use agentry_runtime::redact::secrets::SecretRegistry;
 use agentry_runtime::{
     Definitions, Enforcer, Host, HostModels, LedgerFollower, ModelNameResolver, RunExit,
-    RunOutcome, RunRequest, secret_store, tool_sources,
+    RunOutcome, RunRequest, secret_store,
 };
 use agentry_store::limits::CLOCK_BEHIND_MS_MAX;
 use agentry_store::{Home, Ledger};
 use agentry_tools::{FetchRules, Toolset};
 
 use crate::address_trust::{AddressTrust, untrusted};
-use crate::cli_context::CliContext;
+use crate::cli_context::{CliContext, tool_registry};
 use crate::fault::{Blame, Fault};
 use crate::output::{log_line, warn};
 pub use crate::runtime_fault::{fault, store_fault};
@@ -258,7 +257,7 @@ fn engine_with(
             window: loaded.library.settings.config.limits.window,
             providers: known.providers,
         },
-        tools: ToolRegistry::new(tool_sources::standard(tools.clone())),
+        tools: tool_registry(tools.clone()),
         fetch: FetchRules::default(),
         enforcer,
         env: passed(host, &loaded),

@@ -84,12 +84,12 @@ impl CliContext {
     }
 }
 
-/// Returns the registry of the tools of this host.
-pub fn tool_registry() -> ToolRegistry {
-    ToolRegistry::new(tool_sources::standard(Arc::new(Toolset::builtin())))
+/// Returns the registry of the tools of this host, with these built-in ones.
+pub fn tool_registry(builtin: Arc<Toolset>) -> ToolRegistry {
+    ToolRegistry::new(tool_sources::standard(builtin))
 }
 
 /// Returns the names of the host's tools, which no definition can take.
 pub fn host_tool_names() -> BTreeSet<ToolName> {
-    tool_registry().names()
+    tool_registry(Arc::new(Toolset::builtin())).names()
 }

@@ -7,6 +7,7 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use agentry_agentfile::agent::Agent;
 use agentry_agentfile::diagnostic::suggestion;
@@ -22,7 +23,7 @@ use agentry_protocol::verdict::{Finding, Ruling, Verdict};
 use agentry_protocol::{CallId, SkillId};
 use agentry_runtime::host::tool_source::{ToolGrant, ToolScope};
 use agentry_runtime::turn::call_facts;
-use agentry_tools::Workspace;
+use agentry_tools::{Toolset, Workspace};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -70,7 +71,8 @@ pub(crate) fn run(host: &CliContext, options: &Options) -> Result<ExitCode, Faul
     let level = bootstrap::wanted_level(&loaded);
     let definitions = bootstrap::definitions(host, &loaded, &loaded.root, level)?;
     let scope = ToolScope { definitions: &definitions, agent, step };
-    let toolset = tool_registry().toolset(&scope).map_err(bootstrap::fault)?;
+    let tools = tool_registry(Arc::new(Toolset::builtin()));
+    let toolset = tools.toolset(&scope).map_err(bootstrap::fault)?;
     let specs: Vec<_> = toolset.granted(ToolGrant::Listed).cloned().collect();
     let confinement = Confinement { level, ..Confinement::most_restricted() };
     let mut authority = authority::of_agent(agent, &loaded.library, &specs, step, confinement);

@@ -218,8 +218,11 @@ fn control_z_stops_and_comes_back_and_the_terminal_is_as_it_was() {
         .sees("Stopped")
         .says("echo back; stty -a | grep -o '.icanon'")
         .sees(" icanon");
-    pane.says("clear").misses("Stopped").says("fg").sees("Esc interrupts").keys(&["Escape"]);
+    pane.says("clear").misses("Stopped").says("fg; echo le''ft");
+    pane.sees("Esc interrupts").keys(&["Escape"]);
     pane.sees("run ended: cancelled").keys(&["C-d"]).sees("agentry chat --resume");
+    // The shell reads the next line only when the chat has ended.
+    pane.sees("left");
     pane.says("clear; stty -a | grep -o '.icanon'").sees(" icanon");
 }
 

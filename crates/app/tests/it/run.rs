@@ -275,7 +275,9 @@ fn a_model_that_fails_ends_the_run_with_6() {
 fn a_run_is_cancelled_from_another_process() {
     let story = story();
     story.gate("gate");
-    script(&story, "s.jsonl", &[line("", &["cat gate; sleep 600"]), line("Never.", &[])]);
+    story.gate("written");
+    let command = "cat gate; cat written; sleep 600";
+    script(&story, "s.jsonl", &[line("", &[command]), line("Never.", &[])]);
     story.write(
         "
         --- .agentry/agents/builder/AGENT.md
@@ -289,6 +291,8 @@ fn a_run_is_cancelled_from_another_process() {
     let mut running = story.talk("run --json --model scripted:s.jsonl hello");
     running.hear("tool_use");
     story.open_gate("gate", "the command runs");
+    // Its reader starts only when the text of the first is written.
+    story.open_gate("written", "");
     let run = latest(&story);
     insta::assert_snapshot!(ids(&story.run(&format!("cancel {run}"))), @"
     exit 0
@@ -299,7 +303,7 @@ fn a_run_is_cancelled_from_another_process() {
     assert_eq!(ran.code, Some(7));
     insta::assert_snapshot!(events(&ran.out), @r#"
     init agent="builder" mode="structured" confinement="ns"
-    tool_use toolName="bash" input={"command":"cat gate; sleep 600"}
+    tool_use toolName="bash" input={"command":"cat gate; cat written; sleep 600"}
     tool_result status="failed" output="the command runs\n[stopped after … s, all its processes were ended]" outcome="stopped"
     done stopReason="cancelled"
     "#);

@@ -203,12 +203,15 @@ fn without_a_sandbox_that_is_good_enough_nothing_runs_and_it_says_why() {
 fn a_key_that_interrupts_ends_the_command_and_not_its_sandbox() {
     let story = free();
     story.gate("gate");
-    let call =
-        json!({"tool_calls": [{"name": "Bash", "input": {"command": "cat gate; sleep 600"}}]});
+    story.gate("written");
+    let command = "cat gate; cat written; sleep 600";
+    let call = json!({"tool_calls": [{"name": "Bash", "input": {"command": command}}]});
     script(&story, "s.jsonl", &[call.to_string(), json!({"text": "Never."}).to_string()]);
     let mut running = story.talk("run --json --model scripted:s.jsonl work");
     running.hear("tool_use");
     story.open_gate("gate", "the command runs");
+    // Its reader starts only when the text of the first is written.
+    story.open_gate("written", "");
     running.interrupt();
     let outcome = running.hear("tool_result");
     assert_eq!(outcome["outcome"], "stopped", "{outcome}");

@@ -110,11 +110,14 @@ fn an_approval_is_answered_with_no_and_the_agent_is_told_why() {
 fn a_cancel_ends_a_command_that_would_run_for_ten_minutes() {
     let story = story();
     story.gate("gate");
-    script(&story, "s.jsonl", &[line("", &["cat gate && sleep 600"])]);
+    story.gate("written");
+    script(&story, "s.jsonl", &[line("", &["cat gate && cat written && sleep 600"])]);
     let mut talk = story.talk("stdio --model scripted:s.jsonl");
     talk.say(r#"{"prompt":"wait"}"#);
     talk.hear("tool_use");
     story.open_gate("gate", "it runs");
+    // Its reader starts only when the text of the first is written.
+    story.open_gate("written", "");
     talk.say(r#"{"type":"cancel"}"#);
     let done = talk.hear("done");
     assert_eq!(done["stopReason"], "cancelled");
@@ -122,7 +125,7 @@ fn a_cancel_ends_a_command_that_would_run_for_ten_minutes() {
     assert_eq!(ran.code, Some(7));
     insta::assert_snapshot!(events(&ran.out), @r#"
     init agent="builder" mode="structured" confinement="ns"
-    tool_use toolName="bash" input={"command":"cat gate && sleep 600"}
+    tool_use toolName="bash" input={"command":"cat gate && cat written && sleep 600"}
     tool_result status="failed" output="it runs\n[stopped after … s, all its processes were ended]" outcome="stopped"
     done stopReason="cancelled"
     "#);
