@@ -54,7 +54,7 @@ test('other arguments than those asked about are used, and are told', async ({ p
   const server = await serve(EDIT);
   const { runId, card } = await waiting(server, page, enter);
   await card.getByRole('button', { name: 'Change arguments' }).click();
-  const field = card.getByLabel(/^The call is made with these arguments/);
+  const field = card.getByLabel(/^The call runs with these arguments/);
   await field.fill('no JSON');
   await expect(card.getByText('Not a valid JSON object.')).toBeVisible();
   await expect(card.getByRole('button', { name: 'Allow once' })).toBeDisabled();

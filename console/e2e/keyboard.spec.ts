@@ -6,7 +6,7 @@ test('from the first page to an answered approval with keys alone', async ({ pag
     script: [{ text: 'I write.', tool_calls: [{ name: 'Write', input: { path: 'note.txt', content: 'noted\n' } }] }, { text: 'Written down.' }],
   });
   await enter(server, page);
-  await expect(page.getByText('There are no sessions yet.')).toBeVisible();
+  await expect(page.getByText('No sessions yet.')).toBeVisible();
   await page.keyboard.press('n');
   await expect(page.getByRole('textbox', { name: 'First message' })).toBeFocused();
   await page.keyboard.type('Note it');
