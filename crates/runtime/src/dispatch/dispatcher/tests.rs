@@ -7,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use agentry_store::InboundRow;
 
+use super::message::WorldChanges;
 use super::*;
 use crate::run_request::RunRequest;
 use crate::tests::{PATIENCE, ROOM, TestDefinitions, TestHost, call, say};
