@@ -1,6 +1,6 @@
 //! Every error code has a page, and every page has a code.
 //!
-//! Must never: know which codes there are; `code.rs` of agentfile is the list.
+//! Must never: know which codes there are; `diagnostic_code.rs` of agentfile is the list.
 
 use std::collections::BTreeMap;
 

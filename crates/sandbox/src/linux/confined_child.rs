@@ -84,8 +84,18 @@ impl LinuxBackend {
         ends: ChildStdio,
     ) -> Result<(ConfinedChild, ChildGuard), Error> {
         let SpawnJob { command, confinement, bounds, connected, violated } = job;
-        let watch =
-            self.watches.begin(&confinement, stop).map_err(broken("look for protected files"))?;
+        let command = command.without_streams();
+        if stop.is_stopped() {
+            return Err(start_cancelled(&command));
+        }
+        // A guard of the same roots may make this wait, and a cancel ends the wait with an error.
+        let watch = self.watches.begin(&confinement, stop).map_err(|reason| {
+            if stop.is_stopped() {
+                start_cancelled(&command)
+            } else {
+                broken("look for protected files")(reason)
+            }
+        })?;
         let found = self.restricted(&confinement, watch.as_ref());
         let mut guard = ChildGuard::new(watch, self.setup.quarantine.clone(), violated);
         if let Ok(found) = &found
@@ -93,7 +103,7 @@ impl LinuxBackend {
         {
             guard = guard.with_hidden(&found.hidden, self.clone().hidden_finder(&confinement));
         }
-        let plan = ChildPlan { command: command.without_streams(), confinement, bounds, connected };
+        let plan = ChildPlan { command, confinement, bounds, connected };
         let backend = self.clone();
         match found.and_then(|found| backend.start_child(plan, &found, stop, ends)) {
             Ok(child) => Ok((child, guard)),
@@ -157,8 +167,7 @@ fn start_failure(
 ) -> Error {
     let late = || broken("build the sandbox")(io::ErrorKind::TimedOut.into());
     if stop.is_stopped() {
-        let stopped = io::Error::new(io::ErrorKind::Interrupted, "the start was cancelled");
-        return not_started(command, stopped);
+        return start_cancelled(command);
     }
     if !running.has_failed() {
         return running.terminate(Duration::ZERO, None).err().unwrap_or_else(late);
@@ -167,4 +176,8 @@ fn start_failure(
         Err(error) => error,
         Ok(_) => late(),
     }
+}
+
+fn start_cancelled(command: &Command) -> Error {
+    not_started(command, io::Error::new(io::ErrorKind::Interrupted, "the start was cancelled"))
 }
