@@ -17,7 +17,7 @@ pub fn tree(files: &[(&str, &[u8])]) -> FileTree {
     let mut tree = FileTree::new("d");
     for (name, bytes) in files {
         let path = name.trim_end_matches('*');
-        tree.insert(path, FileTreeEntry::FileContent(FileContent::new(bytes.to_vec(), path != *name)));
+        tree.insert(path, FileTreeEntry::File(FileContent::new(bytes.to_vec(), path != *name)));
     }
     tree
 }

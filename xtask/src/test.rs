@@ -46,6 +46,18 @@ const LINTS: TestStep = TestStep {
     name: "lints",
     work: TestAction::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
 };
+// The fuzz targets are a workspace of their own, and a rename here does not show there.
+const FUZZ_TARGETS: TestStep = TestStep {
+    name: "fuzz targets",
+    work: TestAction::Cargo(&[
+        "check",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+        "--bins",
+        "--target-dir",
+        "target",
+    ]),
+};
 // Tests of the local model need its weights, and the binary fetches them.
 const BUILD: TestStep =
     TestStep { name: "build", work: TestAction::Cargo(&["build", "--workspace", "--all-targets"]) };
@@ -114,9 +126,9 @@ fn provide_weights(root: &Path) -> Result<(), CommandFailure> {
 
 fn steps(root: &Path) -> &'static [TestStep] {
     if child::answers(child::cargo(root).args(["nextest", "--version"])) {
-        &[FORMAT, CONSOLE, LINTS, BUILD, DOC_TESTS, TESTS, BROWSER]
+        &[FORMAT, CONSOLE, LINTS, FUZZ_TARGETS, BUILD, DOC_TESTS, TESTS, BROWSER]
     } else {
-        &[FORMAT, CONSOLE, LINTS, BUILD, TESTS_AND_DOC_TESTS, BROWSER]
+        &[FORMAT, CONSOLE, LINTS, FUZZ_TARGETS, BUILD, TESTS_AND_DOC_TESTS, BROWSER]
     }
 }
 
