@@ -330,12 +330,12 @@ fn a_skill_is_loaded_by_its_name() {
 
 /// Collects what a run shows.
 #[derive(Default)]
-struct Observed {
+struct ProgressObserver {
     events: Mutex<Vec<Event>>,
     progress: Mutex<Vec<String>>,
 }
 
-impl RunObserver for Observed {
+impl RunObserver for ProgressObserver {
     fn on_entry(&self, envelope: &Envelope) {
         self.events.lock().unwrap().push(envelope.event.clone());
     }
@@ -348,18 +348,18 @@ impl RunObserver for Observed {
 }
 
 /// Runs the agent with a model that makes one call of `memory_search` and then ends.
-fn run(scene: &Scene, query: &str) -> (Result<RunExit, Error>, Arc<Observed>) {
+fn run(scene: &Scene, query: &str) -> (Result<RunExit, Error>, Arc<ProgressObserver>) {
     let script = scene.directory.path().join("script.jsonl");
     let lines = [
         json!({"tool_calls": [{"name": "memory_search", "input": {"query": query}}]}),
         json!({"text": "I see."}),
     ];
     fs::write(&script, lines.map(|line| line.to_string()).join("\n")).unwrap();
-    let observed = Arc::new(Observed::default());
+    let observer = Arc::new(ProgressObserver::default());
     let runner = Runner {
         host: scene.host.clone(),
         definitions: &scene.definitions,
-        observer: observed.clone(),
+        observer: observer.clone(),
         attendance: Attendance::Absent,
         post: SessionInbox::default(),
     };
@@ -385,11 +385,11 @@ fn run(scene: &Scene, query: &str) -> (Result<RunExit, Error>, Arc<Observed>) {
         said: None,
     };
     let ended = runner.start(order, &mut |_| {}).map(|outcome| outcome.end);
-    (ended, observed)
+    (ended, observer)
 }
 
-fn outcomes(observed: &Observed) -> Vec<String> {
-    let events = observed.events.lock().unwrap();
+fn outcomes(observer: &ProgressObserver) -> Vec<String> {
+    let events = observer.events.lock().unwrap();
     let texts = events.iter().filter_map(|event| {
         if let Event::CallFinished { outcome, .. } = event {
             return Some(outcome.text.clone());
@@ -407,11 +407,11 @@ fn without_programs() -> String {
 #[test]
 fn a_turn_offers_and_calls_the_tools_of_a_fifth_source() {
     let scene = Scene::new(&without_programs());
-    let (ended, observed) = run(&scene, "rain");
+    let (ended, observer) = run(&scene, "rain");
     assert_eq!(ended.unwrap(), RunExit::Ended { ending: Ending::Done, message: None });
-    assert_eq!(outcomes(&observed), ["rain for helper"]);
-    assert_eq!(*observed.progress.lock().unwrap(), ["half of it"]);
-    let events = observed.events.lock().unwrap();
+    assert_eq!(outcomes(&observer), ["rain for helper"]);
+    assert_eq!(*observer.progress.lock().unwrap(), ["half of it"]);
+    let events = observer.events.lock().unwrap();
     let charter = events.iter().find_map(|event| {
         if let Event::TurnStarted(plan) = event {
             return Some(plan.charter.clone());
@@ -426,15 +426,15 @@ fn a_turn_offers_and_calls_the_tools_of_a_fifth_source() {
 #[test]
 fn an_error_of_a_source_ends_the_run() {
     let scene = Scene::new(&without_programs());
-    let (ended, observed) = run(&scene, "ledger");
+    let (ended, observer) = run(&scene, "ledger");
     assert!(ended.unwrap_err().to_string().contains("the ledger is full"));
-    assert_eq!(outcomes(&observed), [""; 0]);
+    assert_eq!(outcomes(&observer), [""; 0]);
 }
 
 #[test]
 fn a_panic_of_a_source_does_not_end_the_turn() {
     let scene = Scene::new(&without_programs());
-    let (ended, observed) = run(&scene, "panic");
+    let (ended, observer) = run(&scene, "panic");
     assert_eq!(ended.unwrap(), RunExit::Ended { ending: Ending::Done, message: None });
-    assert_eq!(outcomes(&observed).len(), 1);
+    assert_eq!(outcomes(&observer).len(), 1);
 }

@@ -250,7 +250,7 @@ fn a_helper_that_is_none_is_named() {
     }
 }
 
-/// What breaks between the opening and the run is told with the run, or with the start.
+/// Checks that a fault after the opening is reported by the run, and by the start.
 #[track_caller]
 fn check_run(supervisor: &Supervisor, wanted: &Value, expected: &str) {
     for spawn in [false, true] {

@@ -37,7 +37,7 @@ struct Place {
     sandbox: Option<Sandbox>,
     confinement: Confinement,
     told: Sender<String>,
-    /// What was reported about protected files.
+    /// The reports about protected files.
     reports: Receiver<String>,
     connections: Arc<Mutex<Vec<Connection>>>,
 }
@@ -159,7 +159,7 @@ fn everywhere(test: impl Fn(&Place)) {
     Place::open(ConfinementLevel::Off).iter().for_each(&test);
 }
 
-/// What a program says until it has said this much.
+/// Reads as much output of a program as is expected, and compares it.
 #[track_caller]
 fn hear(child: &mut SandboxedChild, expected: &str) {
     let mut said = vec![0; expected.len()];

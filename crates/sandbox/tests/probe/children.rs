@@ -89,8 +89,8 @@ pub(crate) fn cycles(level: &str, directory: &str, count: &str) -> ExitCode {
     if before == after { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What remains when only we and the helper are left, which reaps in its own time. A thread that was
-/// joined is listed a moment longer.
+/// Returns the remains when only this process and the helper are left, which reaps in its own
+/// time. A thread that was joined is listed a moment longer.
 fn settled(starter: &Starter) -> Remains {
     let processes = match starter {
         Starter::Confined(..) => 2,
@@ -126,7 +126,7 @@ fn cycle(starter: &Starter, directory: &str, number: u32) {
     }
 }
 
-/// What there is of ours.
+/// The descriptors, processes and directories of this process.
 #[derive(Debug, PartialEq, Eq)]
 struct Remains {
     descriptors: usize,

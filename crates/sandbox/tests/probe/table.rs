@@ -54,7 +54,7 @@ struct Line {
     pass: bool,
 }
 
-/// How the attacks are run.
+/// The way in which the attacks are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// As commands that are waited for.
@@ -375,7 +375,7 @@ fn call(
     Outcome { finished, left }
 }
 
-/// The same as a long-lived program, whose output we read ourselves.
+/// Runs an attack as a long-lived program, and reads its output itself.
 fn spawn(sandbox: &Sandbox, job: &SandboxJob<'_>) -> Result<ProcessOutcome, Error> {
     let Command { program, args, cwd, env, .. } = job.command;
     let Cwd::Path(cwd) = cwd else { unreachable!("the table names directories") };

@@ -369,9 +369,9 @@ fn a_subscriber_without_room_gets_its_entries_later_and_the_others_at_once() {
 
 #[test]
 fn a_subscriber_that_panics_hears_it_and_harms_no_other() {
-    struct Panicking(Sender<String>);
+    struct PanickingListener(Sender<String>);
 
-    impl EntryListener for Panicking {
+    impl EntryListener for PanickingListener {
         fn deliver(&self, _: &[Arc<Envelope>]) {
             panic!("a defect of a listener");
         }
@@ -385,7 +385,8 @@ fn a_subscriber_that_panics_hears_it_and_harms_no_other() {
     let scene = Scene::new();
     let before = scene.subscribe(all(), 0);
     let (sender, reasons) = mpsc::channel();
-    let panicking = scene.follower.subscribe(all(), 0, Box::new(Panicking(sender))).unwrap();
+    let panicking =
+        scene.follower.subscribe(all(), 0, Box::new(PanickingListener(sender))).unwrap();
     let after = scene.subscribe(all(), 0);
     let seqs = [scene.input(1), scene.act(1)];
     assert_eq!((before.take(2), after.take(2)), (seqs.to_vec(), seqs.to_vec()));

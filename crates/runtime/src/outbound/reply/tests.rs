@@ -152,7 +152,7 @@ fn an_answer_goes_to_its_sender_once_in_pieces_that_fit_the_channel() {
     };
     let pieces = |reply| [piece(0, Some(reply)), piece(1, None), piece(2, None)];
     assert_eq!(channels.told("chat"), [pieces("1"), pieces("2")].concat());
-    // Neither is sent again, also if somebody asks for it.
+    // Neither is sent again, also if a caller asks for it.
     for run in &runs {
         channels.replies.answer(&scene.host, run).unwrap();
     }
