@@ -81,7 +81,7 @@ pub fn run_with_listener(
 /// When the program could not be started.
 pub fn spawn(command: ChildCommand, bounds: ChildBounds) -> Result<SandboxedChild, Error> {
     let program = command.program.clone();
-    sandboxed_child::start(&program, bounds, move |ends| {
+    sandboxed_child::start(&program, bounds, &CancelToken::new(), move |ends, _| {
         let child = OpenChild::start(&command.without_streams(), ends)?;
         Ok((child, ChildGuard::none()))
     })

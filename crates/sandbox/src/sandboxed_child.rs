@@ -154,10 +154,14 @@ impl SandboxedChild {
 }
 
 /// Starts a process by `begin`, in the thread that then supervises it, and waits until it runs.
+///
+/// A start may wait, for a guard of the same roots for example. If it fails after a cancel, the
+/// cancel is the reason, wherever it was noticed.
 pub(crate) fn start<P: SupervisedProcess>(
     program: &OsStr,
     bounds: ChildBounds,
-    begin: impl FnOnce(ChildStdio) -> Result<(P, ChildGuard), Error> + Send + 'static,
+    stop: &CancelToken,
+    begin: impl FnOnce(ChildStdio, &CancelToken) -> Result<(P, ChildGuard), Error> + Send + 'static,
 ) -> Result<SandboxedChild, Error> {
     let program = program.to_string_lossy().into_owned();
     let failed = |reason| Error::NotStarted { program: program.clone(), reason };
@@ -165,13 +169,21 @@ pub(crate) fn start<P: SupervisedProcess>(
     let (over, writer) = io::pipe().map_err(failed)?;
     let (end, kill) = (CancelToken::new(), CancelToken::new());
     let requests = (end.clone(), kill.clone());
+    let (stop, cancelled_program) = (stop.clone(), program.clone());
     let (tell, told) = mpsc::channel();
     let supervise = move || {
         // Closed when the thread ends, also by a panic.
         let _writer = writer;
-        let (process, guard) = match begin(theirs) {
+        let begun = if stop.is_stopped() {
+            Err(start_cancelled(&cancelled_program))
+        } else {
+            begin(theirs, &stop)
+        };
+        let (process, guard) = match begun {
             Ok(begun) => begun,
             Err(error) => {
+                let is_cancelled = stop.is_stopped();
+                let error = if is_cancelled { start_cancelled(&cancelled_program) } else { error };
                 let reason = error.to_string();
                 // The caller waits for it.
                 drop(tell.send(Err(error)));
@@ -200,6 +212,11 @@ pub(crate) fn start<P: SupervisedProcess>(
         Ok(Err(error)) => Err(with_diagnostics(error, errors)),
         Err(_) => Err(unwatched("its supervising thread has panicked")),
     }
+}
+
+fn start_cancelled(program: &str) -> Error {
+    let reason = io::Error::new(io::ErrorKind::Interrupted, "the start was cancelled");
+    Error::NotStarted { program: program.to_owned(), reason }
 }
 
 /// Supervises a process while another thread checks its files.

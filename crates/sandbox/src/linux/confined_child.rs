@@ -72,9 +72,10 @@ impl LinuxBackend {
         job: SpawnJob,
         stop: &CancelToken,
     ) -> Result<SandboxedChild, Error> {
-        let (backend, stop) = (self.clone(), stop.clone());
-        let (program, bounds) = (job.command.program.clone(), job.bounds);
-        sandboxed_child::start(&program, bounds, move |ends| backend.begin_child(job, &stop, ends))
+        let (backend, program, bounds) = (self.clone(), job.command.program.clone(), job.bounds);
+        sandboxed_child::start(&program, bounds, stop, move |ends, stop| {
+            backend.begin_child(job, stop, ends)
+        })
     }
 
     fn begin_child(
@@ -85,17 +86,8 @@ impl LinuxBackend {
     ) -> Result<(ConfinedChild, ChildGuard), Error> {
         let SpawnJob { command, confinement, bounds, connected, violated } = job;
         let command = command.without_streams();
-        if stop.is_stopped() {
-            return Err(start_cancelled(&command));
-        }
-        // A guard of the same roots may make this wait, and a cancel ends the wait with an error.
-        let watch = self.watches.begin(&confinement, stop).map_err(|reason| {
-            if stop.is_stopped() {
-                start_cancelled(&command)
-            } else {
-                broken("look for protected files")(reason)
-            }
-        })?;
+        let watch =
+            self.watches.begin(&confinement, stop).map_err(broken("look for protected files"))?;
         let found = self.restricted(&confinement, watch.as_ref());
         let mut guard = ChildGuard::new(watch, self.setup.quarantine.clone(), violated);
         if let Ok(found) = &found
@@ -149,7 +141,7 @@ impl LinuxBackend {
         let mut running = RunningCommand::new(first, StdioPump::none(), egress);
         let until = start + Duration::from_millis(START_MS_MAX);
         if !running.await_start(until, &listener)? {
-            return Err(start_failure(running, stop, start, &command));
+            return Err(start_failure(running, start, &command));
         }
         if matches!(spec.level, ConfinementLevel::Ns | ConfinementLevel::Bwrap) {
             running.watch_mounts()?;
@@ -159,16 +151,8 @@ impl LinuxBackend {
 }
 
 /// Ends a sandbox whose program did not start, and returns the reason.
-fn start_failure(
-    mut running: RunningCommand<'static>,
-    stop: &CancelToken,
-    start: Instant,
-    command: &Command,
-) -> Error {
+fn start_failure(mut running: RunningCommand<'static>, start: Instant, command: &Command) -> Error {
     let late = || broken("build the sandbox")(io::ErrorKind::TimedOut.into());
-    if stop.is_stopped() {
-        return start_cancelled(command);
-    }
     if !running.has_failed() {
         return running.terminate(Duration::ZERO, None).err().unwrap_or_else(late);
     }
@@ -176,8 +160,4 @@ fn start_failure(
         Err(error) => error,
         Ok(_) => late(),
     }
-}
-
-fn start_cancelled(command: &Command) -> Error {
-    not_started(command, io::Error::new(io::ErrorKind::Interrupted, "the start was cancelled"))
 }

@@ -50,9 +50,10 @@ impl MacosBackend {
         job: SpawnJob,
         stop: &CancelToken,
     ) -> Result<SandboxedChild, Error> {
-        let (backend, stop) = (self.clone(), stop.clone());
-        let (program, bounds) = (job.command.program.clone(), job.bounds);
-        sandboxed_child::start(&program, bounds, move |ends| backend.begin_child(job, &stop, ends))
+        let (backend, program, bounds) = (self.clone(), job.command.program.clone(), job.bounds);
+        sandboxed_child::start(&program, bounds, stop, move |ends, stop| {
+            backend.begin_child(job, stop, ends)
+        })
     }
 
     fn begin_child(
